@@ -36,7 +36,7 @@ type writing struct {
 }
 
 // unasked are fields that cost too much, or whose answers change from one moment to the next.
-var unasked = []string{"retrieve", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest"}
+var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest"}
 
 // make returns the operation for a seed.
 func (o *operations) make(seed uint64) operation {

@@ -81,6 +81,9 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 		if campaign, err = t.lockCampaign(ctx, in.CampaignID, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged("campaign", campaign.ID, in.ExpectedUpdatedAt, campaign.UpdatedAt); err != nil {
+			return err
+		}
 		was := campaign.Status
 		if err := campaign.Update(in, now()); err != nil {
 			return err

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +118,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err
 		}
-		if err := t.keepContent(ctx, added.ID, content); err != nil {
+		if err := t.keepContent(ctx, added, content); err != nil {
 			return err
 		}
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
@@ -130,7 +132,18 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 // partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
-func (t tenantTx) keepContent(ctx context.Context, documentID string, content io.Reader) error {
+// keepContent keeps the file of a document, and sets the document's digest.
+func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content io.Reader) error {
+	digest := sha256.New()
+	if err := t.keepParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
+		return err
+	}
+	of.Digest = hex.EncodeToString(digest.Sum(nil))
+	_, err := t.change(of).Column("digest").WherePK().Exec(ctx)
+	return translate(err)
+}
+
+func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.Reader) error {
 	part := make([]byte, partSize)
 	for i := 0; ; i++ {
 		n, err := io.ReadFull(content, part)
@@ -179,6 +192,33 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 		content = append(content, part.Content...)
 	}
 	return content, nil
+}
+
+// PartOfDocument returns a part of the uploaded file of a document, from an offset and of at most a length in bytes: less at
+// the end of the file, and nothing beyond it. The length is 1 to 1 MiB.
+func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length int32) ([]byte, error) {
+	var faults model.Fields
+	if offset < 0 {
+		faults.Add("offset", "must not be negative")
+	}
+	if length < 1 || length > partSize {
+		faults.Add("length", "must be 1 to %d", partSize)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	parts := []*documentContent{}
+	first, last := offset/partSize, int32((int64(offset)+int64(length)-1)/partSize)
+	err := t.find(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).Order("part").Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	var content []byte
+	for _, part := range parts {
+		content = append(content, part.Content...)
+	}
+	from := min(int(offset%partSize), len(content))
+	return content[from:min(from+int(length), len(content))], nil
 }
 
 // DeleteDocument deletes a document with its chunks. NOT_FOUND when it is not of the dataset that is given.

@@ -3,6 +3,8 @@ package db_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -204,7 +206,18 @@ func TestContentIsKeptAsItCame(t *testing.T) {
 		read, err := tenant.ContentOfDocument(t.Context(), d.ID)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(content, read), "%d bytes", size)
+		digest := sha256.Sum256(content)
+		require.Equal(t, hex.EncodeToString(digest[:]), readDocument(t, tenant, d.ID).Digest)
+		for _, part := range [][2]int{{0, 1 << 20}, {1, 1 << 20}, {1<<20 - 1, 2}, {1 << 20, 1}, {size, 10}, {5 << 20, 1}} {
+			read, err := tenant.PartOfDocument(t.Context(), d.ID, int32(part[0]), int32(part[1]))
+			require.NoError(t, err)
+			from := min(part[0], size)
+			require.True(t, bytes.Equal(content[from:min(from+part[1], size)], read), "%d of %d bytes", part, size)
+		}
 	}
+	_, err := tenant.PartOfDocument(t.Context(), "x", -1, 1<<20+1)
+	faults(t, err, model.BadInput, "offset", "must not be negative")
+	faults(t, err, model.BadInput, "length", "must be 1 to 1048576")
 }
 
 func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {

@@ -68,6 +68,30 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 	return relation, parent, err
 }
 
+// UpdateSubAgent changes what the input gives, and returns the relation with the parent.
+func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent, error) {
+	relation := &model.SubAgent{}
+	var parent *model.Agent
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		err := t.lock(ctx, "sub-agent", in.SubAgentID, relation, forUpdate)
+		if err != nil {
+			return err
+		}
+		if err := relation.Update(in); err != nil {
+			return err
+		}
+		if _, err := t.Agent(ctx, relation.DelegateAgentID); err != nil {
+			return err
+		}
+		if parent, err = t.Agent(ctx, relation.AgentID); err != nil {
+			return err
+		}
+		_, err = t.change(relation).WherePK().Exec(ctx)
+		return translate(err)
+	})
+	return relation, parent, err
+}
+
 // RemoveSubAgent removes a relation and returns the parent.
 func (t *Tenant) RemoveSubAgent(ctx context.Context, id string) (*model.Agent, error) {
 	var parent *model.Agent

@@ -159,3 +159,28 @@ func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAChangedSubAgentStaysTheSame(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	a, b := newAgent(t, tenant), newAgent(t, tenant)
+	edge, err := addSubAgent(ctx, tenant, a.ID, b.ID, "first")
+	require.NoError(t, err)
+	name, description, empty := "Other name", "What it does now.", ""
+	changed, parent, err := tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{
+		SubAgentID: edge.ID, Name: &name, Description: &description, DelegateAgentID: &a.ID,
+	})
+	require.NoError(t, err)
+	require.Equal(t, a.ID, parent.ID)
+	require.Equal(t, edge.ID, changed.ID)
+	changed, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: edge.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{name, description, a.ID, "first"}, []string{changed.Name, changed.Description, changed.DelegateAgentID, changed.TechnicalName})
+	_, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: edge.ID, Name: &empty})
+	faults(t, err, model.BadInput, "name", "")
+	unknown := "agent_unknown"
+	_, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: edge.ID, DelegateAgentID: &unknown})
+	fails(t, err, model.NotFound)
+	_, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: "subagent_unknown"})
+	fails(t, err, model.NotFound)
+}

@@ -43,7 +43,7 @@ var (
 	// quiet are the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
 	quiet = []string{
 		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
-		"ClaimDocument", "ContentOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
+		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 	}
 	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// that others make. Both have tests of their own.

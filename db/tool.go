@@ -64,6 +64,9 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 		if tool, err = t.lockTool(ctx, in.ToolID, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged("tool", tool.ID, in.ExpectedUpdatedAt, tool.UpdatedAt); err != nil {
+			return err
+		}
 		before := tool.TechnicalName
 		if err := tool.Update(in, now(), t.seal); err != nil {
 			return err

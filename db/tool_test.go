@@ -232,3 +232,21 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEndpointOfAToolCanBeTakenAway(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	endpoint := &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://api.example.com/x", TimeoutSeconds: 5}
+	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "A tool", TechnicalName: "a_tool", Endpoint: endpoint})
+	require.NoError(t, err)
+	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: endpoint, RemoveEndpoint: true})
+	faults(t, err, model.BadInput, "removeEndpoint", "together with endpoint")
+	changed, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, RemoveEndpoint: true, ExpectedUpdatedAt: &tool.UpdatedAt})
+	require.NoError(t, err)
+	require.Nil(t, changed.Endpoint)
+	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: endpoint, ExpectedUpdatedAt: &tool.UpdatedAt})
+	fails(t, err, model.Conflict)
+	read, err := tenant.Tool(ctx, tool.ID)
+	require.NoError(t, err)
+	require.Nil(t, read.Endpoint)
+}

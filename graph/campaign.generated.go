@@ -1146,7 +1146,7 @@ func (ec *executionContext) unmarshalInputUpdateCampaignInput(ctx context.Contex
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"campaignId", "name", "status", "maxAttempts", "retryDelayMinutes", "defaultRegion"}
+	fieldsInOrder := [...]string{"campaignId", "name", "status", "maxAttempts", "retryDelayMinutes", "defaultRegion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1195,6 +1195,13 @@ func (ec *executionContext) unmarshalInputUpdateCampaignInput(ctx context.Contex
 				return it, err
 			}
 			it.DefaultRegion = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

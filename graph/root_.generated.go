@@ -156,6 +156,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateDatasetInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
+		ec.unmarshalInputUpdateSubAgentInput,
 		ec.unmarshalInputUpdateToolInput,
 		ec.unmarshalInputUsageEntryInput,
 	)
@@ -2133,6 +2134,8 @@ input UpdateCampaignInput {
   retryDelayMinutes: Int
   "The new region, for items that are added from now on."
   defaultRegion: String
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the campaign was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime @beyondV1
 }
 
 "The changed campaign."
@@ -2879,6 +2882,15 @@ type Document implements Node {
   contentType: String!
   "Size in bytes."
   size: Int!
+  "SHA-256 of the file or text that it came as, in hexadecimal: two documents with the same digest hold the same."
+  digest: String!
+  "A part of the file or text that it came as, in Base64; empty beyond its end."
+  content(
+    "Where the part begins, in bytes."
+    offset: Int! = 0
+    "How long it is at most, 1 to 1,048,576 bytes."
+    length: Int! = 1048576
+  ): String! @cost(weight: 20000)
   "How far indexing has come. While a document is indexed again its previous chunks are still found."
   status: DocumentStatus!
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
@@ -3909,6 +3921,26 @@ type AddSubAgentPayload {
   agent: Agent!
 }
 
+"What to change of an edge. What is absent or null stays. Bounds as in ` + "`" + `AddSubAgentInput` + "`" + `."
+input UpdateSubAgentInput {
+  "The id of the edge."
+  subAgentId: ID!
+  "Who answers from now on."
+  delegateAgentId: ID
+  "The new name."
+  name: String
+  "The new description."
+  description: String
+}
+
+"The changed edge."
+type UpdateSubAgentPayload {
+  "The edge."
+  subAgent: SubAgent!
+  "The parent."
+  agent: Agent!
+}
+
 "The edge to remove."
 input RemoveSubAgentInput {
   "The id of the edge."
@@ -3940,6 +3972,8 @@ extend type Agent {
 extend type Mutation {
   "Lets an agent delegate to another; at most 128 sub-agents."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
+  "Changes an edge of the agent graph. It keeps its id, so what mocks it goes on to."
+  updateSubAgent("What to change." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
   "Removes an edge of the agent graph; the agents stay."
   removeSubAgent("The edge." input: RemoveSubAgentInput!): RemoveSubAgentPayload @requires(scope: write)
 }
@@ -4068,6 +4102,10 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
+  "Takes its endpoint away; not together with ` + "`" + `endpoint` + "`" + `."
+  removeEndpoint: Boolean! = false @beyondV1
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the tool was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime @beyondV1
 }
 
 "The changed tool."
@@ -5876,6 +5914,10 @@ func (ec *executionContext) childFields_Document(ctx context.Context, field grap
 		return ec.fieldContext_Document_contentType(ctx, field)
 	case "size":
 		return ec.fieldContext_Document_size(ctx, field)
+	case "digest":
+		return ec.fieldContext_Document_digest(ctx, field)
+	case "content":
+		return ec.fieldContext_Document_content(ctx, field)
 	case "status":
 		return ec.fieldContext_Document_status(ctx, field)
 	case "error":
@@ -6724,6 +6766,16 @@ func (ec *executionContext) childFields_UpdateSimulationTestPayload(ctx context.
 		return ec.fieldContext_UpdateSimulationTestPayload_agentTest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateSimulationTestPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "subAgent":
+		return ec.fieldContext_UpdateSubAgentPayload_subAgent(ctx, field)
+	case "agent":
+		return ec.fieldContext_UpdateSubAgentPayload_agent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateSubAgentPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -68,6 +68,7 @@ type MutationResolver interface {
 	SendSimulationMessage(ctx context.Context, input model.SendSimulationMessageInput) (*model.SendSimulationMessagePayload, error)
 	EndSimulationChat(ctx context.Context, input model.EndSimulationChatInput) (*model.EndSimulationChatPayload, error)
 	AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error)
+	UpdateSubAgent(ctx context.Context, input model.UpdateSubAgentInput) (*model.UpdateSubAgentPayload, error)
 	RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error)
 	CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error)
 	UpdateTool(ctx context.Context, input model.UpdateToolInput) (*model.UpdateToolPayload, error)
@@ -894,6 +895,20 @@ func (ec *executionContext) field_Mutation_updateSimulationTest_args(ctx context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateSimulationTestInput, error) {
 			return ec.unmarshalNUpdateSimulationTestInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateSimulationTestInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateSubAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateSubAgentInput, error) {
+			return ec.unmarshalNUpdateSubAgentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateSubAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5102,6 +5117,73 @@ func (ec *executionContext) fieldContext_Mutation_addSubAgent(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_updateSubAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateSubAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateSubAgent(ctx, fc.Args["input"].(model.UpdateSubAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.UpdateSubAgentPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateSubAgentPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.UpdateSubAgentPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateSubAgentPayload) graphql.Marshaler {
+			return ec.marshalOUpdateSubAgentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateSubAgentPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateSubAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateSubAgentPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateSubAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_removeSubAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -8787,6 +8869,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "addSubAgent":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addSubAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateSubAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateSubAgent(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

@@ -304,6 +304,70 @@ func (ec *executionContext) fieldContext_SubAgent_parent(_ context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateSubAgentPayload_subAgent(ctx context.Context, field graphql.CollectedField, obj *model.UpdateSubAgentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSubAgentPayload_subAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SubAgent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SubAgent) graphql.Marshaler {
+			return ec.marshalNSubAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSubAgentPayload_subAgent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSubAgentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SubAgent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateSubAgentPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.UpdateSubAgentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSubAgentPayload_agent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Agent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSubAgentPayload_agent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSubAgentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -391,6 +455,57 @@ func (ec *executionContext) unmarshalInputRemoveSubAgentInput(ctx context.Contex
 				return it, err
 			}
 			it.SubAgentID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateSubAgentInput(ctx context.Context, obj any) (model.UpdateSubAgentInput, error) {
+	var it model.UpdateSubAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"subAgentId", "delegateAgentId", "name", "description"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "subAgentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subAgentId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SubAgentID = data
+		case "delegateAgentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("delegateAgentId"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DelegateAgentID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
 		}
 	}
 	return it, nil
@@ -619,6 +734,49 @@ func (ec *executionContext) _SubAgent(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var updateSubAgentPayloadImplementors = []string{"UpdateSubAgentPayload"}
+
+func (ec *executionContext) _UpdateSubAgentPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateSubAgentPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateSubAgentPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateSubAgentPayload")
+		case "subAgent":
+			out.Values[i] = ec._UpdateSubAgentPayload_subAgent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agent":
+			out.Values[i] = ec._UpdateSubAgentPayload_agent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -659,6 +817,11 @@ func (ec *executionContext) marshalNSubAgent2ᚖgithubᚗcomᚋagentgraphᚋagen
 	return ec._SubAgent(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNUpdateSubAgentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateSubAgentInput(ctx context.Context, v any) (model.UpdateSubAgentInput, error) {
+	res, err := ec.unmarshalInputUpdateSubAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOAddSubAgentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAddSubAgentPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddSubAgentPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -671,6 +834,13 @@ func (ec *executionContext) marshalORemoveSubAgentPayload2ᚖgithubᚗcomᚋagen
 		return graphql.Null
 	}
 	return ec._RemoveSubAgentPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateSubAgentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateSubAgentPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateSubAgentPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateSubAgentPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

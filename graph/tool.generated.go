@@ -948,7 +948,11 @@ func (ec *executionContext) unmarshalInputUpdateToolInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"toolId", "name", "technicalName", "description", "parameters", "endpoint"}
+	if _, present := asMap["removeEndpoint"]; !present {
+		asMap["removeEndpoint"] = false
+	}
+
+	fieldsInOrder := [...]string{"toolId", "name", "technicalName", "description", "parameters", "endpoint", "removeEndpoint", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -997,6 +1001,20 @@ func (ec *executionContext) unmarshalInputUpdateToolInput(ctx context.Context, o
 				return it, err
 			}
 			it.Endpoint = data
+		case "removeEndpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("removeEndpoint"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RemoveEndpoint = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

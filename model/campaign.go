@@ -92,7 +92,7 @@ func NewCampaign(in CreateCampaignInput, now time.Time) (*Campaign, error) {
 // Update applies everything that the input gives. It returns BAD_INPUT with every fault when the campaign
 // would break a bound, and CONFLICT when it cannot be changed, or not to this state.
 func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
-	defer touch(&c.UpdatedAt, now, c, *c)
+	defer touch(&c.UpdatedAt, After(c.UpdatedAt, now), c, *c)
 	set(&c.Name, in.Name)
 	set(&c.MaxAttempts, in.MaxAttempts)
 	set(&c.RetryDelayMinutes, in.RetryDelayMinutes)

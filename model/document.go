@@ -26,7 +26,9 @@ type Document struct {
 	Name        string
 	ContentType string
 	// Size is in bytes.
-	Size   int32
+	Size int32
+	// Digest is the SHA-256 of the content, in hexadecimal.
+	Digest string
 	Status DocumentStatus
 	// Error is set exactly when the status is Failed.
 	Error   *string

@@ -1266,6 +1266,8 @@ type UpdateCampaignInput struct {
 	RetryDelayMinutes *int32 `json:"retryDelayMinutes,omitempty"`
 	// The new region, for items that are added from now on.
 	DefaultRegion *string `json:"defaultRegion,omitempty"`
+	// The `updatedAt` that this is based on. If the campaign was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed campaign.
@@ -1371,6 +1373,26 @@ type UpdateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
+// What to change of an edge. What is absent or null stays. Bounds as in `AddSubAgentInput`.
+type UpdateSubAgentInput struct {
+	// The id of the edge.
+	SubAgentID string `json:"subAgentId"`
+	// Who answers from now on.
+	DelegateAgentID *string `json:"delegateAgentId,omitempty"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new description.
+	Description *string `json:"description,omitempty"`
+}
+
+// The changed edge.
+type UpdateSubAgentPayload struct {
+	// The edge.
+	SubAgent *SubAgent `json:"subAgent"`
+	// The parent.
+	Agent *Agent `json:"agent"`
+}
+
 // What to change of a tool. What is absent or null stays. Bounds as in `CreateToolInput`.
 type UpdateToolInput struct {
 	// The tool.
@@ -1385,6 +1407,10 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
+	// Takes its endpoint away; not together with `endpoint`.
+	RemoveEndpoint bool `json:"removeEndpoint"`
+	// The `updatedAt` that this is based on. If the tool was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed tool.

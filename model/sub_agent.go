@@ -28,6 +28,15 @@ func (*SubAgent) IsNode() {}
 // Cursor is its place in a list of sub-agents.
 func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the sub-agent would break a
+// bound.
+func (s *SubAgent) Update(in UpdateSubAgentInput) error {
+	set(&s.DelegateAgentID, in.DelegateAgentID)
+	set(&s.Name, in.Name)
+	set(&s.Description, in.Description)
+	return AddSubAgentInput{Name: s.Name, TechnicalName: s.TechnicalName, Description: &s.Description}.Validate()
+}
+
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in AddSubAgentInput) Validate() error {
 	var faults Fields

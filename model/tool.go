@@ -68,7 +68,7 @@ func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // tool would break a bound.
 func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
-	defer touch(&t.UpdatedAt, now, t, *t)
+	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t, *t)
 	set(&t.Name, in.Name)
 	set(&t.TechnicalName, in.TechnicalName)
 	set(&t.Description, in.Description)
@@ -84,6 +84,11 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	var headers map[string]string
 	if in.Endpoint != nil {
 		headers = faults.endpoint("endpoint", in.Endpoint)
+	}
+	if in.RemoveEndpoint && in.Endpoint != nil {
+		faults.Add("removeEndpoint", "must not be given together with endpoint")
+	} else if in.RemoveEndpoint {
+		t.Endpoint = nil
 	}
 	if err := faults.Err(); err != nil || in.Endpoint == nil {
 		return err

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"encoding/base64"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
@@ -29,6 +30,11 @@ func (r *datasetResolver) ChunkCount(ctx context.Context, obj *model.Dataset) (i
 
 func (r *documentResolver) Dataset(ctx context.Context, obj *model.Document) (*model.Dataset, error) {
 	return query.One[*model.Dataset](ctx, obj)
+}
+
+func (r *documentResolver) Content(ctx context.Context, obj *model.Document, offset int32, length int32) (string, error) {
+	part, err := r.tenant(ctx).PartOfDocument(ctx, obj.ID, offset, length)
+	return base64.StdEncoding.EncodeToString(part), err
 }
 
 func (r *documentResolver) Chunks(ctx context.Context, obj *model.Document, first int32, after *string, offset *int32) (*model.Page[*model.Chunk], error) {

@@ -24,6 +24,14 @@ func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAg
 	return &model.AddSubAgentPayload{SubAgent: subAgent, Agent: agent}, nil
 }
 
+func (r *mutationResolver) UpdateSubAgent(ctx context.Context, input model.UpdateSubAgentInput) (*model.UpdateSubAgentPayload, error) {
+	subAgent, agent, err := r.tenant(ctx).UpdateSubAgent(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateSubAgentPayload{SubAgent: subAgent, Agent: agent}, nil
+}
+
 func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error) {
 	agent, err := r.tenant(ctx).RemoveSubAgent(ctx, input.SubAgentID)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/agenttest"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/api"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/apply"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
 	"github.com/agentgraph/agentgraph/model"
@@ -43,6 +44,9 @@ type program struct {
 	Chat       api.Chat          `cmd:"" group:"Ask a server:" help:"Chat with an agent, and see its calls. Each line of standard input is a message." example:"agentgraph chat \"Clinic reception\" --data clinicName=Harbour\nagentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock"`
 	Usage      api.Usage         `cmd:"" group:"Ask a server:" help:"Show the credits that were used, and the plan." example:"agentgraph usage\nagentgraph usage --from 2026-01-01 --to 2026-06-30"`
 	Query      api.Query         `cmd:"" group:"Ask a server:" help:"Send a GraphQL operation, and print the response. A subscription prints a line for each event." example:"agentgraph query agents.graphql --var name=clinic\necho '{ company { name } }' | agentgraph query -"`
+	Apply      apply.Apply       `cmd:"" group:"Ask a server:" help:"Make a server as files say: agents, tools, knowledge, tests and campaigns." example:"agentgraph apply -f company/ --dry-run\nagentgraph apply -f company/"`
+	Diff       apply.Diff        `cmd:"" group:"Ask a server:" help:"Show what apply would change." example:"agentgraph diff -f company/"`
+	Pull       apply.Pull        `cmd:"" group:"Ask a server:" help:"Write what a server has as files that apply reads." example:"agentgraph pull company/"`
 	Context    api.Context       `cmd:"" group:"Ask a server:" help:"Keep servers and keys to them under a name."`
 	Completion completionCommand `cmd:"" group:"About the program:" help:"Print a script that has your shell complete commands and flags." example:"source <(agentgraph completion bash)\nagentgraph completion zsh > ~/.zfunc/_agentgraph\nagentgraph completion fish > ~/.config/fish/completions/agentgraph.fish"`
 	Complete   completeCommand   `cmd:"" hidden:"" name:"__complete"`

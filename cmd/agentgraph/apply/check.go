@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// check refuses what the server would refuse, as far as one thing alone shows it.
+func (c *company) check(ch *change) {
+	t := ch.thing
+	err := t.made()
+	var known *model.Error
+	if err != nil && !errors.As(err, &known) {
+		c.wrong.add(t.at, "%v", err)
+	}
+	if known == nil {
+		return
+	}
+	if len(known.Fields) == 0 {
+		c.wrong.add(t.at, "%s", known.Message)
+	}
+	for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
+		at := t.at
+		for step := range strings.SplitSeq(name, ".") {
+			at = at.member(step)
+		}
+		c.wrong.add(at, "%s", strings.Join(known.Fields[name], ", "))
+	}
+}
+
+// checkSecrets refuses headers whose values are to be sent and are not there.
+func (c *company) checkSecrets(t *thing) {
+	for _, h := range t.headers {
+		if name, _, isSet := environment(h.value.(string)); !isSet {
+			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name), "needs the environment variable %s, which is not set", name)
+		}
+	}
+}
+
+var variable = regexp.MustCompile(`^\$\{(\w+)\}$`)
+
+// environment returns the name and the value of the environment variable that a text such as ${NAME} stands for.
+func environment(text string) (name, value string, isSet bool) {
+	found := variable.FindStringSubmatch(text)
+	if found == nil {
+		return text, "", false
+	}
+	value, isSet = os.LookupEnv(found[1])
+	return found[1], value, isSet
+}
+
+// made makes the thing as the server would, and returns what that refuses.
+func (t *thing) made() error {
+	o, whole := object{}, t.whole()
+	for _, f := range t.kind.members {
+		if value, _ := whole.get(f.name); value != nil && !f.isApart {
+			o = append(o, member{f.name, f.sent(value)})
+		}
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	switch t.kind {
+	case dataset:
+		return from(text, func(in model.CreateDatasetInput) error { _, err := model.NewDataset(in, now); return err })
+	case knowledgeBaseChat:
+		return from(text, func(in model.CreateKnowledgeBaseChatInput) error {
+			// Which models are configured, the server knows.
+			if s := in.PromptSettings; s != nil {
+				s.RerankModel = nil
+			}
+			_, err := model.NewKnowledgeBaseChat(in, now)
+			return err
+		})
+	case tool:
+		return from(text, func(in model.CreateToolInput) error {
+			_, err := model.NewTool(in, now, func(string, []byte) ([]byte, error) { return nil, nil })
+			return err
+		})
+	case agent:
+		return from(text, func(in model.CreateAgentInput) error { _, err := model.NewAgent(in, now); return err })
+	case folder:
+		return from(text, func(in model.CreateAgentTestFolderInput) error {
+			_, err := model.NewAgentTestFolder(in, now)
+			return err
+		})
+	case simulation:
+		return from(text, func(in model.CreateSimulationTestInput) error { _, err := model.NewSimulationTest(in, now); return err })
+	case classification:
+		return from(text, func(in model.CreateClassificationTestInput) error {
+			_, err := model.NewClassificationTest(in, now)
+			return err
+		})
+	}
+	return from(text, func(in model.CreateCampaignInput) error { _, err := model.NewCampaign(in, now); return err })
+}
+
+func from[T any](text []byte, made func(T) error) error {
+	var in T
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	return made(in)
+}

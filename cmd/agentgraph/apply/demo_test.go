@@ -1,0 +1,50 @@
+package apply
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The files of the demo are in this format too. They say more in places: what the demo makes up a past of.
+func TestTheDemoIsInThisFormat(t *testing.T) {
+	t.Parallel()
+	more := map[string][]string{
+		"": {"name", "history", "usage", "plan", "deletedAgents"}, "agents": {"earlierPrompts"}, "simulations": {"key", "expect"},
+		"classifications": {"key", "expect"},
+		"campaigns":       {"status", "createdDaysAgo", "begunDaysAgo", "endedDaysAgo", "contacts", "numbers", "values", "said", "outcomes", "failures"},
+	}
+	files, err := filepath.Glob("../demo/merrowby/*.yaml")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 15)
+	files = append(files, "../demo/tansy_lane/company.yaml")
+	for _, file := range files {
+		read, err := readSource(file)
+		require.NoError(t, err)
+		read.content = lessen("", read.content, more).(object)
+		require.Empty(t, checkSource(read))
+	}
+}
+
+// lessen returns a value without the members that are more, by the list that they are in.
+func lessen(in string, value any, more map[string][]string) any {
+	switch v := value.(type) {
+	case list:
+		l := list{}
+		for _, one := range v {
+			l = append(l, lessen(in, one, more))
+		}
+		return l
+	case object:
+		for _, name := range more[in] {
+			v = v.without(name)
+		}
+		o := object{}
+		for _, m := range v {
+			o = append(o, member{m.name, lessen(m.name, m.value, more)})
+		}
+		return o
+	}
+	return value
+}

@@ -1,0 +1,101 @@
+package apply
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// document is a file that a dataset is to hold.
+type document struct {
+	name, file string
+	size       int64
+	// digest is the SHA-256 of the content, in hexadecimal.
+	digest string
+}
+
+// storedDocument is a document that the server has.
+type storedDocument struct {
+	id, name, digest string
+	size             int64
+}
+
+// knowledgeFolder holds the documents, beside the files that name them.
+const knowledgeFolder = "knowledge"
+
+// documentsIn returns the documents that the files say a dataset holds.
+func documentsIn(t *thing, wrong *faults) []document {
+	var all []document
+	seen := map[string]bool{}
+	for i, entry := range t.raw.list("documents") {
+		at := t.at.member("documents").index(i)
+		file, isText := entry.(string)
+		d := document{name: filepath.Base(filepath.FromSlash(file))}
+		if !isText {
+			file, d.name = entry.(object).text("file"), entry.(object).text("name")
+		}
+		if seen[d.name] {
+			wrong.add(at, "is a second document with the name %q", d.name)
+		}
+		seen[d.name] = true
+		if !filepath.IsLocal(filepath.FromSlash(file)) {
+			wrong.add(at, "must be a path within the folder %s", knowledgeFolder)
+			continue
+		}
+		d.file = filepath.Join(filepath.Dir(at.in.name), knowledgeFolder, filepath.FromSlash(file))
+		if err := d.read(); err != nil {
+			wrong.add(at, "%v", err)
+			continue
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// read sets the size and the digest.
+func (d *document) read() error {
+	file, err := os.Open(d.file)
+	if err != nil {
+		return fmt.Errorf("there is no file %s", d.file)
+	}
+	defer func() { _ = file.Close() }()
+	digest := sha256.New()
+	if d.size, err = io.Copy(digest, file); err != nil {
+		return fmt.Errorf("the file %s cannot be read", d.file)
+	}
+	d.digest = hex.EncodeToString(digest.Sum(nil))
+	return nil
+}
+
+// storedAs returns what the server has under the name of a document: the one with the same content, and all others.
+func (t *thing) storedAs(d document) (same *storedDocument, others []storedDocument) {
+	for _, s := range t.stored {
+		if s.name != d.name {
+			continue
+		}
+		if same == nil && s.digest == d.digest {
+			same = &s
+			continue
+		}
+		others = append(others, s)
+	}
+	return same, others
+}
+
+// safeName returns a name that any file system takes and that stays in its folder.
+func safeName(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.Trim(safe, ". ") == "" || len(safe) > 200 {
+		return "document"
+	}
+	return safe
+}

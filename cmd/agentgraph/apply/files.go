@@ -1,0 +1,305 @@
+package apply
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	refusal "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/vektah/gqlparser/v2/validator/core"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// source is a file that was read.
+type source struct {
+	name string
+	root ast.Node
+	// content is what it holds.
+	content object
+}
+
+// path is a place in a file.
+type path struct {
+	in    *source
+	steps []string
+}
+
+func (p path) member(name string) path { return path{p.in, append(slices.Clip(p.steps), name)} }
+func (p path) index(i int) path        { return p.member(strconv.Itoa(i)) }
+
+// String returns the file, the line and the path, such as "agents.yaml:12: agents[0].prompt".
+func (p path) String() string {
+	if p.in == nil {
+		return ""
+	}
+	var steps strings.Builder
+	for _, step := range p.steps {
+		if _, err := strconv.Atoi(step); err == nil {
+			steps.WriteString("[" + step + "]")
+			continue
+		}
+		if steps.Len() > 0 {
+			steps.WriteByte('.')
+		}
+		steps.WriteString(step)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s:%d: %s", p.in.name, lineOf(p.in.root, p.steps), steps.String()), ": ")
+}
+
+// lineOf returns the line of a place, or of what is nearest to it.
+func lineOf(node ast.Node, steps []string) int {
+	line := 1
+	for node != nil {
+		if token := node.GetToken(); token != nil && token.Position != nil {
+			line = token.Position.Line
+		}
+		switch n := node.(type) {
+		case *ast.AnchorNode:
+			node = n.Value
+			continue
+		case *ast.TagNode:
+			node = n.Value
+			continue
+		case *ast.MappingNode:
+			if len(n.Values) > 0 {
+				line = n.Values[0].Key.GetToken().Position.Line
+			}
+		}
+		if len(steps) == 0 {
+			return line
+		}
+		var below ast.Node
+		switch n := node.(type) {
+		case *ast.MappingNode:
+			for _, v := range n.Values {
+				if keyOfNode(v.Key) == steps[0] {
+					line, below = v.Key.GetToken().Position.Line, v.Value
+				}
+			}
+		case *ast.SequenceNode:
+			if i, err := strconv.Atoi(steps[0]); err == nil && i < len(n.Values) {
+				below = n.Values[i]
+			}
+		}
+		if len(steps) == 1 && below != nil && below.Type() != ast.MappingType {
+			return line
+		}
+		node, steps = below, steps[1:]
+	}
+	return line
+}
+
+func keyOfNode(key ast.MapKeyNode) string {
+	if text, ok := key.(*ast.StringNode); ok {
+		return text.Value
+	}
+	return key.String()
+}
+
+// faults are what is wrong with files.
+type faults []string
+
+func (f *faults) add(at path, format string, args ...any) {
+	*f = append(*f, at.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// err returns all faults as one error, each on a line.
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(f, "\n"))
+}
+
+// namesIn returns the YAML files that a path names: itself, or those in a directory, by name.
+func namesIn(place string) ([]string, error) {
+	info, err := os.Stat(place)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{place}, nil
+	}
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if ending := filepath.Ext(entry.Name()); !entry.IsDir() && (ending == ".yaml" || ending == ".yml") {
+			names = append(names, filepath.Join(place, entry.Name()))
+		}
+	}
+	return names, nil
+}
+
+// readSources reads and checks all files. The error names every fault.
+func readSources(places []string) ([]*source, error) {
+	var sources []*source
+	var wrong faults
+	for _, place := range places {
+		names, err := namesIn(place)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("there is no .yaml file in %s", place)
+		}
+		for _, name := range names {
+			if slices.ContainsFunc(sources, func(s *source) bool { return s.name == name }) {
+				continue
+			}
+			read, err := readSource(name)
+			if err != nil {
+				wrong = append(wrong, err.Error())
+				continue
+			}
+			wrong = append(wrong, checkSource(read)...)
+			sources = append(sources, read)
+		}
+	}
+	return sources, wrong.err()
+}
+
+func readSource(name string) (*source, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, syntaxError(name, err)
+	}
+	read := &source{name: name}
+	for _, document := range parsed.Docs {
+		if document.Body == nil {
+			continue
+		}
+		if read.root != nil {
+			return nil, fmt.Errorf("%s:%d: must hold a single document", name, document.Body.GetToken().Position.Line)
+		}
+		read.root = document.Body
+	}
+	var decoded any
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.UseOrderedMap()).Decode(&decoded); err != nil && read.root != nil {
+		return nil, syntaxError(name, err)
+	}
+	value := fromYAML(decoded)
+	if value == nil {
+		value = object{}
+	}
+	content, ok := value.(object)
+	if !ok {
+		return nil, fmt.Errorf("%s:1: must be a mapping with keys such as agents and tools", name)
+	}
+	read.content = content
+	return read, nil
+}
+
+func syntaxError(name string, err error) error {
+	var known yaml.Error
+	if errors.As(err, &known) && known.GetToken() != nil {
+		return fmt.Errorf("%s:%d: %s", name, known.GetToken().Position.Line, known.GetMessage())
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// Schema is the JSON Schema of the files.
+//
+//go:embed agentgraph.schema.json
+var Schema []byte
+
+// rules are the schema, compiled, and as it is.
+var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
+	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		panic(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("agentgraph.schema.json", decoded); err != nil {
+		panic(err)
+	}
+	return compiler.MustCompile("agentgraph.schema.json"), decoded.(map[string]any)
+})
+
+// checkSource returns what the schema refuses.
+func checkSource(s *source) (wrong faults) {
+	compiled, _ := rules()
+	// What plain returns may hold numbers that only encoding/json spells as the schema's library expects.
+	encoded, err := json.Marshal(plain(s.content))
+	if err != nil {
+		return faults{fmt.Sprintf("%s: %v", s.name, err)}
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	if err != nil {
+		return faults{fmt.Sprintf("%s: %v", s.name, err)}
+	}
+	var refused *jsonschema.ValidationError
+	if errors.As(compiled.Validate(instance), &refused) {
+		wrong.addAll(s, refused)
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}
+
+var english = message.NewPrinter(language.English)
+
+func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
+	for _, cause := range refused.Causes {
+		f.addAll(s, cause)
+	}
+	if len(refused.Causes) > 0 {
+		return
+	}
+	at := path{s, refused.InstanceLocation}
+	switch k := refused.ErrorKind.(type) {
+	case *refusal.AdditionalProperties:
+		for _, name := range k.Properties {
+			f.add(at.member(name), "is not known here%s", suggestion(name, refused.SchemaURL))
+		}
+	case *refusal.Required:
+		for _, name := range k.Missing {
+			f.add(at, "must have %s", name)
+		}
+	case *refusal.Pattern:
+		f.add(at, "must match %s", k.Want)
+	default:
+		f.add(at, "%s", refused.ErrorKind.LocalizedString(english))
+	}
+}
+
+// suggestion says which known key is like an unknown one.
+func suggestion(name, schemaURL string) string {
+	_, whole := rules()
+	_, pointer, _ := strings.Cut(schemaURL, "#")
+	var at any = whole
+	for _, step := range strings.Split(strings.Trim(pointer, "/"), "/") {
+		if object, ok := at.(map[string]any); ok && step != "" {
+			at = object[step]
+		}
+	}
+	object, _ := at.(map[string]any)
+	properties, _ := object["properties"].(map[string]any)
+	var known []string
+	for property := range properties {
+		known = append(known, property)
+	}
+	slices.Sort(known)
+	if like := core.SuggestionList(name, known); len(like) > 0 {
+		return "; did you mean " + like[0] + "?"
+	}
+	return "; known are " + strings.Join(known, ", ")
+}

@@ -1,0 +1,218 @@
+package apply
+
+import (
+	"context"
+	"net/url"
+	"slices"
+)
+
+// difference is a member that is to change. old and now are its normal forms.
+type difference struct {
+	name     string
+	shape    shape
+	old, now any
+}
+
+// change is what is to happen to one thing.
+type change struct {
+	// verb is create, change or delete.
+	verb  string
+	thing *thing
+	// own are sent with the thing itself, apart by requests of their own.
+	own, apart []difference
+	// headers says that the values of a tool's headers are sent.
+	headers bool
+	// added and gone are documents.
+	added []document
+	gone  []storedDocument
+}
+
+// step is one or several requests that belong to a change.
+type step struct {
+	change *change
+	do     func(ctx context.Context, w *writer) error
+}
+
+// plan is everything that is to happen, as people read it, and in the order in which it is done.
+type plan struct {
+	changes []*change
+	steps   []step
+}
+
+// options say what else than making things so is wanted.
+type options struct {
+	// prune deletes what the files do not name, of the lists that they have.
+	prune bool
+	// sendHeaders sends the values of headers, whether or not their names differ.
+	sendHeaders bool
+	// onlyShow says that nothing is written, so that no secrets are needed.
+	onlyShow bool
+}
+
+// plan compares what the files describe with what the server has. The error names everything that cannot be.
+func (c *company) plan(o options) (*plan, error) {
+	p := &plan{}
+	var connections, deletions []step
+	for _, k := range kinds {
+		for _, t := range c.things[k] {
+			if t.raw == nil {
+				continue
+			}
+			ch := c.changeOf(t, o)
+			if ch == nil {
+				continue
+			}
+			p.changes = append(p.changes, ch)
+			if ch.verb == "create" || len(ch.own) > 0 || ch.headers {
+				p.steps = append(p.steps, step{ch, ch.write})
+			}
+			if len(ch.added)+len(ch.gone) > 0 {
+				p.steps = append(p.steps, step{ch, ch.writeDocuments})
+			}
+			if len(ch.apart) > 0 {
+				connections = append(connections, step{ch, ch.connect})
+			}
+		}
+		if k == agent || k == campaign {
+			p.steps, connections = append(p.steps, connections...), nil
+		}
+	}
+	if o.prune {
+		for _, k := range slices.Backward(kinds) {
+			for _, t := range c.things[k] {
+				if c.isPruned(t) {
+					ch := &change{verb: "delete", thing: t}
+					p.changes, deletions = append(p.changes, ch), append(deletions, step{ch, ch.delete})
+				}
+			}
+		}
+	}
+	p.steps = append(p.steps, deletions...)
+	return p, c.wrong.err()
+}
+
+// isPruned reports whether a thing is to be deleted since the files do not name it.
+func (c *company) isPruned(t *thing) bool {
+	switch {
+	case t.raw != nil || t.kind == campaign:
+		return false
+	case t.agent == nil:
+		return c.told[t.kind]
+	}
+	// With the agent its tests go anyway.
+	return c.toldTests[t.agent] && !c.isPruned(t.agent)
+}
+
+// changeOf returns how a thing is to change, or nil.
+func (c *company) changeOf(t *thing, o options) *change {
+	ch := &change{verb: "change", thing: t}
+	if t.present == nil {
+		ch.verb = "create"
+	}
+	for _, d := range differencesOf(t) {
+		switch f := t.kind.member(d.name); {
+		case f.isFixed && ch.verb == "change":
+			c.wrong.add(t.at, "%s of another agent cannot become one of agent %q", t.kind.name, nameOf(d.now))
+		case f.isApart:
+			ch.apart = append(ch.apart, d)
+		default:
+			ch.own = append(ch.own, d)
+		}
+	}
+	ch.headers = t.headers != nil && (o.sendHeaders || headersDiffer(ch.own))
+	for _, d := range t.documents {
+		same, others := t.storedAs(d)
+		if same == nil {
+			ch.added = append(ch.added, d)
+		}
+		ch.gone = append(ch.gone, others...)
+	}
+	if _, isTold := t.raw.get("documents"); o.prune && isTold {
+		for _, s := range t.stored {
+			if !slices.ContainsFunc(t.documents, func(d document) bool { return d.name == s.name }) {
+				ch.gone = append(ch.gone, s)
+			}
+		}
+	}
+	if t.kind == campaign && ch.verb == "change" {
+		c.checkCampaignFields(ch)
+	}
+	if ch.verb == "change" && len(ch.own)+len(ch.apart)+len(ch.added)+len(ch.gone) == 0 && !ch.headers {
+		return nil
+	}
+	c.check(ch)
+	if ch.headers && !o.onlyShow {
+		c.checkSecrets(t)
+	}
+	return ch
+}
+
+// differencesOf returns what is given and is otherwise now. Of what is new everything is.
+func differencesOf(t *thing) (all []difference) {
+	for _, given := range t.given {
+		f := t.kind.member(given.name)
+		old, _ := t.present.get(given.name)
+		parts, ok := given.value.(object)
+		if f.form != merged || !ok {
+			if t.present == nil && given.value != nil || !isEqual(old, given.value) {
+				all = append(all, difference{given.name, f.shape, old, given.value})
+			}
+			continue
+		}
+		before, _ := old.(object)
+		for _, part := range parts {
+			was, _ := before.get(part.name)
+			if t.present == nil || !isEqual(was, part.value) {
+				all = append(all, difference{given.name + "." + part.name, partOf(f.shape, part.name), was, part.value})
+			}
+		}
+	}
+	return all
+}
+
+func partOf(s shape, name string) shape {
+	for _, f := range s.members {
+		if f.name == name {
+			return f.shape
+		}
+	}
+	return shape{}
+}
+
+func headersDiffer(own []difference) bool {
+	for _, d := range own {
+		if d.name == "endpoint" {
+			old, _ := d.old.(object)
+			now, _ := d.now.(object)
+			return !isEqual(old.list("headerNames"), now.list("headerNames")) || originOf(old) != originOf(now)
+		}
+	}
+	return false
+}
+
+// originOf is whom an endpoint's headers are sent to. Another one needs them again.
+func originOf(endpoint object) string {
+	address, err := url.Parse(endpoint.text("url"))
+	if err != nil {
+		return ""
+	}
+	return address.Scheme + "://" + address.Host
+}
+
+// checkCampaignFields keeps only fields that are new, and refuses what a server cannot change.
+func (c *company) checkCampaignFields(ch *change) {
+	ch.apart = slices.DeleteFunc(ch.apart, func(d difference) bool {
+		old, _ := d.old.(list)
+		isNew := false
+		for i, one := range d.now.(list) {
+			name := one.(object).text("name")
+			known := slices.IndexFunc(old, func(o any) bool { return o.(object).text("name") == name })
+			if known < 0 {
+				isNew = true
+			} else if !isEqual(old[known], one) {
+				c.wrong.add(ch.thing.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
+			}
+		}
+		return !isNew
+	})
+}

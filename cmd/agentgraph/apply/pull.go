@@ -1,0 +1,297 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// schemaFile is where pull puts the schema, so that editors find it.
+const schemaFile = "agentgraph.schema.json"
+
+// written is a file to be written.
+type written struct {
+	name    string
+	content object
+}
+
+// files returns the files that describe all that the server has. withIDs adds ids, by which things can be renamed.
+func (c *company) files(withIDs bool) ([]written, error) {
+	for _, k := range kinds {
+		c.order(k)
+		if err := c.checkNames(k); err != nil && !withIDs {
+			return nil, err
+		}
+	}
+	var files []written
+	add := func(name string, content object) {
+		if len(content) > 0 {
+			files = append(files, written{name, content})
+		}
+	}
+	lists := func(kinds ...*kind) (content object) {
+		for _, k := range kinds {
+			if all := c.listed(k, nil, withIDs); len(all) > 0 {
+				content = append(content, member{k.list, all})
+			}
+		}
+		return content
+	}
+	add("knowledge.yaml", lists(dataset, knowledgeBaseChat))
+	add("tools.yaml", lists(tool))
+	for _, t := range c.things[agent] {
+		content := object{{agent.list, list{t.file(withIDs)}}}
+		tests := object{{"agent", t.key}}
+		for _, k := range []*kind{folder, simulation, classification} {
+			if all := c.listed(k, t, withIDs); len(all) > 0 {
+				tests = append(tests, member{k.list, all})
+			}
+		}
+		if len(tests) > 1 {
+			content = append(content, member{"agentTests", list{tests}})
+		}
+		add("agent_"+t.key+".yaml", content)
+	}
+	add("campaigns.yaml", lists(campaign))
+	return files, nil
+}
+
+// order sorts what the server has of a kind, and gives each a key.
+func (c *company) order(k *kind) {
+	slices.SortFunc(c.things[k], func(a, b *thing) int {
+		for _, text := range []func(*thing) string{
+			(*thing).name, func(t *thing) string { return c.folderOfNode(t).nameOrNone() }, func(t *thing) string { return t.id },
+		} {
+			if order := strings.Compare(text(a), text(b)); order != 0 {
+				return order
+			}
+		}
+		return 0
+	})
+	taken := map[string]bool{}
+	for _, t := range c.things[k] {
+		prefix := ""
+		if k == folder {
+			prefix = t.agent.id + "/"
+		}
+		key := keyFrom(t.name(), k)
+		for i := 2; taken[prefix+key]; i++ {
+			key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
+		}
+		t.key, taken[prefix+key] = key, true
+	}
+}
+
+func (t *thing) nameOrNone() string {
+	if t == nil {
+		return ""
+	}
+	return t.name()
+}
+
+// keyFrom makes a key of a name: its letters and digits in small letters, all else as underscores.
+func keyFrom(name string, k *kind) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	key := strings.Join(words, "_")
+	if key == "" {
+		return strings.ReplaceAll(k.name, " ", "_")
+	}
+	return string([]rune(key)[:min(60, len([]rune(key)))])
+}
+
+// checkNames refuses names that are no names, since several things have them.
+func (c *company) checkNames(k *kind) error {
+	byName := map[string][]*thing{}
+	for _, t := range c.things[k] {
+		name := t.name()
+		switch k {
+		case tool:
+			name = t.reference()
+		case folder:
+			name = t.agent.id + "/" + name
+		case simulation, classification:
+			name = t.agent.id + "/" + c.folderOfNode(t).nameOrNone() + "/" + name
+		}
+		byName[name] = append(byName[name], t)
+	}
+	for _, t := range c.things[k] {
+		for _, same := range byName {
+			if len(same) > 1 && slices.Contains(same, t) {
+				return fmt.Errorf("%s: the server has %d of this name, with the ids %s: rename all but one, or use --ids", t, len(same), idsOf(same))
+			}
+		}
+	}
+	return nil
+}
+
+// listed returns the things of a kind, or of one agent, as files have them.
+func (c *company) listed(k *kind, of *thing, withIDs bool) (all list) {
+	for _, t := range c.things[k] {
+		if t.agent == of {
+			all = append(all, t.file(withIDs))
+		}
+	}
+	return all
+}
+
+// file returns a thing as files have it.
+func (t *thing) file(withIDs bool) object {
+	content := object{}
+	if t.kind != tool && t.kind != simulation && t.kind != classification && t.kind != campaign {
+		content = append(content, member{"key", t.key})
+	}
+	if withIDs {
+		content = append(content, member{"id", t.id})
+	}
+	for _, f := range t.kind.members {
+		value, _ := t.present.get(f.name)
+		if f.name == "agentId" && t.agent != nil {
+			continue
+		}
+		file := f.written(value)
+		if endpoint, ok := file.(object); ok && f.name == "endpoint" {
+			file = t.withHeaders(endpoint)
+		}
+		content = append(content, member{f.name, file})
+	}
+	if t.kind == dataset {
+		content = append(content, member{"documents", t.documentPaths()})
+	}
+	return content
+}
+
+// withHeaders returns an endpoint with environment variables for the values of its headers, which the server does not tell.
+func (t *thing) withHeaders(endpoint object) object {
+	names := endpoint.list("headerNames")
+	endpoint = endpoint.without("headerNames")
+	if len(names) == 0 {
+		return endpoint
+	}
+	headers := object{}
+	for _, name := range names {
+		variable := strings.Map(func(r rune) rune {
+			if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				return '_'
+			}
+			return unicode.ToUpper(r)
+		}, t.reference()+"_"+name.(string))
+		headers = append(headers, member{name.(string), "${" + variable + "}"})
+	}
+	return endpoint.with("headers", headers)
+}
+
+// documentPaths returns the documents of a dataset as files have them.
+func (t *thing) documentPaths() list {
+	all := list{}
+	for _, s := range t.documentsByName() {
+		file := t.key + "/" + s.file
+		if s.file == s.name {
+			all = append(all, file)
+			continue
+		}
+		all = append(all, object{{"name", s.name}, {"file", file}})
+	}
+	return all
+}
+
+// pulledDocument is a document with the name of its file.
+type pulledDocument struct {
+	storedDocument
+	file string
+}
+
+// documentsByName returns the documents by their names, one of each.
+func (t *thing) documentsByName() (all []pulledDocument) {
+	stored := slices.SortedFunc(slices.Values(t.stored), func(a, b storedDocument) int {
+		return strings.Compare(a.name+"\x00"+a.digest, b.name+"\x00"+b.digest)
+	})
+	taken := map[string]bool{}
+	for i, s := range stored {
+		if i > 0 && stored[i-1].name == s.name {
+			continue
+		}
+		file := safeName(s.name)
+		for n := 2; taken[strings.ToLower(file)]; n++ {
+			file = strconv.Itoa(n) + "_" + safeName(s.name)
+		}
+		taken[strings.ToLower(file)] = true
+		all = append(all, pulledDocument{s, file})
+	}
+	return all
+}
+
+// checkDocuments refuses two documents with one name, of which files could name only one.
+func (c *company) checkDocuments() error {
+	for _, t := range c.things[dataset] {
+		digests := map[string]string{}
+		for _, s := range t.stored {
+			if digest, isKnown := digests[s.name]; isKnown && digest != s.digest {
+				return fmt.Errorf("%s: it has two different documents with the name %q: delete one", t, s.name)
+			}
+			digests[s.name] = s.digest
+		}
+	}
+	return nil
+}
+
+const contentQuery = `query ($id: ID!, $offset: Int!) { document(id: $id) { content(offset: $offset) } }`
+
+// download writes a document to a file, unless that holds it already.
+func (a *api) download(ctx context.Context, s storedDocument, file string) error {
+	there := document{file: file}
+	if there.read() == nil && there.digest == s.digest {
+		return nil
+	}
+	var content []byte
+	for int64(len(content)) < s.size {
+		var answer struct{ Document struct{ Content string } }
+		if err := a.ask(ctx, contentQuery, client.Variables{"id": s.id, "offset": len(content)}, &answer); err != nil {
+			return fmt.Errorf("document %q: %w", s.name, err)
+		}
+		part, err := base64.StdEncoding.DecodeString(answer.Document.Content)
+		if err != nil || len(part) == 0 {
+			return fmt.Errorf("document %q: the server answered with less than the document", s.name)
+		}
+		content = append(content, part...)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, content, 0o644)
+}
+
+// encode returns the text of a file. It is read again, so that none is written that would be read otherwise: what YAML does
+// not carry is written as JSON, which is YAML too.
+func (w written) encode() ([]byte, error) {
+	body, err := yaml.MarshalWithOptions(toYAML(w.content), yamlOptions...)
+	if err != nil {
+		return nil, err
+	}
+	if !isReadAs(body, w.content) {
+		if body, err = json.MarshalIndent(w.content, "", "  "); err != nil {
+			return nil, err
+		}
+	}
+	if !isReadAs(body, w.content) {
+		return nil, fmt.Errorf("%s: something of it cannot be written as YAML", w.name)
+	}
+	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), body...), nil
+}
+
+func isReadAs(text []byte, content object) bool {
+	var decoded any
+	err := yaml.NewDecoder(bytes.NewReader(text), yaml.UseOrderedMap()).Decode(&decoded)
+	return err == nil && isEqual(fromYAML(decoded), content)
+}

@@ -1,0 +1,125 @@
+package apply
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// lines returns text without control characters but line feeds and tabs.
+func lines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+var signs = map[string]string{"create": "+", "change": "~", "delete": "-"}
+
+// show writes what the plan is to do, for people.
+func (p *plan) show(out io.Writer) {
+	counts := map[string]int{}
+	for _, ch := range p.changes {
+		counts[ch.verb]++
+		ch.show(out)
+	}
+	if len(p.changes) == 0 {
+		_, _ = fmt.Fprintln(out, "Nothing differs.")
+		return
+	}
+	_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"], counts["delete"])
+}
+
+func (ch *change) show(out io.Writer) {
+	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", signs[ch.verb], ch.verb, ch.thing, ch.loss())
+	for _, all := range [][]difference{ch.own, ch.apart} {
+		for _, d := range all {
+			d.show(out, ch.verb == "create")
+		}
+	}
+	if ch.headers {
+		_, _ = fmt.Fprintln(out, "    endpoint.headers: values are sent, and never shown")
+	}
+	for _, d := range ch.added {
+		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)
+	}
+	for _, s := range ch.gone {
+		_, _ = fmt.Fprintf(out, "    documents: - %s, %d bytes\n", client.Printable(s.name), s.size)
+	}
+	_, _ = fmt.Fprintln(out)
+}
+
+// loss says what else goes when a thing is deleted.
+func (ch *change) loss() string {
+	if ch.verb != "delete" {
+		return ""
+	}
+	switch ch.thing.kind {
+	case agent:
+		return ", with its prompt versions, simulated chats, tests and campaigns"
+	case dataset:
+		return fmt.Sprintf(", with its %d documents", len(ch.thing.stored))
+	case folder:
+		return "; its tests move to the root"
+	}
+	return ""
+}
+
+// longest is how long a text may be that is shown on the line of its name, and longestList a list or an object, in bytes.
+const longest, longestList = 100, 60
+
+func isShort(shown string, value any) bool {
+	switch value.(type) {
+	case list, object:
+		return len(shown) <= longestList
+	}
+	return len(shown) <= longest && !strings.Contains(shown, "\n")
+}
+
+func (d difference) show(out io.Writer, isNew bool) {
+	old, now := d.textOf(d.old, true), d.textOf(d.now, true)
+	switch {
+	case isNew && isShort(now, d.now):
+		_, _ = fmt.Fprintf(out, "    %s: %s\n", d.name, now)
+	case isNew:
+		now = d.textOf(d.now, false)
+		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)), strings.Count(strings.TrimSuffix(now, "\n"), "\n")+1)
+	case isShort(now, d.now) && isShort(old, d.old):
+		_, _ = fmt.Fprintf(out, "    %s: %s → %s\n", d.name, old, now)
+	default:
+		_, _ = fmt.Fprintf(out, "    %s:\n", d.name)
+		unified := udiff.Unified("", "", ended(d.textOf(d.old, false)), ended(d.textOf(d.now, false)))
+		for i, line := range strings.Split(strings.TrimSuffix(unified, "\n"), "\n") {
+			if i > 1 { // The first two name files.
+				_, _ = fmt.Fprintf(out, "      %s\n", line)
+			}
+		}
+	}
+}
+
+func ended(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
+
+// textOf returns a value as people read it: a text of several lines as it is, else YAML, on one line or on several.
+func (d difference) textOf(value any, onOneLine bool) string {
+	written := d.shape.written(value)
+	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {
+		return lines(text)
+	}
+	options := []yaml.EncodeOption{yaml.UseLiteralStyleIfMultiline(true)}
+	if onOneLine {
+		options = []yaml.EncodeOption{yaml.Flow(true)}
+	}
+	encoded, err := yaml.MarshalWithOptions(toYAML(written), options...)
+	if err != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(lines(string(encoded)), "\n")
+}

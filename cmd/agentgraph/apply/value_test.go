@@ -1,0 +1,46 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// anyValue draws a value.
+func anyValue(depth int) *rapid.Generator[any] {
+	texts := rapid.OneOf(
+		rapid.String(),
+		rapid.StringMatching(`[ \t\n#:'"|>{}\[\],&*!%@a-z0-9.~\\-]{0,12}`),
+		rapid.SampledFrom([]string{"", "~", "null", "true", "no", "1", "1e3", "0x1", "2026-03-01", "\n", "a\n", "a\n\n", " a\n b", "a \n", "\t", "- a", "a: b", "#", "\r\n", "<<"}),
+	)
+	scalars := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
+		rapid.Map(rapid.Int64Range(-1<<50, 1<<50), func(i int64) any { return i }),
+		rapid.Map(rapid.Float64Range(-1e6, 1e6), func(f float64) any { return f }),
+		rapid.Map(texts, func(s string) any { return s }),
+	}
+	if depth > 0 {
+		scalars = append(scalars,
+			rapid.Map(rapid.SliceOfN(anyValue(depth-1), 0, 3), func(l []any) any { return list(l) }),
+			rapid.Custom(func(t *rapid.T) any {
+				o := object{}
+				for _, name := range rapid.SliceOfNDistinct(texts, 0, 3, rapid.ID).Draw(t, "names") {
+					o = append(o, member{name, anyValue(depth-1).Draw(t, "value")})
+				}
+				return o
+			}),
+		)
+	}
+	return rapid.OneOf(scalars...)
+}
+
+func TestWhatIsWrittenIsReadTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		content := object{{"value", anyValue(3).Draw(t, "value")}}
+		text, err := written{"x.yaml", content}.encode()
+		require.NoError(t, err)
+		require.True(t, isReadAs(text, content), "%s", text)
+	})
+}

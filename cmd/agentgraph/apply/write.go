@@ -1,0 +1,295 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// writer carries out a plan.
+type writer struct {
+	api *api
+	// told is called after each step.
+	told func(step)
+	// done counts the steps that were carried out.
+	done int
+}
+
+// write carries out the plan up to the first step that fails. The error names what failed.
+func (w *writer) write(ctx context.Context, p *plan) error {
+	for _, s := range p.steps {
+		if err := s.do(ctx, w); err != nil {
+			if client.CodeOf(err) == model.Conflict {
+				return fmt.Errorf("%s: somebody else changed it meanwhile, and nothing of that is overwritten: %w", s.change.thing, err)
+			}
+			return fmt.Errorf("%s: %w", s.change.thing, err)
+		}
+		w.done++
+		w.told(s)
+	}
+	return nil
+}
+
+// mutate sends a mutation with an input, and returns the selected fields of a member of its payload.
+func (w *writer) mutate(ctx context.Context, mutation, selection string, input object, file *client.File) (object, error) {
+	document := fmt.Sprintf("mutation ($input: %s%sInput!) { answer: %s(input: $input) { %s } }",
+		strings.ToUpper(mutation[:1]), mutation[1:], mutation, selection)
+	key := uuid.NewString()
+	var answer struct{ Answer rawJSON }
+	err := w.api.again(ctx, func() error {
+		return w.api.client.Mutate(ctx, key, document, client.Variables{"input": input}, file, &answer)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Answer.object()
+}
+
+type rawJSON []byte
+
+// UnmarshalJSON keeps the text.
+func (r *rawJSON) UnmarshalJSON(text []byte) error {
+	*r = append((*r)[:0], text...)
+	return nil
+}
+
+func (r rawJSON) object() (object, error) {
+	value, err := decodeJSON(r)
+	o, _ := value.(object)
+	return o, err
+}
+
+// write creates or changes the thing itself.
+func (ch *change) write(ctx context.Context, w *writer) error {
+	t := ch.thing
+	input, mutation := ch.input(), "create"+t.kind.typeName
+	if ch.verb == "change" {
+		mutation = "update" + t.kind.typeName
+		input = append(object{{t.kind.id, t.id}, {"expectedUpdatedAt", t.changedAt()}}, input...)
+	}
+	payload, err := w.mutate(ctx, mutation, t.kind.payload+" { id createdAt updatedAt }", input, nil)
+	if err != nil {
+		return err
+	}
+	written, _ := payload.get(t.kind.payload)
+	t.revise(written.(object))
+	return nil
+}
+
+// revise notes what the server said of the thing after a change.
+func (t *thing) revise(node object) {
+	t.id = node.text("id")
+	t.node = t.node.with("updatedAt", node.text("updatedAt")).with("createdAt", node.text("createdAt"))
+}
+
+// input returns what is sent of the thing itself.
+func (ch *change) input() object {
+	input := object{}
+	for _, d := range ch.own {
+		if ch.verb == "create" && d.now == nil {
+			continue
+		}
+		name, part, isPart := strings.Cut(d.name, ".")
+		value := d.shape.sent(d.now)
+		switch {
+		case isPart:
+			before, _ := input.get(name)
+			parts, _ := before.(object)
+			input = input.with(name, parts.with(part, value))
+		case name == "endpoint" && d.now == nil:
+			input = input.with("removeEndpoint", true)
+		case name != "endpoint":
+			input = input.with(name, value)
+		}
+	}
+	if endpoint := ch.endpoint(); endpoint != nil {
+		input = input.with("endpoint", endpoint)
+	}
+	return input
+}
+
+// endpoint returns a tool's endpoint if it is sent, with the values of its headers if those are.
+func (ch *change) endpoint() any {
+	var isSent bool
+	for _, d := range ch.own {
+		isSent = isSent || d.name == "endpoint" && d.now != nil
+	}
+	if !isSent && !ch.headers {
+		return nil
+	}
+	value, _ := ch.thing.given.get("endpoint")
+	endpoint := ch.thing.kind.member("endpoint").sent(value).(object).without("headerNames")
+	if !ch.headers {
+		return endpoint
+	}
+	headers := object{}
+	for _, h := range ch.thing.headers {
+		_, value, _ := environment(h.value.(string))
+		headers = append(headers, member{h.name, value})
+	}
+	return endpoint.with("headers", headers)
+}
+
+// connect brings what belongs to a thing by requests of its own.
+func (ch *change) connect(ctx context.Context, w *writer) error {
+	// What goes, goes first: names of tools and sub-agents are one set.
+	for _, d := range ch.apart {
+		if err := ch.remove(ctx, w, d); err != nil {
+			return err
+		}
+	}
+	for _, d := range ch.apart {
+		if err := ch.add(ctx, w, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
+	old, _ := d.old.(list)
+	for _, one := range old {
+		var err error
+		switch d.name {
+		case "toolIds":
+			if !contains(d.now, one) {
+				_, err = w.mutate(ctx, "disconnectTool", "agent { id }", object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
+			}
+		case "subAgents":
+			name := one.(object).text("technicalName")
+			if ch.thing.subAgents[name] == nil {
+				_, err = w.mutate(ctx, "removeSubAgent", "deletedId", object{{"subAgentId", ch.subAgentID(name)}}, nil)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subAgentID returns the id of a sub-agent that the server has.
+func (ch *change) subAgentID(technicalName string) string {
+	for _, one := range ch.thing.node.list("subAgents") {
+		if node := one.(object); node.text("technicalName") == technicalName {
+			return node.text("id")
+		}
+	}
+	return ""
+}
+
+func contains(values any, value any) bool {
+	l, _ := values.(list)
+	for _, one := range l {
+		if isEqual(one, value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (ch *change) add(ctx context.Context, w *writer, d difference) error {
+	switch d.name {
+	case "knowledgeBaseChatId":
+		return ch.connectChat(ctx, w, d.now)
+	case "toolIds":
+		for _, one := range d.now.(list) {
+			if contains(d.old, one) {
+				continue
+			}
+			if _, err := w.mutate(ctx, "connectTool", "agent { id }", object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil); err != nil {
+				return err
+			}
+		}
+	case "subAgents":
+		for _, one := range d.now.(list) {
+			if contains(d.old, one) {
+				continue
+			}
+			if err := ch.addSubAgent(ctx, w, one.(object), d.shape.of.sent(one).(object)); err != nil {
+				return err
+			}
+		}
+	case "fields":
+		for _, one := range d.now.(list) {
+			if contains(d.old, one) {
+				continue
+			}
+			input := append(object{{"campaignId", ch.thing.id}}, d.shape.of.sent(one).(object)...)
+			if _, err := w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (ch *change) connectChat(ctx context.Context, w *writer, chat any) error {
+	mutation, input := "disconnectKnowledgeBaseChat", object{{"agentId", ch.thing.id}}
+	if chat != nil {
+		mutation = "connectKnowledgeBaseChat"
+		input = append(input, member{"chatId", chat.(*thing).id}, member{"expectedUpdatedAt", ch.thing.changedAt()})
+	}
+	payload, err := w.mutate(ctx, mutation, "agent { id createdAt updatedAt }", input, nil)
+	if err != nil {
+		return err
+	}
+	agent, _ := payload.get("agent")
+	ch.thing.revise(agent.(object))
+	return nil
+}
+
+// addSubAgent adds a sub-agent, or changes the one of that name.
+func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input object) error {
+	s := ch.thing.subAgents[wanted.text("technicalName")]
+	mutation := "addSubAgent"
+	if s.id == "" {
+		input = input.with("agentId", ch.thing.id)
+	} else {
+		mutation, input = "updateSubAgent", input.without("technicalName").with("subAgentId", s.id)
+	}
+	payload, err := w.mutate(ctx, mutation, "subAgent { id }", input, nil)
+	if err != nil {
+		return err
+	}
+	written, _ := payload.get("subAgent")
+	s.id = written.(object).text("id")
+	return nil
+}
+
+// writeDocuments adds documents, and then deletes those that they replace, so that there is always one to be found.
+func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
+	for _, d := range ch.added {
+		content, err := os.ReadFile(d.file)
+		if err != nil {
+			return fmt.Errorf("the file %s cannot be read any more", d.file)
+		}
+		input := object{{"datasetId", ch.thing.id}, {"name", d.name}, {"upload", nil}}
+		file := &client.File{Variable: "variables.input.upload", Name: safeName(d.name), Content: content}
+		if _, err := w.mutate(ctx, "addDocument", "document { id }", input, file); err != nil {
+			return fmt.Errorf("document %q: %w", d.name, err)
+		}
+	}
+	for _, s := range ch.gone {
+		if _, err := w.mutate(ctx, "deleteDocument", "deletedId", object{{"documentId", s.id}}, nil); err != nil {
+			return fmt.Errorf("document %q: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// delete deletes the thing.
+func (ch *change) delete(ctx context.Context, w *writer) error {
+	typeName := ch.thing.kind.typeName
+	if ch.thing.kind == simulation || ch.thing.kind == classification {
+		typeName = "AgentTest"
+	}
+	_, err := w.mutate(ctx, "delete"+typeName, "deletedId", object{{ch.thing.kind.id, ch.thing.id}}, nil)
+	return err
+}

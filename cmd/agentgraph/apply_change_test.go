@@ -1,0 +1,330 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// small is a company with one of each kind, whose two agents delegate to each other.
+const small = `
+datasets:
+  - key: opening
+    name: Opening hours
+    description: When we are open.
+    parserConfig: {chunkTokenNum: 256, delimiter: '\n\n'}
+    documents: [hours.md, {name: "a/b.txt", file: other.txt}]
+knowledgeBaseChats:
+  - key: hours
+    name: Hours
+    datasetIds: [opening]
+    llmSettings: {temperature: 0}
+tools:
+  - name: Book
+    technicalName: book
+    description: Books.
+    parameters: {type: object, properties: {zeta: {type: string}, alpha: {type: number, minimum: 0.5}}}
+    endpoint:
+      url: https://api.example.com/book
+      headers: {Authorization: "${AGENTGRAPH_TEST_BOOK_TOKEN}"}
+  - {name: Look, technicalName: look}
+agents:
+  - key: front
+    name: Front desk
+    channel: Phone
+    direction: Outbound
+    language: en
+    prompt: |
+      Be kind.
+      Be brief.
+    inboundWelcomeMessage: Hello.
+    tags: [b, a, b]
+    fields: [{name: firstName, isMandatory: true}]
+    classificationTags: [{name: Done, definition: It is done.}]
+    knowledgeBaseChatId: hours
+    toolIds: [look, book]
+    subAgents:
+      - {delegateAgentId: back, name: Back, technicalName: ask_back, description: Knows more.}
+  - key: back
+    name: Back office
+    channel: Web
+    direction: Inbound
+    language: en
+    prompt: Help.
+    subAgents:
+      - {delegateAgentId: front, name: Front, technicalName: ask_front}
+agentTests:
+  - agent: front
+    variables: {firstName: Ida, gone: null}
+    toolMocking:
+      mockedTools: [{toolId: book, resultTemplate: ok}]
+      mockedSubAgents: [{subAgentId: ask_back, rules: [{when: [{argument: text, present: true}], failure: {kind: Timeout}}]}]
+    folders: [{key: safe, name: Safety}]
+    simulations:
+      - {name: Kind, folderId: safe, scenario: Says hello., criteria: [is kind]}
+      - {name: Kind, scenario: Says hello at the root., criteria: [is kind], variables: {firstName: Leo}}
+    classifications:
+      - name: Is done
+        tagExpected: Done
+        conversationContext: {messages: [{role: user, text: Done?, timestamp: "2026-03-01T10:00:00+01:00"}]}
+campaigns:
+  - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, description: Where., isMandatory: true}]}
+`
+
+// startSmall applies the small company, and returns the server, a key and the file.
+func startSmall(t *testing.T) (c *coded, key, file string, tenant *db.Tenant) {
+	t.Helper()
+	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer hunter2")
+	c = newCoded(t)
+	tenant, key = newCompany(t, c.store, "Small")
+	file = write(t, small)
+	knowledge := filepath.Join(filepath.Dir(file), "knowledge")
+	require.NoError(t, os.Mkdir(knowledge, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(knowledge, "hours.md"), []byte("# Hours\n\n9 to 5\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(knowledge, "other.txt"), []byte("other"), 0o600))
+	shown := c.run(t, key, "apply", "-f", file, "--dry-run")
+	require.Equal(t, 2, shown.code, shown.log)
+	require.Contains(t, shown.out, "11 to create, 0 to change, 0 to delete")
+	require.NotContains(t, shown.out, "hunter2")
+	require.Empty(t, c.mutations)
+	require.Contains(t, c.good(t, key, "apply", "-f", file), "11 created, 0 changed, 0 deleted")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file))
+	require.Empty(t, c.mutations)
+	return c, key, file, tenant
+}
+
+func TestEachChangeIsShownMadeAndGone(t *testing.T) {
+	c, key, file, _ := startSmall(t)
+	for _, change := range []struct {
+		old, now  string
+		shown     []string
+		mutations string
+	}{
+		{"description: When we are open.", "description: null", []string{`~ change dataset "Opening hours"`, "description: When we are open. → null"}, "updateDataset"},
+		{"chunkTokenNum: 256", "chunkTokenNum: null", []string{"parserConfig.chunkTokenNum: 256 → 512"}, "updateDataset"},
+		{"datasetIds: [opening]", "datasetIds: null", []string{`~ change knowledge base chat "Hours"`, "datasetIds: [opening] → []"}, "updateKnowledgeBaseChat"},
+		{"llmSettings: {temperature: 0}", "llmSettings: null", []string{"llmSettings.temperature: 0 → 0.1"}, "updateKnowledgeBaseChat"},
+		{"{zeta: {type: string}, alpha: {type: number, minimum: 0.5}}", "{alpha: {type: number, minimum: 0.5}, zeta: {type: string}}", []string{`~ change tool "Book"`, "parameters:"}, "updateTool"},
+		{"api.example.com/book", "api.example.com/book/2", []string{"endpoint:", "api.example.com/book/2"}, "updateTool"},
+		{"description: Books.", "description: null", []string{"description: Books. → null"}, "updateTool"},
+		{"{name: Look, technicalName: look}", "{name: Look up, technicalName: look}", []string{"name: Look → Look up"}, "updateTool"},
+		{"      Be brief.", "      Be very brief.", []string{`~ change agent "Front desk"`, "-Be brief.", "+Be very brief."}, "updateAgent"},
+		{"inboundWelcomeMessage: Hello.", "inboundWelcomeMessage: null", []string{"inboundWelcomeMessage: Hello. → null"}, "updateAgent"},
+		{"fields: [{name: firstName, isMandatory: true}]", "fields: null", []string{"fields: [{name: firstName, isMandatory: true}] → []"}, "updateAgent"},
+		{"knowledgeBaseChatId: hours", "knowledgeBaseChatId: null", []string{"knowledgeBaseChatId: hours → null"}, "disconnectKnowledgeBaseChat"},
+		{"knowledgeBaseChatId: null", "knowledgeBaseChatId: hours", []string{"knowledgeBaseChatId: null → hours"}, "connectKnowledgeBaseChat"},
+		{"toolIds: [look, book]", "toolIds: [book]", []string{"toolIds: [book, look] → [book]"}, "disconnectTool"},
+		{"toolIds: [book]", "toolIds: [book, look]", []string{"toolIds: [book] → [book, look]"}, "connectTool"},
+		{"description: Knows more.", "description: Knows best.", []string{"+  description: Knows best."}, "updateSubAgent"},
+		{"technicalName: ask_front}", "technicalName: ask_desk}", []string{"+  technicalName: ask_desk"}, "removeSubAgent addSubAgent"},
+		{"name: Safety", "name: Safety, color: '#112233'", []string{`~ change test folder "Safety" of agent "Front desk"`, "color: \"#6B7280\" → \"#112233\""}, "updateAgentTestFolder"},
+		{"variables: {firstName: Leo}", "variables: {firstName: Max}", []string{`~ change simulation test "Kind" of agent "Front desk"`, "variables: {firstName: Leo} → {firstName: Max}"}, "updateSimulationTest"},
+		{"resultTemplate: ok", "resultTemplate: fine", []string{"+  resultTemplate: fine"}, "updateSimulationTest updateSimulationTest"},
+		{"text: Done?", "text: Ready?", []string{`~ change classification test "Is done"`, "+  text: Ready?"}, "updateClassificationTest"},
+		{"defaultRegion: GB", "defaultRegion: null", []string{`~ change campaign "Spring"`, "defaultRegion: GB → null"}, "updateCampaign"},
+		{"description: Where., isMandatory: true}", "description: Where., isMandatory: true}, {name: street}", []string{"+- name: street"}, "addCampaignField"},
+		{"      url: https://api.example.com/book/2\n      headers: {Authorization: \"${AGENTGRAPH_TEST_BOOK_TOKEN}\"}\n", "", []string{"endpoint:"}, ""},
+	} {
+		edit(t, file, change.old, change.now)
+		if change.mutations == "" {
+			edit(t, file, "    endpoint:\n", "    endpoint: null\n")
+			change.mutations = "updateTool"
+		}
+		o := c.run(t, key, "diff", "-f", file)
+		require.Equal(t, 2, o.code, "%s: %s%s", change.now, o.out, o.log)
+		for _, line := range change.shown {
+			require.Contains(t, o.out, line)
+		}
+		done := c.good(t, key, "apply", "-f", file)
+		require.Contains(t, done, "0 created")
+		require.Equal(t, change.mutations, strings.Join(c.mutations, " "), "%s\n%s\n%s", change.now, o.out, done)
+		require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), change.now)
+	}
+}
+
+func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
+	c, key, file, _ := startSmall(t)
+	hours := filepath.Join(filepath.Dir(file), "knowledge", "hours.md")
+	require.NoError(t, os.WriteFile(hours, []byte("# Hours\n\n8 to 4\n"), 0o600))
+	require.Contains(t, c.run(t, key, "diff", "-f", file).out, "documents: + hours.md, 16 bytes\n    documents: - hours.md, 16 bytes\n")
+	c.good(t, key, "apply", "-f", file)
+	require.Equal(t, []string{"addDocument", "deleteDocument"}, c.mutations, "the new one is there before the old one goes")
+
+	edit(t, file, `, {name: "a/b.txt", file: other.txt}`, "")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
+	require.Contains(t, c.run(t, key, "diff", "-f", file, "--prune").out, "documents: - a/b.txt, 5 bytes")
+	c.good(t, key, "apply", "-f", file, "--prune", "--yes")
+	require.Equal(t, []string{"deleteDocument"}, c.mutations)
+
+	dir := t.TempDir()
+	c.good(t, key, "pull", dir)
+	require.Equal(t, "# Hours\n\n8 to 4\n", filesIn(t, dir)["knowledge/opening_hours/hours.md"])
+}
+
+func TestPruneDeletesWhatTheFilesDoNotName(t *testing.T) {
+	c, key, file, _ := startSmall(t)
+	edit(t, file, "  - {name: Look, technicalName: look}\n", "")
+	edit(t, file, "toolIds: [look, book]", "toolIds: [book]")
+	edit(t, file, "      - {name: Kind, folderId: safe, scenario: Says hello., criteria: [is kind]}\n", "")
+	edit(t, file, "campaigns:\n  - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, description: Where., isMandatory: true}]}\n", "campaigns: []\n")
+	c.good(t, key, "apply", "-f", file)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
+	o := c.run(t, key, "apply", "-f", file, "--prune")
+	require.Equal(t, 2, o.code)
+	require.Contains(t, o.log, "--prune needs --yes where nobody can be asked")
+	require.Empty(t, c.mutations)
+	o = c.run(t, key, "diff", "-f", file, "--prune")
+	require.Contains(t, o.out, `- delete simulation test "Kind" in folder "Safety" of agent "Front desk"`)
+	require.Contains(t, o.out, `- delete tool "Look"`)
+	require.Contains(t, o.out, "0 to create, 0 to change, 2 to delete")
+	c.good(t, key, "apply", "-f", file, "--prune", "--yes")
+	require.Equal(t, []string{"deleteAgentTest", "deleteTool"}, c.mutations)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file, "--prune"))
+
+	only := write(t, "tools: []\n")
+	c.good(t, key, "apply", "-f", only, "--prune", "--yes")
+	require.Equal(t, []string{"deleteTool"}, c.mutations, "lists that the files do not have are left")
+}
+
+func TestWhatSomebodyElseChangedIsNotOverwritten(t *testing.T) {
+	c, key, file, tenant := startSmall(t)
+	edit(t, file, "Be brief.", "Be very brief.")
+	edit(t, file, "prompt: Help.", "prompt: Help more.")
+	var read struct {
+		Agents struct{ Nodes []struct{ ID string } }
+	}
+	c.key = key
+	c.must(t, `{ agents(filter: {nameContains: "Front"}) { nodes { id } } }`, nil, &read)
+	theirs := "Theirs."
+	c.before = func(string) int {
+		_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: read.Agents.Nodes[0].ID, Prompt: &theirs})
+		require.NoError(t, err)
+		return 0
+	}
+	o := c.run(t, key, "apply", "-f", file)
+	require.Equal(t, 1, o.code, o.log)
+	require.Contains(t, o.log, `agent "Front desk": somebody else changed it meanwhile, and nothing of that is overwritten`)
+	c.before = nil
+	o = c.run(t, key, "diff", "-f", file)
+	require.Contains(t, o.out, "-Theirs.")
+}
+
+func TestAnApplyThatFailedGoesOn(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Fails")
+	file := write(t, "tools: [{name: A, technicalName: a}, {name: B, technicalName: b}, {name: C, technicalName: c}]")
+	calls := 0
+	c.before = func(string) int {
+		if calls++; calls == 2 {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	o := c.run(t, key, "apply", "-f", file)
+	require.Equal(t, 1, o.code, o.log)
+	require.Equal(t, "+ tool \"A\"\n1 of 3 steps were done; the rest is done when you apply again\n", o.out)
+	require.Contains(t, o.log, `tool "B": the server answered 403 Forbidden`)
+	calls = 0
+	c.before = func(string) int {
+		if calls++; calls == 1 {
+			return lost
+		}
+		return 0
+	}
+	require.Contains(t, c.good(t, key, "apply", "-f", file), "2 created, 0 changed, 0 deleted")
+	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations, "the one whose answer was lost is sent again")
+	c.before = nil
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file), "and made once")
+	_, key = newCompany(t, c.store, "Lost")
+	calls = 0
+	c.before = func(string) int {
+		if calls++; calls == 1 {
+			return lost
+		}
+		return 0
+	}
+	documents := write(t, "datasets: [{name: D, documents: [d.md]}]")
+	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(documents), "knowledge"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(documents), "knowledge", "d.md"), []byte("# D\n"), 0o600))
+	c.good(t, key, "apply", "-f", documents)
+	calls = 0
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(documents), "knowledge", "d.md"), []byte("# E\n"), 0o600))
+	c.good(t, key, "apply", "-f", documents)
+	require.Equal(t, []string{"addDocument", "addDocument", "deleteDocument"}, c.mutations)
+	c.key = key
+	var read struct{ Documents struct{ TotalCount int } }
+	c.must(t, "{ documents { totalCount } }", nil, &read)
+	require.Equal(t, 1, read.Documents.TotalCount)
+}
+
+func TestSecretsOfToolsStaySecret(t *testing.T) {
+	c, key, file, _ := startSmall(t)
+	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer swordfish")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "the server does not tell values")
+	o := c.run(t, key, "diff", "-f", file, "--send-headers")
+	require.Contains(t, o.out, "endpoint.headers: values are sent, and never shown")
+	require.NotContains(t, o.out+o.log, "swordfish")
+	c.good(t, key, "apply", "-f", file, "--send-headers")
+	require.Equal(t, []string{"updateTool"}, c.mutations)
+	dir := t.TempDir()
+	c.good(t, key, "pull", dir)
+	require.Contains(t, filesIn(t, dir)["tools.yaml"], "Authorization: ${BOOK_AUTHORIZATION}")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", dir), "no value is needed for what stays")
+	_, fresh := newCompany(t, c.store, "Fresh")
+	require.Equal(t, 2, c.run(t, fresh, "diff", "-f", dir).code, "nothing is sent")
+	o = c.run(t, fresh, "apply", "-f", dir)
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "endpoint.headers.Authorization: needs the environment variable BOOK_AUTHORIZATION, which is not set")
+	require.Empty(t, c.mutations)
+
+	edit(t, file, `{Authorization: "${AGENTGRAPH_TEST_BOOK_TOKEN}"}`, "{}")
+	c.good(t, key, "apply", "-f", file)
+	require.Equal(t, []string{"updateTool"}, c.mutations)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
+}
+
+func TestNamesThatSeveralHave(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	tenant, key := newCompany(t, c.store, "Doubles")
+	var ids []string
+	for range 2 {
+		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Same"})
+		require.NoError(t, err)
+		ids = append(ids, dataset.ID)
+	}
+	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+": say by id which is meant")
+	o = c.run(t, key, "pull", t.TempDir())
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, ids[0]+", "+ids[1]+": rename all but one, or use --ids")
+	dir := t.TempDir()
+	c.good(t, key, "pull", "--ids", dir)
+	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: "+ids[1]+"\n    name: Same", "id: "+ids[1]+"\n    name: Other")
+	c.good(t, key, "apply", "-f", dir)
+	require.Equal(t, []string{"updateDataset"}, c.mutations, "it is renamed")
+	c.good(t, key, "pull", t.TempDir())
+}
+
+func TestKeysNeedTheScopes(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	tenant, _ := newCompany(t, c.store, "Scopes")
+	file := write(t, "tools: [{name: A, technicalName: a}]")
+	o := c.run(t, newKey(t, tenant, model.APIKeyScopeRead), "apply", "-f", file)
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "the scope write")
+	c.good(t, newKey(t, tenant, model.APIKeyScopeWrite), "apply", "-f", write(t, "agents: [{name: A, channel: Web, direction: Inbound, language: en, prompt: Help.}]"))
+	o = c.run(t, newKey(t, tenant, model.APIKeyScopeBrowse), "diff", "-f", file)
+	require.Equal(t, 3, o.code, o.log)
+	require.Contains(t, o.log, "the scope prompts")
+}

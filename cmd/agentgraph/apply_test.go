@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+// coded is a server whose companies are kept as files, and a proxy that counts what changes them.
+type coded struct {
+	*served
+	store *db.Store
+	proxy *httptest.Server
+
+	mu        sync.Mutex
+	mutations []string
+	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status; with lost it is
+	// carried out, and the answer is lost.
+	before func(mutation string) (status int)
+}
+
+const lost = -1
+
+var mutationName = regexp.MustCompile(`answer: (\w+)\(`)
+
+func newCoded(t *testing.T) *coded {
+	t.Helper()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
+	c := &coded{store: store, served: serve(t, address, "", "--secret-key", base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
+	target, err := url.Parse(c.url)
+	require.NoError(t, err)
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	c.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if found := mutationName.FindSubmatch(body); found != nil {
+			name := string(found[1])
+			c.mu.Lock()
+			c.mutations = append(c.mutations, name)
+			before := c.before
+			c.mu.Unlock()
+			if before != nil {
+				status := before(name)
+				if status == lost {
+					pass.ServeHTTP(httptest.NewRecorder(), r)
+					status = http.StatusBadGateway
+				}
+				if status != 0 {
+					w.WriteHeader(status)
+					return
+				}
+			}
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(c.proxy.Close)
+	return c
+}
+
+// demo creates the demo's company and returns a key to it.
+func (c *coded) demo(t *testing.T) string {
+	t.Helper()
+	company, err := demo.Seed(t.Context(), c.store)
+	require.NoError(t, err)
+	return newKey(t, c.store.Tenant(company.ID), "admin")
+}
+
+// run runs a command with a key.
+func (c *coded) run(t *testing.T, key string, args ...string) outcome {
+	t.Helper()
+	c.mu.Lock()
+	c.mutations = nil
+	c.mu.Unlock()
+	var out, log dbtest.Output
+	code := run(t.Context(), append(args, "--url", c.proxy.URL, "--api-key", key), streams{out: &out, log: &log})
+	require.NotContains(t, out.String()+log.String(), key)
+	return outcome{code, out.String(), log.String()}
+}
+
+// good runs a command that must succeed, and returns its output.
+func (c *coded) good(t *testing.T, key string, args ...string) string {
+	t.Helper()
+	o := c.run(t, key, args...)
+	require.Zero(t, o.code, "%s\n%s", o.out, o.log)
+	return o.out
+}
+
+// filesIn returns all files below a directory, by their paths in it.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir+"/")] = string(text)
+		return err
+	}))
+	return all
+}
+
+// edit replaces a text of a file, which must be there once.
+func edit(t *testing.T, file, old, now string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(text), old), "%q in\n%s", old, text)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), old, now, 1)), 0o600))
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "company.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+func TestACompanyGoesThroughFilesAndIsTheSame(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
+	key := c.demo(t)
+	c.good(t, key, "pull", first)
+	pulled := filesIn(t, first)
+	require.Greater(t, len(pulled), 12)
+	require.Contains(t, pulled, "knowledge/merrowby_home_manuals/home_manual.md")
+	c.good(t, key, "pull", first)
+	require.Equal(t, pulled, filesIn(t, first), "pulled twice")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", first))
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", first))
+	require.Empty(t, c.mutations)
+
+	_, fresh := newCompany(t, c.store, "Fresh")
+	o := c.run(t, fresh, "diff", "-f", first)
+	require.Equal(t, 2, o.code, o.log)
+	require.Contains(t, o.out, `+ create agent "Clinic reception"`)
+	require.Contains(t, o.out, " to create, 0 to change, 0 to delete\n")
+	require.Empty(t, c.mutations)
+	done := c.good(t, fresh, "apply", "-f", first)
+	require.Contains(t, done, " created, 0 changed, 0 deleted\n")
+	require.NotEmpty(t, c.mutations)
+	require.Equal(t, "Nothing differs.\n", c.good(t, fresh, "apply", "-f", first, "--prune"))
+	require.Empty(t, c.mutations, "applied twice")
+	c.good(t, fresh, "pull", second)
+	require.Equal(t, pulled, filesIn(t, second))
+
+	c.good(t, fresh, "pull", "--ids", third)
+	require.Equal(t, "Nothing differs.\n", c.good(t, fresh, "diff", "-f", third))
+	require.Contains(t, filesIn(t, third)["tools.yaml"], "id: tool_")
+}
+
+var fenced = regexp.MustCompile("(?s)\n```(\\w*)\n(.*?)```\n")
+
+func TestTheExampleOfTheDocument(t *testing.T) {
+	t.Setenv("OVEN_TOKEN", "Bearer token")
+	text, err := os.ReadFile("../../docs/agents-as-code.md")
+	require.NoError(t, err)
+	var examples, printed []string
+	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
+		switch block[1] {
+		case "yaml":
+			examples = append(examples, block[2])
+		case "":
+			printed = append(printed, block[2])
+		}
+	}
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Bakery")
+	file := filepath.Join(filepath.Dir(write(t, "")), "bakery.yaml")
+	require.NoError(t, os.Rename(filepath.Join(filepath.Dir(file), "company.yaml"), file))
+	require.NoError(t, os.WriteFile(file, []byte(examples[0]), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(file), "knowledge"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "knowledge", "lemon_cake.md"), []byte("# Lemon cake\n"), 0o600))
+	require.Equal(t, printed[0], c.good(t, key, "apply", "-f", file))
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file))
+	edit(t, file, "Ask for the day first.", "Ask for the day first, then for allergies.")
+	o := c.run(t, key, "diff", "-f", file)
+	require.Equal(t, 2, o.code)
+	require.Equal(t, printed[1], o.out)
+	edit(t, file, "toolIds:", "tolIds:")
+	o = c.run(t, key, "diff", "-f", file)
+	require.Contains(t, o.log, "/"+printed[2])
+}

@@ -102,6 +102,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	run.Messages = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "it's \\u0000 'me'"}}
 	run.ToolCalls = []*model.ToolCall{{ID: "call_1", Kind: model.ToolCallKindTool, Arguments: model.JSONObject(`{"b":1,"a":2}`), Result: &result}}
 	run.CriteriaResults = []model.CriterionResult{{Criterion: "a", Rationale: "b", Evidence: []model.Evidence{{Quote: "it's"}}}}
+	run.Error = &model.RunError{Cause: model.RunErrorCauseJudge, Message: "c"}
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 	stored := runByID(t, tenant, run.ID)
 	for _, r := range []*model.AgentTestRun{run, stored} {

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -52,28 +50,6 @@ func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// malformed says that an answer is not the requested JSON, because of err.
-func malformed(err error) error {
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
-		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field, mistyped.Value)
-	}
-	return unusablef("it is not the JSON object that is asked for (%v)", err)
-}
-
-// objectIn returns the only JSON object in a text, without the words or the code fence around it. A text without one
-// is returned whole.
-func objectIn(text string) []byte {
-	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if first < 0 || last < first || strings.HasSuffix(strings.TrimSpace(text[:first]), "[") {
-		return []byte(text)
-	}
-	if object := []byte(text[first : last+1]); json.Valid(object) {
-		return object
-	}
-	return []byte(text)
-}
-
 // askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
 // chance. The error is a *runFault, or ctx's once it has ended.
 func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
@@ -103,11 +79,32 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 	}
 }
 
-// answer asks once. An answer without an end or without content is unusable.
+const (
+	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before that.
+	mostCut    = 2
+	cutBackoff = 500 * time.Millisecond
+)
+
+// collect asks for a whole answer. One that broke off is asked for again: adapters repeat what failed before its first
+// piece, and they cannot take back pieces, but here nobody has seen any.
+func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	for cuts := 0; ; cuts++ {
+		answer, err := llm.Collect(p.Chat(ctx, req))
+		var failure *llm.Error
+		if answer.Text == "" || cuts == mostCut || !errors.As(err, &failure) || !failure.Retryable() {
+			return answer, err
+		}
+		if wait(ctx, cutBackoff<<cuts) != nil {
+			return answer, err
+		}
+	}
+}
+
+// answer asks for one answer. An answer without an end or without content is unusable.
 func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errTooSlow)
 	defer cancel()
-	answer, err := llm.Collect(p.Chat(limited, req))
+	answer, err := p.collect(limited, req)
 	if err == nil {
 		return answer, nil
 	}

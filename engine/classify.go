@@ -72,8 +72,8 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 		Rationale *string         `json:"rationale"`
 		Tag       json.RawMessage `json:"tag"`
 	}
-	if err := json.Unmarshal(objectIn(text), &answer); err != nil {
-		return nil, malformed(err)
+	if err := readObject(objectIn(text), &answer, "rationale", "tag"); err != nil {
+		return nil, err
 	}
 	rationale, err := readRationale(answer.Rationale)
 	if err != nil {

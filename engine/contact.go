@@ -3,7 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"regexp"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -45,28 +46,50 @@ type contactMessage struct {
 // contactSays returns what the simulated contact of a scenario does next. The contact sees the messages, but not the
 // agent's calls. The error is a *runFault, or ctx's once it has ended.
 func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage) (contactMessage, error) {
-	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}}
-	heard := ""
-	for i, m := range messages {
+	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
+	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
+		said, err := readContact(a)
+		if err != nil {
+			return said, err
+		}
+		return said, offRole(said.text, scenario, messages)
+	})
+}
+
+// heardBy returns a conversation from the contact's side. Of a long one, the middle is left out.
+func heardBy(messages []model.TestMessage) []llm.Message {
+	var heard []llm.Message
+	if len(messages) == 0 || messages[0].Role == model.MessageRoleUser {
+		heard = append(heard, llm.Message{Role: llm.RoleUser, Text: contactOpens})
+	}
+	length := 0
+	for _, m := range messages {
 		// To the model that plays the contact, the contact is itself.
 		role := llm.RoleAssistant
 		if m.Role == model.MessageRoleAssistant {
-			role, heard = llm.RoleUser, m.Text
+			role = llm.RoleUser
 		}
-		if i == 0 && role == llm.RoleAssistant {
-			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: contactOpens})
+		heard, length = append(heard, llm.Message{Role: role, Text: m.Text}), length+len(m.Text)
+	}
+	if length <= maxTranscript {
+		return heard
+	}
+	for i, m := range heard {
+		heard[i].Text, _ = shortenMiddle(m.Text, maxText)
+	}
+	head, tail := ends(heard, maxTranscript, func(m llm.Message) int { return len(m.Text) })
+	if head < tail {
+		for heard[tail].Role != llm.RoleUser && tail < len(heard)-1 {
+			tail++ // the mark is nothing that the contact said
 		}
-		req.Messages = append(req.Messages, llm.Message{Role: role, Text: m.Text})
+		heard[tail].Text = fmt.Sprintf("(%d messages before this one are left out.)\n\n%s", tail-head, heard[tail].Text)
 	}
-	if len(messages) == 0 {
-		req.Messages = []llm.Message{{Role: llm.RoleUser, Text: contactOpens}}
-	}
-	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) { return readContact(a, heard) })
+	return slices.Delete(heard, head, tail)
 }
 
-// readContact reads what the contact does from an answer to heard, the agent's last message.
-func readContact(answer llm.Answer, heard string) (contactMessage, error) {
-	said := contactMessage{text: strings.TrimSpace(clean(answer.Text))}
+// readContact reads what the contact does from an answer.
+func readContact(answer llm.Answer) (contactMessage, error) {
+	said := contactMessage{text: withoutThoughts(clean(answer.Text))}
 	for _, call := range answer.ToolCalls {
 		if call.Name != llm.EndConversation {
 			return said, unusablef("there is no tool %q, only %s", cut(call.Name, maxName), llm.EndConversation)
@@ -85,27 +108,5 @@ func readContact(answer llm.Answer, heard string) (contactMessage, error) {
 	case utf8.RuneCountInString(said.text) > model.MaxMessageLength:
 		return said, unusablef("a message has at most %d characters", model.MaxMessageLength)
 	}
-	return said, offRole(said.text, heard)
-}
-
-var (
-	// speakerLabel begins a line of a script with several speakers.
-	speakerLabel = regexp.MustCompile(`(?im)^[\s*_]*(agent|assistant|contact|caller|system|ai)[\s*_]*:`)
-	// confession matches what people do not say of themselves.
-	confession = regexp.MustCompile(`(?i)\b(as an ai|as a language model|i am an ai|i['’]m an ai|as a simulated)\b`)
-)
-
-// offRole returns how a message departs from the contact's role, or nil.
-func offRole(text, heard string) error {
-	switch {
-	case speakerLabel.MatchString(text):
-		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
-	case confession.MatchString(text):
-		return unusable("it speaks of being a machine, and you play a person")
-	case strings.Contains(strings.ToLower(text), llm.EndConversation):
-		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
-	case text != "" && len(strings.Fields(text)) > 3 && strings.EqualFold(text, strings.TrimSpace(heard)):
-		return unusable("it repeats what the assistant said, and you are the person the assistant talks to")
-	}
-	return nil
+	return said, nil
 }

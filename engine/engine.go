@@ -27,6 +27,9 @@ type Options struct {
 	Tested llm.Model
 	// Contact, Judge and Classifier play their roles in tests of agents. Nil means the agents' own model.
 	Contact, Judge, Classifier llm.Model
+	// Rules decides criteria that need no language model, at no cost, and fails on every other, which Judge then judges.
+	// Nil decides none.
+	Rules llm.Model
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
 	// takes longer than 5 seconds, the knowledge base is asked the message as it is.
 	Rephraser llm.Model
@@ -63,6 +66,7 @@ type Engine struct {
 	tested    llm.Model
 	rephraser llm.Model
 	tests     parts
+	rules     llm.Model
 	limits    limits
 	caller    *endpoint.Caller
 	webhook   string
@@ -80,7 +84,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
-		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser,
+		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, rules: o.Rules,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

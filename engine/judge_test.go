@@ -38,7 +38,7 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	run := booked()
 	run.Snapshot.Test = &model.AgentTestRow{Scenario: "SECRET"}
 	end := ending{By: speakerAgent, Reason: "Done"}
-	results, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
 	require.NoError(t, err)
 	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.", Evidence: []model.Evidence{}}}, results)
 	require.Len(t, p.asked, 1)
@@ -59,46 +59,59 @@ func TestJudgeVerdicts(t *testing.T) {
 	t.Parallel()
 	const good = `{"evidence":[{"messageIndex":2,"quote":"is \"booked\""},{"messageIndex":2,"quote":"book {\"day\": \"Monday\"}"},` +
 		`{"messageIndex":1,"quote":"Monday"}],"rationale":" It did. ","passed":false}`
+	byAgent, byContact := new(model.MessageRoleAssistant), new(model.MessageRoleUser)
 	want := model.CriterionResult{Criterion: "Books", Rationale: "It did.", Evidence: []model.Evidence{
-		{MessageIndex: 2, Quote: "is “booked”"}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2")}, {MessageIndex: 1, Quote: "Monday"},
+		{MessageIndex: 2, Quote: "is “booked”", Speaker: byAgent}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2"), Speaker: byAgent},
+		{MessageIndex: 1, Quote: "Monday", Speaker: byContact},
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
-		"right at once":         {good, ""},
-		"a false quote":         {`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`, `the quote "It is cancelled" is neither in message 2`},
-		"a quote of another":    {`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `is neither in message 1`},
-		"an empty quote":        {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`, `is neither in message 1`},
-		"a long quote":          {`{"evidence":[{"messageIndex":1,"quote":"` + strings.Repeat("a", 1001) + `"}],"rationale":"r","passed":true}`, "at most 1000 characters"},
-		"no such message":       {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex 3"},
-		"a negative message":    {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex -1"},
-		"not JSON":              {"It passed.", "not the JSON object"},
-		"in a fence":            {"```json\n" + good + "\n```", ""},
-		"in a plain fence":      {"\n```\n" + good + "```\n", ""},
-		"in words":              {"Here is the verdict: " + good + " I hope it helps.", ""},
-		"in a fence in words":   {"Sure!\n\n```json\n" + good + "\n```\nThat is all.", ""},
-		"two objects":           {good + "\n" + good, "not the JSON object"},
-		"two fences":            {"```json\n" + good + "\n```\n```json\n" + good + "\n```", "not the JSON object"},
-		"an example before it":  {`With {"passed":true} it would be: ` + good, "not the JSON object"},
-		"a cut object":          {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
-		"a fenced array":        {"```json\n[" + good + "]\n```", "not the JSON object"},
-		"fenced, with a fault":  {"```json\n" + `{"evidence":[],"passed":true}` + "\n```", `"rationale" is missing`},
-		"an array":              {"[]", "not the JSON object"},
-		"an array of verdicts":  {"[ " + good + "]", "not the JSON object"},
-		"verdict as text":       {strconv.Quote(good), "not the JSON object"},
-		"null":                  {"null", `"passed" is missing`},
-		"passed as text":        {`{"evidence":[],"rationale":"r","passed":"true"}`, `not the JSON object that is asked for ("passed" cannot be a JSON string)`},
-		"without passed":        {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},
-		"without evidence":      {`{"rationale":"r","passed":true}`, `"evidence" is missing`},
-		"without rationale":     {`{"evidence":[],"passed":true}`, `"rationale" is missing`},
-		"an empty rationale":    {`{"evidence":[],"rationale":" ","passed":true}`, `"rationale" is empty`},
-		"a long rationale":      {`{"evidence":[],"rationale":"` + strings.Repeat("a", 4001) + `","passed":true}`, "at most 4000 characters"},
-		"without message index": {`{"evidence":[{"quote":"a"}],"rationale":"r","passed":true}`, `"messageIndex" is missing`},
-		"without quote":         {`{"evidence":[{"messageIndex":1}],"rationale":"r","passed":true}`, `"quote" is missing`},
-		"too much evidence":     {`{"evidence":[` + strings.Repeat(`{"messageIndex":1,"quote":"Monday"},`, 10) + `{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "at most 10 entries"},
+		"right at once":                {good, ""},
+		"a false quote":                {`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`, `the quote "It is cancelled" is neither in message 2`},
+		"a quote of another":           {`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `is neither in message 1`},
+		"an empty quote":               {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`, `is neither in message 1`},
+		"a long quote":                 {`{"evidence":[{"messageIndex":1,"quote":"` + strings.Repeat("a", 1001) + `"}],"rationale":"r","passed":true}`, "at most 1000 characters"},
+		"no such message":              {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex 3"},
+		"a negative message":           {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex -1"},
+		"not JSON":                     {"It passed.", "not the JSON object"},
+		"in a fence":                   {"```json\n" + good + "\n```", ""},
+		"in a plain fence":             {"\n```\n" + good + "```\n", ""},
+		"in words":                     {"Here is the verdict: " + good + " I hope it helps.", ""},
+		"in a fence in words":          {"Sure!\n\n```json\n" + good + "\n```\nThat is all.", ""},
+		"two objects":                  {good + "\n" + good, ""},
+		"two fences":                   {"```json\n" + good + "\n```\n```json\n" + good + "\n```", ""},
+		"an example before it":         {`With {"passed":true} it would be: ` + good, ""},
+		"a footnote after it":          {good + ` As [1] says.`, ""},
+		"thoughts":                     {"<think>\nPerhaps {\"passed\":true}, or {\n</think>\n" + good, ""},
+		"thoughts without a beginning": {"It was booked, I think: {\n</think>" + good, ""},
+		"thoughts only":                {"<think>" + "It was booked.", "not the JSON object"},
+		"a draft that breaks off":      {`{"evidence":[{"messageIndex":2,"quo` + "\n\nAgain:\n" + good, ""},
+		"an object after it":           {good + ` {"passed":true}`, `"evidence" is missing`},
+		"passed twice":                 {`{"evidence":[],"rationale":"r","passed":false,"passed":true}`, `"passed" is there more than once`},
+		"passed in two cases":          {`{"evidence":[],"rationale":"r","passed":false,"Passed":true}`, `"Passed" is there more than once`},
+		"passed in another case":       {`{"evidence":[],"rationale":"r","PASSED":true}`, `it has "PASSED" instead of "passed"`},
+		"a quote twice":                {`{"evidence":[{"messageIndex":1,"quote":"a","quote":"Monday"}],"rationale":"r","passed":false}`, `"quote" is there more than once`},
+		"the contact's word for it":    {`{"evidence":[{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "no evidence is of what the agent wrote or called itself"},
+		"a cut object":                 {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
+		"a fenced array":               {"```json\n[" + good + "]\n```", "not the JSON object"},
+		"fenced, with a fault":         {"```json\n" + `{"evidence":[],"passed":true}` + "\n```", `"rationale" is missing`},
+		"an array":                     {"[]", "not the JSON object"},
+		"an array of verdicts":         {"[ " + good + "]", "not the JSON object"},
+		"verdict as text":              {strconv.Quote(good), "not the JSON object"},
+		"null":                         {"null", `"passed" is missing`},
+		"passed as text":               {`{"evidence":[],"rationale":"r","passed":"true"}`, `not the JSON object that is asked for ("passed" cannot be a JSON string)`},
+		"without passed":               {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},
+		"without evidence":             {`{"rationale":"r","passed":true}`, `"evidence" is missing`},
+		"without rationale":            {`{"evidence":[],"passed":true}`, `"rationale" is missing`},
+		"an empty rationale":           {`{"evidence":[],"rationale":" ","passed":true}`, `"rationale" is empty`},
+		"a long rationale":             {`{"evidence":[],"rationale":"` + strings.Repeat("a", 4001) + `","passed":true}`, "at most 4000 characters"},
+		"without message index":        {`{"evidence":[{"quote":"a"}],"rationale":"r","passed":true}`, `"messageIndex" is missing`},
+		"without quote":                {`{"evidence":[{"messageIndex":1}],"rationale":"r","passed":true}`, `"quote" is missing`},
+		"too much evidence":            {`{"evidence":[` + strings.Repeat(`{"messageIndex":1,"quote":"Monday"},`, 10) + `{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "at most 10 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			part, shown := lines(test.first, good), transcriptOf(booked(), 0, ending{})
-			results, err := judge(t.Context(), as(part, model.RunErrorCauseJudge), []string{"Books"}, shown)
+			results, err := judge(t.Context(), nil, as(part, model.RunErrorCauseJudge), []string{"Books"}, shown)
 			require.NoError(t, err)
 			require.Empty(t, cmp.Diff([]model.CriterionResult{want}, results))
 			if test.wrong == "" {
@@ -110,7 +123,7 @@ func TestJudgeVerdicts(t *testing.T) {
 			require.Contains(t, part.lastOf(1), test.wrong)
 			require.NotEmpty(t, part.asked[1].Schema)
 
-			results, err = judge(t.Context(), as(lines(test.first), model.RunErrorCauseJudge), []string{"Books"}, shown)
+			results, err = judge(t.Context(), nil, as(lines(test.first), model.RunErrorCauseJudge), []string{"Books"}, shown)
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), test.wrong)
 			require.Empty(t, results, "an unusable verdict is none")
 		})
@@ -148,7 +161,7 @@ func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
 		}
 		return said
 	}}
-	results, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"}, transcript{})
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"}, transcript{})
 	require.Equal(t, "the Judge: on e", requireRunFault(t, err, model.RunErrorCauseJudge))
 	var told []string
 	for _, r := range results {

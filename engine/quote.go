@@ -1,45 +1,32 @@
 package engine
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-const (
-	doubleMarks = "\"“”„‟«»"
-	singleMarks = "'‘’‚‛‹›`´"
-	dashes      = "-‐‑‒–—―−"
-)
+// outerPunctuation may be missing, or be more, at the ends of a quote. A folded text has no quotation marks there.
+const outerPunctuation = " .,;:!?"
 
-// find returns the part of the message, of its text or of its calls, that is the quote word for word. Only white space
-// and the shape of quotation marks and dashes may differ, and marks around the quote may be missing there. A quote needs
-// a letter or digit. The judge can quote a call's name with its arguments, its result, its error, its JSON as a whole,
-// and what it found in the knowledge base. In calls, white space matters only within words. callID is that of the call in
-// which the quote stands, one that was not cited if there is such a call; nil for the message's text.
+// find returns the part of the message, of its text or of its calls, that is the quote word for word, in the way in which
+// texts are compared (see fold). The quote needs a word, and stands at the borders of words and numbers. The judge can
+// quote a call's name with its arguments, its result, its error, its JSON as a whole, and what it found in the knowledge
+// base. In calls, white space matters only within words. callID is that of the call in which the quote stands, one that
+// was not cited if there is such a call; nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
-	quote = strings.TrimFunc(quote, isSpace)
-	bare := strings.TrimFunc(quote, func(r rune) bool { return isSpace(r) || strings.ContainsRune(doubleMarks+singleMarks, r) })
-	if !strings.ContainsFunc(bare, isWord) {
-		return "", nil
-	}
-	for _, wanted := range []string{quote, bare} {
-		if found, callID = m.look(wanted, cited); found != "" {
-			break
+	for _, text := range m.texts() {
+		if found = fold(text, false).find(seek(quote, false)); found != "" {
+			return found, nil
 		}
 	}
-	return found, callID
-}
-
-// look is find for a quote with all its marks.
-func (m transcriptMessage) look(quote string, cited map[string]bool) (found string, callID *string) {
-	if found = pattern(quote, false).FindString(m.Text); found != "" || len(m.Calls) == 0 {
-		return found, nil
+	if len(m.Calls) == 0 {
+		return "", nil
 	}
-	loose := pattern(quote, true)
+	loose := seek(quote, true)
 	for _, call := range m.Calls {
 		for _, text := range call.texts() {
-			here := loose.FindString(text)
+			here := fold(text, true).find(loose)
 			if here == "" || found != "" && cited[call.id] {
 				continue
 			}
@@ -53,6 +40,14 @@ func (m transcriptMessage) look(quote string, cited map[string]bool) (found stri
 	return found, callID
 }
 
+// texts returns what can be quoted of the message itself: what is shown of it.
+func (m transcriptMessage) texts() []string {
+	if m.pieces != nil {
+		return m.pieces
+	}
+	return []string{m.Text}
+}
+
 // texts returns what can be quoted of a call.
 func (c transcriptCall) texts() []string {
 	texts := []string{c.Name + " " + encode(c.Arguments), encode(c)}
@@ -64,41 +59,129 @@ func (c transcriptCall) texts() []string {
 	return append(texts, c.excerpts...)
 }
 
-// pattern matches a quote. If loose, white space matters only between letters and digits.
-func pattern(quote string, loose bool) *regexp.Regexp {
-	const space = `[\s\v\x{85}\p{Z}]`
-	var expression strings.Builder
-	var last rune
-	pending := false
-	for _, r := range quote {
-		if isSpace(r) {
-			pending = true
-			continue
-		}
-		switch {
-		case expression.Len() == 0:
-		case loose && (!isWord(last) || !isWord(r)):
-			expression.WriteString(space + "*")
-		case pending:
-			expression.WriteString(space + "+")
-		}
-		last, pending = r, false
-		switch {
-		case strings.ContainsRune(doubleMarks, r):
-			expression.WriteString("[" + doubleMarks + "]")
-		case strings.ContainsRune(singleMarks, r):
-			expression.WriteString("[" + singleMarks + "]")
-		case strings.ContainsRune(dashes, r):
-			expression.WriteString("[" + dashes + "]")
-		default:
-			expression.WriteString(regexp.QuoteMeta(string(r)))
-		}
-	}
-	// Every part of the expression is quoted or known to be valid.
-	return regexp.MustCompile(expression.String())
+// sought is a quote as find looks for it: folded, without the punctuation around it.
+type sought struct {
+	// text is "" if the quote has no word.
+	text string
+	// head and tail are what the quote has around it.
+	head, tail string
 }
 
-// isSpace reports whether the pattern treats the character as white space.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }
+func seek(quote string, isLoose bool) sought {
+	f := fold(strings.TrimFunc(quote, isSpace), isLoose)
+	text := strings.TrimRight(f.text, outerPunctuation)
+	end := len(text)
+	text = strings.TrimLeft(text, outerPunctuation)
+	if !hasWord(text) {
+		return sought{}
+	}
+	return sought{text, f.source[:f.starts[end-len(text)]], f.source[f.ends[end-1]:]}
+}
 
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// hasWord reports whether a folded text has a word of at least two letters, or a number.
+func hasWord(text string) bool {
+	length := 0
+	for _, r := range text {
+		switch {
+		case unicode.IsNumber(r), isUnspaced(r):
+			return true
+		case unicode.IsLetter(r):
+			length++
+		case !isWord(r):
+			length = 0
+		}
+		if length == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the first part of the source that is the quote, and "" if there is none.
+func (f folded) find(quote sought) string {
+	if quote.text == "" {
+		return ""
+	}
+	for from := 0; ; {
+		at := strings.Index(f.text[from:], quote.text)
+		if at < 0 {
+			return ""
+		}
+		start, end := from+at, from+at+len(quote.text)
+		if !f.cutsBefore(start) && !f.cutsAfter(end) {
+			return f.quoted(quote, f.starts[start], f.ends[end-1])
+		}
+		_, width := utf8.DecodeRuneInString(f.text[start:])
+		from = start + width
+	}
+}
+
+// quoted returns the source from start to end, with as much around it as the quote has too.
+func (f folded) quoted(quote sought, start, end int) string {
+	for head := quote.head; head != ""; {
+		wanted, width := utf8.DecodeLastRuneInString(head)
+		before, step := utf8.DecodeLastRuneInString(f.source[:start])
+		if step == 0 || shape(wanted) != shape(before) {
+			break
+		}
+		head, start = head[:len(head)-width], start-step
+	}
+	for _, wanted := range quote.tail {
+		after, step := utf8.DecodeRuneInString(f.source[end:])
+		if step == 0 || shape(wanted) != shape(after) {
+			break
+		}
+		end += step
+	}
+	return strings.TrimFunc(f.source[start:end], isSpace)
+}
+
+// cutsBefore reports whether a word or a number would lose its beginning at a place of the folded text.
+func (f folded) cutsBefore(at int) bool {
+	first, _ := utf8.DecodeRuneInString(f.text[at:])
+	before, width := utf8.DecodeLastRuneInString(f.text[:at])
+	previous, _ := utf8.DecodeLastRuneInString(f.text[:at-width])
+	if width == 0 || !isWord(first) {
+		return false
+	}
+	isCut := before == sign || f.connects(at-width, width, previous, first)
+	// The elided article is no part of a word: "l'agent".
+	return isJoined(before, first) || isCut && before != '\''
+}
+
+// cutsAfter reports whether a word or a number would lose its end at a place of the folded text.
+func (f folded) cutsAfter(at int) bool {
+	last, _ := utf8.DecodeLastRuneInString(f.text[:at])
+	after, width := utf8.DecodeRuneInString(f.text[at:])
+	next, _ := utf8.DecodeRuneInString(f.text[at+width:])
+	return width > 0 && isWord(last) && (isJoined(last, after) || f.connects(at, width, last, next))
+}
+
+// connects reports whether the character at a place of the folded text makes one word or number of what is on its two
+// sides: "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
+func (f folded) connects(at, width int, before, after rune) bool {
+	if at == 0 || at+width == len(f.text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {
+		return false // there is something between them, such as a blank
+	}
+	here, _ := utf8.DecodeRuneInString(f.text[at:])
+	source, _ := utf8.DecodeRuneInString(f.source[f.starts[at]:])
+	switch {
+	case unicode.IsNumber(before) && unicode.IsNumber(after):
+		return strings.ContainsRune(inNumbers, here)
+	case unicode.IsLetter(before) && unicode.IsLetter(after):
+		return here == '\'' || strings.ContainsRune(hyphens, source)
+	}
+	return false
+}
+
+// isJoined reports whether two characters beside each other belong to one word.
+func isJoined(one, other rune) bool {
+	return isWord(one) && isWord(other) && !isUnspaced(one) && !isUnspaced(other)
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// isUnspaced reports whether a character is of a script that puts no blanks between words.
+func isUnspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -44,7 +46,7 @@ func TestFindQuote(t *testing.T) {
 		require.Equal(t, want, found, quote)
 	}
 	for _, quote := range []string{
-		"", "  ", `""`, "…", "on monday", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on", ".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
+		"", "  ", `""`, "…", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on", ".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
 	} {
 		found, _ := message.find(quote, nil)
 		require.Empty(t, found, quote)
@@ -74,67 +76,163 @@ func TestAQuoteNamesItsCall(t *testing.T) {
 	}
 }
 
-// normal returns a text in the form in which find compares it, by another method.
-func normal(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch r {
-		case '“', '”', '„', '‟', '«', '»':
-			return '"'
-		case '‘', '’', '‚', '‛', '‹', '›', '`', '´':
-			return '\''
-		case '‐', '‑', '‒', '–', '—', '―', '−':
-			return '-'
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
+// told is what an agent said and did, as a judge is shown it.
+var told = transcriptMessage{
+	Text: "Your ﬁrst visit is booked for **Monday, 2 March** at 9:30, room ２０４.\n\n- Bring your “blue” card\n- It’s €10.50…\n\n" +
+		"> You can’t cancel – it is non\u2011refundable.\n\nUse `book_slot` again, Mr.\u00a0Smith. I can do that; l’agent Ömer’s free. It is -5 °C.",
+	Calls: []transcriptCall{{id: "call_1", Name: "book_slot", Arguments: model.JSONObject(`{"day": "Monday", "seats": 2, "hours": ["09:00","10:00"]}`)}},
+}
+
+func TestFaithfulQuotesAreTaken(t *testing.T) {
+	t.Parallel()
+	for form, quote := range map[string]string{
+		"a plain blank for a protected one":  "Mr. Smith",
+		"typewriter quotation marks":         `your "blue" card`,
+		"no quotation marks":                 "Bring your blue card",
+		"a typewriter apostrophe":            "It's €10.50",
+		"dots for an ellipsis":               "It’s €10.50...",
+		"another dash":                       "You can't cancel - it is non-refundable",
+		"a dash without blanks":              "You can’t cancel—it is non-refundable.",
+		"no bold":                            "booked for Monday, 2 March at 9:30",
+		"bold of its own":                    "is **booked** for",
+		"no code marks":                      "Use book_slot again",
+		"a full stop of its own":             "I can do that.",
+		"a capital of its own":               "Is booked for",
+		"a zero width space":                 "is boo\u200bked for",
+		"letters for a ligature":             "Your first visit",
+		"narrow digits for wide ones":        "room 204",
+		"blanks for line breaks and bullets": "room 204. Bring your “blue” card It’s €10.50",
+		"doubled blanks":                     "visit  is   booked",
+		"an elided article":                  "agent Ömer's free",
+		"a decomposed letter":                "O\u0308mer’s free",
+		"a call in words of JSON":            `book_slot {"day":"Monday","seats":2`,
+		"one of a list":                      `"10:00"`,
+	} {
+		found, _ := told.find(quote, nil)
+		require.NotEmpty(t, found, "%s: %q", form, quote)
+	}
+}
+
+func TestFalseQuotesAreRefused(t *testing.T) {
+	t.Parallel()
+	for form, quote := range map[string]string{
+		"what the contact said":          "Monday would be fine for me",
+		"words left out":                 "visit is for Monday",
+		"words left out with dots":       "visit … booked",
+		"words in another order":         "booked is for Monday",
+		"a word put in":                  "is now booked for Monday",
+		"a negation put in":              "is not booked for Monday",
+		"a negation left out":            "You can cancel",
+		"a contraction cut off":          "You can",
+		"a compound cut off":             "refundable",
+		"a compound cut at its end":      "it is non",
+		"another number":                 "room 205",
+		"a part of a number":             "04",
+		"the whole part of a number":     "€10",
+		"the decimals of a number":       "50",
+		"the minutes of a time":          "30",
+		"a number without its sign":      "5 °C",
+		"a number with another point":    "€10,50",
+		"a number without its point":     "€1050",
+		"a superscript":                  "room 20⁴",
+		"another day":                    "booked for Tuesday",
+		"the beginning of a word":        "Mon",
+		"the end of a word":              "day, 2 March",
+		"words run together":             "isbooked",
+		"a word torn apart":              "boo ked",
+		"joined with the next message":   "It is -5 °C. Goodbye",
+		"joined with a call":             "It is -5 °C. book_slot",
+		"a single letter":                "I",
+		"two single letters":             "I, I",
+		"punctuation":                    "…",
+		"marks":                          "** **",
+		"nothing that is seen":           "\u200b\ufeff",
+		"an accent left out":             "Omer’s free",
+		"another name of a tool":         "book_slots",
+		"a tool's name without a hyphen": "book slot",
+		"another argument":               `book_slot {"day":"Tuesday"`,
+		"another list":                   `"09:0"`,
+		"a translation":                  "est réservé pour lundi",
+	} {
+		found, _ := told.find(quote, nil)
+		require.Empty(t, found, "%s: %q", form, quote)
+	}
+}
+
+func TestQuotesOfScriptsWithoutBlanks(t *testing.T) {
+	t.Parallel()
+	found, _ := transcriptMessage{Text: "我已经为您预约了星期一。"}.find("预约了", nil)
+	require.Equal(t, "预约了", found)
+	found, _ = transcriptMessage{Text: "จองแล้ววันจันทร์"}.find("วันจันทร์", nil)
+	require.Equal(t, "วันจันทร์", found)
+	found, _ = transcriptMessage{Text: "मैंने सोमवार को"}.find("सोम", nil)
+	require.Empty(t, found)
+}
+
+// wordsOf returns the words of a text, which is how quotes are compared, by another method.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(text)), func(r rune) bool { return !isWord(r) })
 }
 
 func TestFindQuoteProperties(t *testing.T) {
 	t.Parallel()
-	pieces := []string{" ", "\n", "\t", "\u00a0", "\u202f", "\"", "“", "»", "'", "’", "`", "-", "—", ".", "*", "(", "[", "\\", "|", "a", "b", "é", "ß", "Monday", "7", "日", "\u0301"}
-	texts := rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 20).Draw(t, "pieces"), "")
+	words := rapid.SampledFrom([]string{"Monday", "it", "ÉTÉ", "ﬁne", "24", "no", "書く"})
+	between := rapid.SampledFrom([]string{" ", "\n", "  ", "\u00a0", ", ", ". ", " (", ") ", " “", "” ", " – ", " **", "** ", "! ", "\n> "})
+	texts := rapid.Custom(func(t *rapid.T) []string {
+		pieces := []string{words.Draw(t, "word")}
+		for range rapid.IntRange(0, 8).Draw(t, "length") {
+			pieces = append(pieces, between.Draw(t, "between"), words.Draw(t, "word"))
+		}
+		return pieces
 	})
 	t.Run("what stands there is found", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
-			text := []rune(texts.Draw(t, "text"))
-			from := rapid.IntRange(0, len(text)).Draw(t, "from")
-			quote := text[from:rapid.IntRange(from, len(text)).Draw(t, "to")]
-			shaped := strings.Map(func(r rune) rune {
+			text := texts.Draw(t, "text")
+			from := rapid.IntRange(0, len(text)/2).Draw(t, "from") * 2
+			quote := text[from : rapid.IntRange(from/2, len(text)/2).Draw(t, "to")*2+1]
+			retyped := strings.Map(func(r rune) rune {
 				switch {
-				case unicode.IsSpace(r):
-					return rapid.SampledFrom([]rune(" \n\t\u00a0\u202f")).Draw(t, "space")
+				case r == '\n':
+					return r // line breaks say what a mark of Markdown is
+				case isSpace(r):
+					return rapid.SampledFrom([]rune(" \t\u00a0\u202f")).Draw(t, "space")
 				case strings.ContainsRune(doubleMarks, r):
 					return rapid.SampledFrom([]rune(doubleMarks)).Draw(t, "double")
-				case strings.ContainsRune(singleMarks, r):
-					return rapid.SampledFrom([]rune(singleMarks)).Draw(t, "single")
 				case strings.ContainsRune(dashes, r):
-					return rapid.SampledFrom([]rune(dashes)).Draw(t, "dash")
+					return rapid.SampledFrom([]rune("—―–")).Draw(t, "dash")
 				}
-				return r
-			}, string(quote))
-			found, _ := transcriptMessage{Text: string(text)}.find(shaped, nil)
-			if want := strings.ContainsFunc(shaped, isWord); (found != "") != want {
-				t.Fatalf("%q in %q: found %q", shaped, string(text), found)
+				return rapid.SampledFrom([]rune{r, unicode.ToLower(r)}).Draw(t, "case")
+			}, strings.Join(quote, ""))
+			found, _ := transcriptMessage{Text: strings.Join(text, "")}.find(retyped, nil)
+			if found == "" || !slices.Equal(wordsOf(found), wordsOf(retyped)) {
+				t.Fatalf("%q in %q: found %q", retyped, strings.Join(text, ""), found)
 			}
 		})
 	})
 	t.Run("what is found stands there", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
-			text, quote := texts.Draw(t, "text"), texts.Draw(t, "quote")
+			text, quote := strings.Join(texts.Draw(t, "text"), ""), strings.Join(texts.Draw(t, "quote"), "")
 			found, _ := transcriptMessage{Text: text}.find(quote, nil)
-			ok := found != ""
-			bare := strings.Trim(normal(quote), "\"' ")
 			switch {
-			case ok && !strings.Contains(text, found):
+			case found == "":
+			case !strings.Contains(text, found):
 				t.Fatalf("%q is not in %q", found, text)
-			case ok && normal(found) != bare && normal(found) != normal(quote):
+			case !slices.Equal(wordsOf(found), wordsOf(quote)):
 				t.Fatalf("%q was found for %q", found, quote)
-			case !ok && strings.ContainsFunc(bare, isWord) && strings.Contains(normal(text), bare):
-				t.Fatalf("%q was not found in %q", quote, text)
+			}
+		})
+	})
+	t.Run("every text can be read", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			text, quote := rapid.String().Draw(t, "text"), rapid.StringN(0, 6, -1).Draw(t, "quote")
+			f := fold(text, rapid.Bool().Draw(t, "loose"))
+			require.Len(t, f.starts, len(f.text))
+			require.Len(t, f.ends, len(f.text))
+			if found := f.find(seek(quote, false)); !strings.Contains(text, found) {
+				t.Fatalf("%q is not in %q", found, text)
 			}
 		})
 	})

@@ -100,7 +100,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	counted := &meter{}
 	defer func() { run.Spent = e.spent(subject, counted, run.TurnCount) }()
 	take := counted.ofAll(e.tests)
-	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, now: now}
+	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, now: now}
 	if test.Kind == model.AgentTestKindClassification {
 		if err := expects(subject, test.TagExpected); err != nil {
 			return conclude(ctx, run, false, faultOfAgent(err))

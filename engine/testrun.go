@@ -7,12 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
-	contact    part
+	contact part
+	// rules decide criteria before the judge. They may be nil.
+	rules      llm.Model
 	judge      part
 	classifier part
 	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
@@ -50,10 +53,8 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 		return conclude(ctx, run, false, err)
 	}
 	run.EndReason = &end.Reason
-	results, err := judge(ctx, t.judge, test.Criteria, transcriptOf(run, given, *end))
-	run.CriteriaResults = results
-	passed := !slices.ContainsFunc(results, func(r model.CriterionResult) bool { return !r.Passed })
-	return conclude(ctx, run, passed, err)
+	run.CriteriaResults, err = judge(ctx, t.rules, t.judge, test.Criteria, transcriptOf(run, given, *end))
+	return conclude(ctx, run, true, err)
 }
 
 // classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
@@ -67,16 +68,22 @@ func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	return conclude(ctx, run, err == nil && result.Passed, err)
 }
 
-// conclude sets the status and the error of a finished run.
+// conclude sets the status and the error of a finished run. A false criterion decides even if others have no verdict, and
+// the error says why they have none.
 func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
 	if ctx.Err() != nil {
 		run.CriteriaResults, run.ClassificationResult = []model.CriterionResult{}, nil
 		return ctx.Err()
 	}
 	var fault *runFault
+	if errors.As(err, &fault) {
+		run.Error = &fault.RunError
+	}
 	switch {
-	case errors.As(err, &fault):
-		run.Status, run.Error = model.AgentTestRunStatusError, &fault.RunError
+	case slices.ContainsFunc(run.CriteriaResults, isFalse):
+		run.Status = model.AgentTestRunStatusFailed
+	case fault != nil:
+		run.Status = model.AgentTestRunStatusError
 	case passed:
 		run.Status = model.AgentTestRunStatusPassed
 	default:
@@ -84,6 +91,8 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	}
 	return err
 }
+
+func isFalse(r model.CriterionResult) bool { return !r.Passed }
 
 // converse holds the conversation of a run and returns how it ended.
 func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, error) {
@@ -132,9 +141,10 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
 }
 
-// left ends a conversation that the contact leaves. If the agent had no turn, there is nothing to judge.
+// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there is
+// nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
-	if run.TurnCount == 0 {
+	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
 	}
 	if reason == "" {

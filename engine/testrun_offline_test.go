@@ -14,7 +14,7 @@ import (
 // withoutKey returns a tester whose parts are all offline. The agent books what it is asked for.
 func withoutKey() *tester {
 	return &tester{
-		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
+		contact: as(offline.Contact(), model.RunErrorCauseSimulator), rules: offline.Judge(), judge: as(offline.Judge(), model.RunErrorCauseJudge),
 		classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
 		now:        func() time.Time { return startOfTest },
 		reply: func(_ context.Context, s situation) (*reply, []*model.ToolCall, error) {
@@ -56,8 +56,9 @@ func TestOfflineSimulation(t *testing.T) {
 	require.EqualValues(t, 3, run.TurnCount)
 	require.Equal(t, "All is done.", *run.EndReason)
 	require.Len(t, run.CriteriaResults, 6)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked"}}, run.CriteriaResults[0].Evidence)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID}}, run.CriteriaResults[3].Evidence)
+	byAgent := new(model.MessageRoleAssistant)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked", Speaker: byAgent}}, run.CriteriaResults[0].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID, Speaker: byAgent}}, run.CriteriaResults[3].Evidence)
 
 	failed := offlineRun(`transfers the call`, `ends the conversation`)
 	require.NoError(t, withoutKey().simulate(t.Context(), failed))
@@ -70,6 +71,43 @@ func TestOfflineSimulation(t *testing.T) {
 	require.Contains(t, undecided.Error.Message, `the criterion "Is polite"`)
 	require.Contains(t, undecided.Error.Message, "language model")
 	require.Len(t, undecided.CriteriaResults, 1)
+}
+
+// A judge of a provider is asked nothing that the program decides, and cannot wave it through.
+func TestAJudgeThatAlwaysSaysYesDecidesNothingOfThese(t *testing.T) {
+	t.Parallel()
+	yes := lines(`{"evidence":[],"rationale":"It was wonderful.","passed":true}`)
+	criteria := []string{
+		`says "it is cancelled"`, `never says "booked"`, `calls cancel_slot`, `calls book_slot with day = Tuesday`, `does not call book_slot`,
+		`transfers the call`, `ends the conversation`, `Is polite`,
+	}
+	run := offlineRun(criteria...)
+	run.Snapshot.Test.MaxTurns = 2
+	judged := withoutKey()
+	judged.judge = as(yes, model.RunErrorCauseJudge)
+	require.NoError(t, judged.simulate(t.Context(), run))
+	require.Equal(t, model.AgentTestRunStatusFailed, run.Status)
+	require.Len(t, run.CriteriaResults, len(criteria))
+	for i, result := range run.CriteriaResults[:7] {
+		require.False(t, result.Passed, criteria[i])
+		require.Equal(t, model.CriterionDeciderProgram, result.DecidedBy(), criteria[i])
+	}
+	require.True(t, run.CriteriaResults[7].Passed)
+	require.Equal(t, model.CriterionDeciderModel, run.CriteriaResults[7].DecidedBy())
+	require.Len(t, yes.asked, 1)
+}
+
+func TestTheProgramQuotesWhatIsTooShortToBeLookedUp(t *testing.T) {
+	t.Parallel()
+	run := offlineRun(`says "A"`)
+	run.Snapshot.Test.MaxTurns = 1
+	typed := withoutKey()
+	typed.reply = func(context.Context, situation) (*reply, []*model.ToolCall, error) {
+		return &reply{text: "It is type A."}, nil, nil
+	}
+	require.NoError(t, typed.simulate(t.Context(), run))
+	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
+	require.Equal(t, "A", run.CriteriaResults[0].Evidence[0].Quote)
 }
 
 func TestOfflineClassification(t *testing.T) {

@@ -25,7 +25,7 @@ type player struct {
 	asked []llm.Request
 }
 
-// line is one answer.
+// line is one answer. Its text comes before its error.
 type line struct {
 	text  string
 	calls []llm.ToolCall
@@ -55,7 +55,9 @@ func (p *player) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 			due.err = ctx.Err()
 		}
 		if due.err != nil {
-			yield(llm.Chunk{}, due.err)
+			if due.text == "" || yield(llm.Chunk{Text: due.text}, nil) {
+				yield(llm.Chunk{}, due.err)
+			}
 			return
 		}
 		if due.text != "" && !yield(llm.Chunk{Text: due.text}, nil) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -210,6 +211,24 @@ func TestSimulation(t *testing.T) {
 			require.Nil(t, run.Error)
 			require.Len(t, run.CriteriaResults, 1)
 		})
+	}
+}
+
+func TestAFalseCriterionDecides(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[string]model.AgentTestRunStatus{"true": model.AgentTestRunStatusError, "false": model.AgentTestRunStatusFailed} {
+		r := rehearsal{test: model.AgentTestRow{MaxTurns: 1, Criteria: []string{"Is refused"}}}
+		r.judge = &player{by: func(req llm.Request) line {
+			if strings.Contains(req.Messages[0].Text, "Is refused") {
+				return line{err: &llm.Error{Cause: llm.Filtered, Message: "model x: filtered"}}
+			}
+			return line{text: `{"evidence":[],"rationale":"r","passed":` + verdict + `}`}
+		}}
+		run := r.run()
+		require.Error(t, r.tester().simulate(t.Context(), run))
+		require.Equal(t, want, run.Status)
+		require.Equal(t, &model.RunError{Cause: model.RunErrorCauseJudge, Message: "the Judge: model x: filtered"}, run.Error)
+		require.Len(t, run.CriteriaResults, 1)
 	}
 }
 

@@ -1,13 +1,26 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxShown bounds how much of a call's result the judge sees, in bytes.
-const maxShown = 8_000
+const (
+	// maxShown bounds how much of a call's result the judge sees, in bytes.
+	maxShown = 8_000
+	// maxTranscript is how much of a conversation contact and judge are shown, in bytes: some 40,000 tokens, which the
+	// windows of today's models hold beside everything else. Of one that is longer they see maxText of each message, and
+	// maxOfCall of each result.
+	maxTranscript = 160_000
+	maxText       = 8_000
+	maxOfCall     = 1_000
+)
 
 // transcript is a run as the judge reads it, in JSON.
 type transcript struct {
@@ -17,6 +30,8 @@ type transcript struct {
 
 // transcriptMessage is a message of the run. Its index cites it and its calls.
 type transcriptMessage struct {
+	// LeftOutBefore is how many messages before this one are not shown.
+	LeftOutBefore int `json:"leftOutBefore,omitempty"`
 	// MessageIndex counts the messages of the run from 0.
 	MessageIndex int `json:"messageIndex"`
 	// Speaker is "agent" or "contact".
@@ -26,7 +41,23 @@ type transcriptMessage struct {
 	// Calls are the calls that the agent made before it wrote the message.
 	Calls []transcriptCall `json:"calls,omitempty"`
 	Text  string           `json:"text"`
+	// pieces are the parts of the text that are shown; nil for all of it.
+	pieces []string
 }
+
+// isOwn is true of what the agent wrote and called in the run.
+func (m transcriptMessage) isOwn() bool { return m.Speaker == speakerAgent && !m.IsGiven }
+
+// role returns who speaks, as clients are told.
+func (m transcriptMessage) role() *model.MessageRole {
+	role := model.MessageRoleUser
+	if m.Speaker == speakerAgent {
+		role = model.MessageRoleAssistant
+	}
+	return &role
+}
+
+func (t transcript) hasOwn() bool { return slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) }
 
 // transcriptCall is a call of the agent, or of one that it delegated to.
 type transcriptCall struct {
@@ -84,6 +115,76 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 		t.Messages = append(t.Messages, shown)
 	}
 	return t
+}
+
+// bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are shortened
+// first; then messages in the middle are left out, because the beginning says what it is about and the end what came of it.
+func (t transcript) bounded(most int) transcript {
+	if len(encode(t)) <= most {
+		return t
+	}
+	shown := transcript{Messages: make([]transcriptMessage, len(t.Messages)), Ending: t.Ending}
+	for i, m := range t.Messages {
+		shown.Messages[i] = m.shortened()
+	}
+	head, tail := ends(shown.Messages, most, func(m transcriptMessage) int { return len(encode(m)) })
+	if head < tail {
+		shown.Messages[tail].LeftOutBefore = tail - head
+		shown.Messages = slices.Delete(shown.Messages, head, tail)
+	}
+	return shown
+}
+
+// shortened returns the message with less of long texts.
+func (m transcriptMessage) shortened() transcriptMessage {
+	m.Text, m.pieces = shortenMiddle(m.Text, maxText)
+	m.Calls = slices.Clone(m.Calls)
+	for i, call := range m.Calls {
+		if call.Result != nil && len(*call.Result) > maxOfCall {
+			short := cut(*call.Result, maxOfCall)
+			m.Calls[i].Result, m.Calls[i].excerpts = &short, nil
+		}
+		if len(call.Arguments) > maxText {
+			m.Calls[i].Arguments = model.JSONObject(`{"leftOut":"They are too long to be shown."}`)
+		}
+	}
+	return m
+}
+
+// ends returns how many messages at the beginning, and from which one on those at the end, are together at most so large:
+// a quarter at the beginning, and the rest at the end. The first and the last one always are.
+func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
+	tail = len(messages)
+	for used := 0; head < tail; head++ {
+		if used += size(messages[head]); head > 0 && used > most/4 {
+			break
+		}
+	}
+	for used := most / 4; tail > head; tail-- {
+		if used += size(messages[tail-1]); tail < len(messages) && used > most {
+			break
+		}
+	}
+	return head, tail
+}
+
+// shortenMiddle leaves out the middle of a text of more than most bytes. pieces are what is left of it, nil for all.
+func shortenMiddle(text string, most int) (short string, pieces []string) {
+	if len(text) <= most {
+		return text, nil
+	}
+	pieces = []string{strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")}
+	return fmt.Sprintf("%s … (%d characters are left out) … %s", pieces[0],
+		utf8.RuneCountInString(text)-utf8.RuneCountInString(pieces[0])-utf8.RuneCountInString(pieces[1]), pieces[1]), pieces
+}
+
+// at returns the message with an index, nil if it is not shown.
+func (t transcript) at(index int) *transcriptMessage {
+	at, found := slices.BinarySearchFunc(t.Messages, index, func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })
+	if !found {
+		return nil
+	}
+	return &t.Messages[at]
 }
 
 // excerptsOf returns the texts that a retrieval found.

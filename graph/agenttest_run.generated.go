@@ -1338,6 +1338,29 @@ func (ec *executionContext) fieldContext_CriterionResult_evidence(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _CriterionResult_decidedBy(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CriterionResult_decidedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidedBy(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.CriterionDecider) graphql.Marshaler {
+			return ec.marshalNCriterionDecider2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCriterionDecider(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CriterionResult_decidedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CriterionResult", field, true, false, errors.New("field of type CriterionDecider does not have child fields"))
+}
+
 func (ec *executionContext) _Evidence_messageIndex(ctx context.Context, field graphql.CollectedField, obj *model.Evidence) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1428,6 +1451,29 @@ func (ec *executionContext) _Evidence_toolCallId(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_Evidence_toolCallId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Evidence", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Evidence_speaker(ctx context.Context, field graphql.CollectedField, obj *model.Evidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Evidence_speaker(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Speaker, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageRole) graphql.Marshaler {
+			return ec.marshalOMessageRole2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMessageRole(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Evidence_speaker(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Evidence", field, false, false, errors.New("field of type MessageRole does not have child fields"))
 }
 
 func (ec *executionContext) _RunError_cause(ctx context.Context, field graphql.CollectedField, obj *model.RunError) (ret graphql.Marshaler) {
@@ -2055,6 +2101,11 @@ func (ec *executionContext) _CriterionResult(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "decidedBy":
+			out.Values[i] = ec._CriterionResult_decidedBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2100,6 +2151,11 @@ func (ec *executionContext) _Evidence(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "toolCallId":
 			out.Values[i] = ec._Evidence_toolCallId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "speaker":
+			out.Values[i] = ec._Evidence_speaker(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -2267,6 +2323,16 @@ func (ec *executionContext) marshalNAgentTestRunSummary2ᚖgithubᚗcomᚋagentg
 		return graphql.Null
 	}
 	return ec._AgentTestRunSummary(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNCriterionDecider2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCriterionDecider(ctx context.Context, v any) (model.CriterionDecider, error) {
+	var res model.CriterionDecider
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCriterionDecider2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCriterionDecider(ctx context.Context, sel ast.SelectionSet, v model.CriterionDecider) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNCriterionResult2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCriterionResult(ctx context.Context, sel ast.SelectionSet, v model.CriterionResult) graphql.Marshaler {

@@ -1606,7 +1606,7 @@ enum AgentTestRunStatus {
   Running
   "Every criterion holds, or the tag is the expected one."
   Passed
-  "It was judged, and a criterion is false, or the tag is another one."
+  "A criterion is false, or the tag is another one. Another criterion may have no verdict, for the reason in ` + "`" + `error` + "`" + `."
   Failed
   "Something could not do its part, so there is no verdict."
   Error
@@ -1644,7 +1644,7 @@ type AgentTestRun implements Node {
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
   classificationResult: ClassificationResult
-  "Why it could not be judged."
+  "Why it, or a criterion of one that failed by another, could not be judged."
   error: RunError
   "The number of the prompt that it ran with; of a draft, the number that the agent's own prompt had."
   promptVersion: Int!
@@ -1698,6 +1698,16 @@ type CriterionResult {
   rationale: String! @requires(scope: contacts)
   "Quotes that show it, each checked to stand in the message that it cites."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
+  "Who decided it."
+  decidedBy: CriterionDecider!
+}
+
+"Who decided a criterion."
+enum CriterionDecider {
+  "The program, by rules: the criterion has one of the forms that need no language model, such as ` + "`" + `calls <technicalName>` + "`" + `."
+  Program
+  "The judge."
+  Model
 }
 
 "A quote from a run."
@@ -1708,6 +1718,8 @@ type Evidence {
   quote: String! @requires(scope: contacts)
   "The call that it stands in, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null when it stands in the message itself."
   toolCallId: ID
+  "Whose message it is; the agent's for a call. Null in verdicts of versions that did not keep it."
+  speaker: MessageRole
 }
 
 "The verdict on a classification."
@@ -1722,7 +1734,7 @@ type ClassificationResult {
   rationale: String! @requires(scope: contacts)
 }
 
-"Why a run could not be judged."
+"Why a run, or a part of it, could not be judged."
 type RunError {
   "Whose part was not done."
   cause: RunErrorCause!
@@ -5744,6 +5756,8 @@ func (ec *executionContext) childFields_CriterionResult(ctx context.Context, fie
 		return ec.fieldContext_CriterionResult_rationale(ctx, field)
 	case "evidence":
 		return ec.fieldContext_CriterionResult_evidence(ctx, field)
+	case "decidedBy":
+		return ec.fieldContext_CriterionResult_decidedBy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CriterionResult", field.Name)
 }
@@ -5968,6 +5982,8 @@ func (ec *executionContext) childFields_Evidence(ctx context.Context, field grap
 		return ec.fieldContext_Evidence_quote(ctx, field)
 	case "toolCallId":
 		return ec.fieldContext_Evidence_toolCallId(ctx, field)
+	case "speaker":
+		return ec.fieldContext_Evidence_speaker(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Evidence", field.Name)
 }

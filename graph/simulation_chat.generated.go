@@ -2851,6 +2851,22 @@ func (ec *executionContext) marshalOEndSimulationChatPayload2ᚖgithubᚗcomᚋa
 	return ec._EndSimulationChatPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOMessageRole2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMessageRole(ctx context.Context, v any) (*model.MessageRole, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.MessageRole)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOMessageRole2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMessageRole(ctx context.Context, sel ast.SelectionSet, v *model.MessageRole) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOSendSimulationMessagePayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSendSimulationMessagePayload(ctx context.Context, sel ast.SelectionSet, v *model.SendSimulationMessagePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null

@@ -69,6 +69,16 @@ type CriterionResult struct {
 	Passed    bool       `json:"passed"`
 	Rationale string     `json:"rationale"`
 	Evidence  []Evidence `json:"evidence"`
+	// ByProgram is true if rules decided, and not the judge.
+	ByProgram bool `json:"byProgram,omitempty"`
+}
+
+// DecidedBy returns who decided the criterion.
+func (r *CriterionResult) DecidedBy() CriterionDecider {
+	if r.ByProgram {
+		return CriterionDeciderProgram
+	}
+	return CriterionDeciderModel
 }
 
 // Evidence is a quote that stands word for word in a message of the run.
@@ -77,6 +87,8 @@ type Evidence struct {
 	Quote        string `json:"quote"`
 	// ToolCallID is the call of the message in which the quote stands; nil for the message itself.
 	ToolCallID *string `json:"toolCallId,omitempty"`
+	// Speaker is whose message it is; nil in verdicts of versions that did not keep it.
+	Speaker *MessageRole `json:"speaker,omitempty"`
 }
 
 // AgentTestRunFilter narrows a list of runs. Empty fields narrow nothing.

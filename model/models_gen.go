@@ -991,7 +991,7 @@ type RevokeAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
-// Why a run could not be judged.
+// Why a run, or a part of it, could not be judged.
 type RunError struct {
 	// Whose part was not done.
 	Cause RunErrorCause `json:"cause"`
@@ -1830,7 +1830,7 @@ const (
 	AgentTestRunStatusRunning AgentTestRunStatus = "Running"
 	// Every criterion holds, or the tag is the expected one.
 	AgentTestRunStatusPassed AgentTestRunStatus = "Passed"
-	// It was judged, and a criterion is false, or the tag is another one.
+	// A criterion is false, or the tag is another one. Another criterion may have no verdict, for the reason in `error`.
 	AgentTestRunStatusFailed AgentTestRunStatus = "Failed"
 	// Something could not do its part, so there is no verdict.
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
@@ -2521,6 +2521,64 @@ func (e *CompanySubscriptionStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e CompanySubscriptionStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who decided a criterion.
+type CriterionDecider string
+
+const (
+	// The program, by rules: the criterion has one of the forms that need no language model, such as `calls <technicalName>`.
+	CriterionDeciderProgram CriterionDecider = "Program"
+	// The judge.
+	CriterionDeciderModel CriterionDecider = "Model"
+)
+
+var AllCriterionDecider = []CriterionDecider{
+	CriterionDeciderProgram,
+	CriterionDeciderModel,
+}
+
+func (e CriterionDecider) IsValid() bool {
+	switch e {
+	case CriterionDeciderProgram, CriterionDeciderModel:
+		return true
+	}
+	return false
+}
+
+func (e CriterionDecider) String() string {
+	return string(e)
+}
+
+func (e *CriterionDecider) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CriterionDecider(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CriterionDecider", str)
+	}
+	return nil
+}
+
+func (e CriterionDecider) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CriterionDecider) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CriterionDecider) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -150,7 +150,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
         <div className="stack">
           {run.error && (
             <section className="note bad stack tight" role="alert">
-              <strong>It could not be judged: {run.error.cause}</strong>
+              <strong>{run.status === "Failed" ? "Not all could be judged" : "It could not be judged"}: {run.error.cause}</strong>
               <span>{run.error.message}</span>
               <span>{causes[run.error.cause]}</span>
             </section>

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	doubleMarks = "\"“”„‟«»"
+	singleMarks = "'‘’‚‛‹›`´"
+	// emphasis are the marks of Markdown within a line. The backtick is among singleMarks.
+	emphasis = "*_~"
+	hyphens  = "-‐‑"
+	dashes   = hyphens + "‒–—―−"
+	// inNumbers may stand within a number.
+	inNumbers = ".,:⁄"
+	// sign is a minus sign before a number, which is no dash.
+	sign = '−'
+)
+
+// folded is a text as it is compared with others, and where each of its bytes comes from.
+type folded struct {
+	source, text string
+	// starts and ends are the bounds in source of the character that a byte of text comes from.
+	starts, ends []int
+}
+
+// fold returns a text without what models change when they retype it: case, compatible characters (NFKC), invisible
+// ones, the amount of white space, the shapes of quotation marks and dashes, and quotation marks and Markdown around
+// words. If isLoose, white space matters only between letters and digits.
+func fold(text string, isLoose bool) folded {
+	f := folder{folded: folded{source: text}, isLoose: isLoose, isLineStart: true}
+	for at := 0; at < len(text); {
+		width := norm.NFKC.NextBoundaryInString(text[at:], true)
+		f.add(text[at:at+width], at, at+width)
+		at += width
+	}
+	f.text = f.written.String()
+	return f.folded
+}
+
+// folder folds a text from its beginning to its end.
+type folder struct {
+	folded
+	written strings.Builder
+	// last is the last character that was written. pending is white space that comes before the next one.
+	last    rune
+	pending bool
+	isLoose bool
+	// isLineStart: nothing but marks of Markdown came in this line.
+	isLineStart bool
+}
+
+// add folds the characters of the source from start to end, which belong together.
+func (f *folder) add(segment string, start, end int) {
+	if strings.ContainsFunc(segment, isMark) || strings.ContainsFunc(segment, isOtherNumber) {
+		// Its compatible form would be another number (10² is not 102), or a blank with an accent (´).
+		for at := start; at < end; {
+			r, width := utf8.DecodeRuneInString(f.source[at:])
+			f.character(r, at, at+width)
+			at += width
+		}
+		return
+	}
+	for _, r := range norm.NFKC.String(segment) {
+		f.character(r, start, end)
+	}
+}
+
+func (f *folder) character(r rune, start, end int) {
+	switch {
+	case isInvisible(r):
+	case isSpace(r):
+		f.isLineStart = f.isLineStart || r == '\n'
+		f.pending = true
+	case f.isLineStart && f.marksLine(r, end):
+	case isMark(r):
+		f.mark(r, start, end)
+	case strings.ContainsRune(dashes, r):
+		f.dash(start, end)
+	default:
+		f.write(unicode.ToLower(r), start, end)
+	}
+}
+
+// marksLine reports whether a character at the beginning of a line is a mark of Markdown: of a heading, a quotation or a
+// list without numbers.
+func (f *folder) marksLine(r rune, end int) bool {
+	next, _ := utf8.DecodeRuneInString(f.source[end:])
+	switch r {
+	case '>', '#':
+		return true
+	case '-', '*', '+', '•':
+		return isSpace(next)
+	}
+	return false
+}
+
+// mark writes a quotation mark or emphasis only where it is none: within a word, and an asterisk between blanks.
+func (f *folder) mark(r rune, start, end int) {
+	next := f.next(end)
+	isWithin := !f.pending && isWord(f.last) && isWord(next)
+	isAlone := f.pending && isSpace(next) && strings.ContainsRune(emphasis, r)
+	if isWithin || isAlone {
+		f.write(shape(r), start, end)
+	}
+	f.isLineStart = false
+}
+
+// dash writes a dash without the blanks around it, or the sign of a number.
+func (f *folder) dash(start, end int) {
+	if unicode.IsNumber(f.next(end)) && (f.pending || !isWord(f.last)) {
+		f.write(sign, start, end)
+		return
+	}
+	f.pending = false
+	f.write('-', start, end)
+}
+
+// next returns the next visible character of the source, 0 at its end.
+func (f *folder) next(at int) rune {
+	for _, r := range f.source[at:] {
+		if !isInvisible(r) {
+			return r
+		}
+	}
+	return 0
+}
+
+func (f *folder) write(r rune, start, end int) {
+	if f.pending && f.last != 0 && f.last != '-' && (!f.isLoose || isWord(f.last) && isWord(r)) {
+		f.append(' ', start, start)
+	}
+	f.append(r, start, end)
+	f.last, f.pending, f.isLineStart = r, false, false
+}
+
+func (f *folder) append(r rune, start, end int) {
+	for range utf8.RuneLen(r) {
+		f.starts, f.ends = append(f.starts, start), append(f.ends, end)
+	}
+	f.written.WriteRune(r)
+}
+
+// shape returns the one character for all that are white space, a dash, or quotation marks of a kind.
+func shape(r rune) rune {
+	switch {
+	case isSpace(r):
+		return ' '
+	case strings.ContainsRune(doubleMarks, r):
+		return '"'
+	case strings.ContainsRune(singleMarks, r):
+		return '\''
+	case strings.ContainsRune(dashes, r):
+		return '-'
+	}
+	return r
+}
+
+func isMark(r rune) bool { return strings.ContainsRune(doubleMarks+singleMarks+emphasis, r) }
+
+// isOtherNumber is true of what is a number by its form, such as ² and ½.
+func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }
+
+// isInvisible reports whether a character is not seen: joiners, soft hyphens, byte order marks, variation selectors.
+func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Variation_Selector) }
+
+func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }

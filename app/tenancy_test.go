@@ -326,6 +326,9 @@ func (w walker) selection(of *ast.Type, depth int) string {
 	fields := []string{"__typename"}
 	for _, f := range definition.Fields {
 		leaf := w.schema.Types[f.Type.Name()].IsLeafType()
+		if cost := f.Directives.ForName("cost"); cost != nil && cost.Arguments.ForName("weight") != nil && len(cost.Arguments.ForName("weight").Value.Raw) > 4 {
+			continue // a page of them, at 10,000 or more each, is refused
+		}
 		if strings.HasPrefix(f.Name, "__") || !leaf && depth <= 1 || slices.ContainsFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
 			return a.Type.NonNull && a.DefaultValue == nil
 		}) {

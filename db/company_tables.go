@@ -36,7 +36,7 @@ var archivedTables = []archivedTable{
 	}},
 	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil)},
 	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "digest": "", "indexing_id": model.NewID("indexing")})
+		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "indexing_id": model.NewID("indexing")})
 	}},
 	{name: "chunks", row: (*model.Chunk)(nil)},
 	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},

@@ -138,7 +138,7 @@ func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content i
 	if err := t.keepParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
 		return err
 	}
-	of.Digest = hex.EncodeToString(digest.Sum(nil))
+	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
 	_, err := t.change(of).Column("digest").WherePK().Exec(ctx)
 	return translate(err)
 }

@@ -600,11 +600,11 @@ func (ec *executionContext) _Document_digest(ctx context.Context, field graphql.
 			return obj.Digest, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Document_digest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1583,7 +1583,7 @@ func (ec *executionContext) _Document(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "digest":
 			out.Values[i] = ec._Document_digest(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "content":

@@ -2884,8 +2884,8 @@ type Document implements Node {
   contentType: String!
   "Size in bytes."
   size: Int!
-  "SHA-256 of the file or text that it came as, in hexadecimal: two documents with the same digest hold the same."
-  digest: String!
+  "SHA-256 of the file or text that it came as, in hexadecimal: two documents with the same digest hold the same. Null if an older version of the program added it."
+  digest: String
   "A part of the file or text that it came as, in Base64; empty beyond its end."
   content(
     "Where the part begins, in bytes."

@@ -27,8 +27,8 @@ type Document struct {
 	ContentType string
 	// Size is in bytes.
 	Size int32
-	// Digest is the SHA-256 of the content, in hexadecimal.
-	Digest string
+	// Digest is the SHA-256 of the content, in hexadecimal; nil if an older version of the program added the document.
+	Digest *string
 	Status DocumentStatus
 	// Error is set exactly when the status is Failed.
 	Error   *string

@@ -15,6 +15,11 @@ export class PromptedModel {
 
   #receive(request, response) {
     request.resume();
+    if (request.method === "GET") {
+      // The gateway asks at its start whether the key is good.
+      response.writeHead(200, { "content-type": "application/json" }).end('{"object":"list","data":[]}');
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
     const say = (delta, finish_reason = null) =>
       response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);

@@ -45,7 +45,8 @@ func TestPreflight(t *testing.T) {
 	for _, origin := range []string{"http://console.example.com", "https://console.example.com:8443", "https://example.org", "https://evil.example", "null"} {
 		a := f.do(t, preflight("POST", "/graphql", origin))
 		require.Empty(t, a.header.Values("Access-Control-Allow-Origin"), origin)
-		require.Contains(t, strings.Join(a.header.Values("Vary"), ", "), "Origin", "caches must tell origins apart")
+		require.Len(t, a.header.Values("Vary"), 1)
+		require.Contains(t, a.header.Get("Vary"), "Origin", "caches must tell origins apart")
 	}
 	require.Empty(t, f.do(t, preflight("TRACE", "/graphql", "https://console.example.com")).header.Values("Access-Control-Allow-Origin"))
 }

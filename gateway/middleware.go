@@ -266,16 +266,24 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *statusWriter) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
+// begin notes the status, and joins the lines of Vary, which CORS and compression add to: nginx before 1.23 reads the last line
+// only, and would show one credential's response to another.
+func (w *statusWriter) begin(status int) {
+	if w.status != 0 {
+		return
 	}
+	w.status = status
+	if lines := w.Header().Values("Vary"); len(lines) > 1 {
+		w.Header().Set("Vary", strings.Join(lines, ", "))
+	}
+}
+
+func (w *statusWriter) Write(p []byte) (int, error) {
+	w.begin(http.StatusOK)
 	if w.outlet != nil && len(p) <= mostHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
 		return w.outlet.writeWhole(w.ResponseWriter, p)
 	}

@@ -58,7 +58,8 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 		require.Equal(t, "v1", a.header.Get("X-Api-Version"))
 		require.Equal(t, "nosniff", a.header.Get("X-Content-Type-Options"))
 		require.Equal(t, []string{"no-store"}, a.header.Values("Cache-Control"))
-		require.Equal(t, []string{"X-Api-Key, Authorization, Accept-Encoding"}, a.header.Values("Vary"), "in one line, as nginx reads the last one")
+		require.Len(t, a.header.Values("Vary"), 1, "nginx reads the last line")
+		require.Contains(t, a.header.Get("Vary"), "X-Api-Key, Authorization")
 	}
 	for _, bad := range []string{"x", "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", "00-" + strings.ToUpper(trace) + "-00f067aa0ba902b7-01"} {
 		a := f.do(t, call{method: "GET", path: "/healthz", headers: []string{"Traceparent: " + bad}})

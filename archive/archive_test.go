@@ -31,9 +31,6 @@ func heap() uint64 {
 // A company that is far larger than the memory that it takes goes from one database to another. It runs alone, since it
 // measures the memory of the process.
 func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector takes memory of its own")
-	}
 	from, to := dbtest.URL(t), dbtest.New(t)
 	store := dbtest.Open(t, from, dbtest.Options())
 	company, err := store.CreateCompany(t.Context(), "Large")

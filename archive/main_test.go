@@ -16,9 +16,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// raceDetector reports whether the race detector is on. What it takes of memory says nothing of what the program takes.
-var raceDetector bool
-
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // entry is one of a tar.

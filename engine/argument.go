@@ -16,12 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const (
-	// maxArguments bounds the arguments of one call, in bytes.
-	maxArguments = 64 << 10
-	// maxExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
-	maxExponent = 400
-)
+// maxArguments bounds the arguments of one call, in bytes.
+const maxArguments = 64 << 10
 
 // arguments are the arguments of a call.
 type arguments map[string]any
@@ -69,7 +65,7 @@ func tidy(value any, depth int) (any, error) {
 		return withoutZero(v), nil
 	case json.Number:
 		if _, exponent, found := strings.Cut(strings.ToLower(v.String()), "e"); found {
-			if n, err := strconv.Atoi(exponent); err != nil || n > maxExponent || n < -maxExponent {
+			if n, err := strconv.Atoi(exponent); err != nil || max(n, -n) > model.MaxNumberExponent {
 				return nil, errors.New("a number is out of range")
 			}
 		}

@@ -16,8 +16,8 @@ const (
 	maxDataBagEntries = 200
 	maxDataBagName    = 100
 	maxDataBagValue   = 10_000
-	// maxNumberExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
-	maxNumberExponent = 400
+	// MaxNumberExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
+	MaxNumberExponent = 400
 )
 
 // Variables returns the data bag as names and texts.
@@ -107,8 +107,8 @@ func faultOfValue(value any, depth int) string {
 		}
 	case json.Number:
 		_, exponent, found := strings.Cut(strings.ToLower(v.String()), "e")
-		if n, err := strconv.Atoi(exponent); found && (err != nil || max(n, -n) > maxNumberExponent) {
-			return fmt.Sprintf("must have numbers with exponents from -%d to %[1]d", maxNumberExponent)
+		if n, err := strconv.Atoi(exponent); found && (err != nil || max(n, -n) > MaxNumberExponent) {
+			return fmt.Sprintf("must have numbers with exponents from -%d to %[1]d", MaxNumberExponent)
 		}
 	case []any:
 		for _, inner := range v {

@@ -83,9 +83,10 @@ func TestTestsAsV1ClientsSendThem(t *testing.T) {
 	text = g.text(t, "PATCH", "/AgentTest/"+made.ID, key, `{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`)
 	require.Contains(t, text, `"folderId":null`)
 	require.Contains(t, text, `"conversationMessages":[{"role":"user","text":"Ho","timestamp":null}]`)
-	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`},"name":""}`)
+	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`,"large":[1e309]},"name":""}`)
 	require.Equal(t, 400, status)
-	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep", p.Detail)
+	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep; "+
+		"variables.large must have numbers from -1.79e308 to 1.79e308, with exponents from -400 to 400", p.Detail)
 	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+`","dataBag":{"a":null,"b":{"c":1}}}`)
 	require.Equal(t, 422, status)
 	require.Equal(t, map[string][]string{"dataBag.b": {"must be a text"}}, p.Errors)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -64,10 +63,8 @@ func tidy(value any, depth int) (any, error) {
 	case string:
 		return withoutZero(v), nil
 	case json.Number:
-		if _, exponent, found := strings.Cut(strings.ToLower(v.String()), "e"); found {
-			if n, err := strconv.Atoi(exponent); err != nil || max(n, -n) > model.MaxNumberExponent {
-				return nil, errors.New("a number is out of range")
-			}
+		if !model.NumberInRange(v) {
+			return nil, errors.New("a number is out of range")
 		}
 	case []any:
 		for i := range v {

@@ -87,6 +87,7 @@ func TestCallThatIsWrong(t *testing.T) {
 		"missing":         {"book", `{"seats":1}`, "The call failed: the arguments do not fit: missing property 'day'. Correct the call; do not repeat what you said.", `{"seats":1}`},
 		"wrong type":      {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
 		"a huge number":   {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
+		"a large number":  {"book", `{"day":"x","seats":1e309}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
 		"too long":        {"book", `{"day":"` + strings.Repeat("x", maxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
 		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
 		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is blank. Correct the call; do not repeat what you said.", `{"request":" "}`},

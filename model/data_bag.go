@@ -16,8 +16,8 @@ const (
 	maxDataBagEntries = 200
 	maxDataBagName    = 100
 	maxDataBagValue   = 10_000
-	// MaxNumberExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
-	MaxNumberExponent = 400
+	// maxNumberExponent bounds numbers, also those near zero. Beyond it, exact numbers take gigabytes of digits.
+	maxNumberExponent = 400
 )
 
 // Variables returns the data bag as names and texts.
@@ -106,9 +106,8 @@ func faultOfValue(value any, depth int) string {
 			return "must not contain the character U+0000"
 		}
 	case json.Number:
-		_, exponent, found := strings.Cut(strings.ToLower(v.String()), "e")
-		if n, err := strconv.Atoi(exponent); found && (err != nil || max(n, -n) > MaxNumberExponent) {
-			return fmt.Sprintf("must have numbers with exponents from -%d to %[1]d", MaxNumberExponent)
+		if !NumberInRange(v) {
+			return fmt.Sprintf("must have numbers from -1.79e308 to 1.79e308, with exponents from -%d to %[1]d", maxNumberExponent)
 		}
 	case []any:
 		for _, inner := range v {
@@ -165,4 +164,16 @@ func (o JSONObject) withoutNulls() JSONObject {
 	}
 	kept.WriteString("}")
 	return kept.Bytes()
+}
+
+// NumberInRange reports whether a number can be compared exactly, stored, and read by clients, most of which read 64-bit
+// floating point.
+func NumberInRange(number json.Number) bool {
+	if _, exponent, found := strings.Cut(strings.ToLower(number.String()), "e"); found {
+		if n, err := strconv.Atoi(exponent); err != nil || max(n, -n) > maxNumberExponent {
+			return false
+		}
+	}
+	_, err := number.Float64()
+	return err == nil
 }

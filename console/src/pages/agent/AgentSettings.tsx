@@ -2,6 +2,7 @@ import { useRef, useState, type FormEvent } from "react";
 import { graphql, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { Act, may } from "../../ui/Act";
+import { Conflict } from "../../ui/Conflict";
 import { Field, FormFailure } from "../../ui/Field";
 import type { AgentOfPage } from "../Agent";
 import { useForeign } from "./AgentPrompt";
@@ -106,20 +107,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
               />
             )}
           </Field>
-          {isForeign && (
-            <div className="note warn stack tight" role="alert">
-              <strong>Somebody changed this agent while you were writing.</strong>
-              <div className="row">
-                <button type="button" onClick={() => void store(agent.updatedAt)}>
-                  Save mine over theirs
-                </button>
-                <button type="button" onClick={takeTheirs}>
-                  Take theirs
-                </button>
-                <span>or go on writing.</span>
-              </div>
-            </div>
-          )}
+          {isForeign && <Conflict what="agent" save={() => void store(agent.updatedAt)} take={takeTheirs} />}
           {!isForeign && <FormFailure error={save.error} shown={shown} />}
           <div className="row">
             <Act scope="write" type="submit" className="primary" disabled={save.isBusy}>

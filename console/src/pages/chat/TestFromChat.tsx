@@ -5,10 +5,11 @@ import { useAction } from "../../api/page";
 import type { ChatMessage } from "../../logic/chat";
 import { Dialog } from "../../ui/Dialog";
 import { Failure } from "../../ui/states";
+import { Obstacles } from "../tests/Obstacles";
 
 const MakeTest = graphql(`
   mutation TestFromChat($input: CreateTestFromSimulationChatInput!) {
-    createTestFromSimulationChat(input: $input) { agentTest { id name } warnings }
+    createTestFromSimulationChat(input: $input) { agentTest { id name obstacles } warnings }
   }
 `);
 
@@ -20,7 +21,7 @@ export function TestFromChat({ chatId, agent, messages, onClose }: {
   onClose: () => void;
 }) {
   const make = useAction(MakeTest);
-  const [made, setMade] = useState<{ name: string; warnings: string[] }>();
+  const [made, setMade] = useState<{ id: string; name: string; obstacles: string[]; warnings: string[] }>();
   const said = messages.findLast((message) => message.role === "user")?.text ?? "";
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -37,7 +38,7 @@ export function TestFromChat({ chatId, agent, messages, onClose }: {
       },
     });
     const payload = result?.createTestFromSimulationChat;
-    if (payload) setMade({ name: payload.agentTest.name, warnings: payload.warnings });
+    if (payload) setMade({ ...payload.agentTest, warnings: payload.warnings });
   };
   if (made) {
     return (
@@ -49,10 +50,16 @@ export function TestFromChat({ chatId, agent, messages, onClose }: {
               {warning}
             </p>
           ))}
-          <div>
+          <Obstacles of={made.obstacles} />
+          <div className="row">
             <Link className="button primary" href={`/tests?agent=${agent.id}`}>
               To the tests
             </Link>
+            {made.obstacles.length > 0 && (
+              <Link className="button" href={`/tests?agent=${agent.id}&edit=${made.id}`}>
+                Edit it
+              </Link>
+            )}
           </div>
         </div>
       </Dialog>

@@ -172,6 +172,11 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
           </div>
         )}
         {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
+        {test.obstacles.length > 0 && (
+          <span className={styles.flaky} title={test.obstacles.join("\n")}>
+            ⚠ cannot be carried out
+          </span>
+        )}
       </th>
       {Array.from({ length: attempts }, (_, i) => {
         const run = runs.find((r) => r.attempt === i + 1);

@@ -1,9 +1,9 @@
-// Writes each page in both themes and two widths to the directory OUT, for people to look at. Without OUT it writes the
-// pictures of the README.
+// Writes each page in both themes and two widths to the directory OUT, for people to look at: as it is, and what it shows
+// when it is empty, while it loads and when it fails. Without OUT it writes the pictures of the README.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { launch } from "./browser";
 import { startGateway, type Gateway } from "./gateway";
 import { pagesOf } from "./pages";
@@ -29,11 +29,42 @@ async function every(browser: Browser, gateway: Gateway, folder: string): Promis
     await open(page, gateway, path);
     await inAllLooks(page, join(folder, name));
   }
+  for (const [state, answer] of Object.entries(states)) {
+    await page.route("**/graphql", answer);
+    for (const [name, path] of Object.entries(await pagesOf(gateway))) {
+      if (["explore", "keys", "missing"].includes(name) || (only && !only.includes(`${name}-${state}`))) continue;
+      await page.goto(addressOf(gateway) + path);
+      // Placeholders show when loading takes a while.
+      await page.waitForTimeout(500);
+      await inAllLooks(page, join(folder, `${name}-${state}`));
+    }
+    await page.unroute("**/graphql");
+  }
   if (only && !only.includes("sign-in")) return;
   const stranger = await (await browser.newContext()).newPage();
   await stranger.goto(addressOf(gateway));
   await stranger.getByRole("dialog", { name: "Sign in" }).waitFor();
   await inAllLooks(stranger, join(folder, "sign-in"));
+}
+
+/** What the API answers in each state of a page. */
+const states: Record<string, (route: Route) => Promise<void>> = {
+  empty: async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: emptied(await response.json()) });
+  },
+  loading: async () => undefined,
+  failing: (route) =>
+    route.fulfill({
+      json: { data: null, errors: [{ message: "The database did not answer in time.", extensions: { code: "UNAVAILABLE", traceId: "4bf92f3577b34da6a3ce929d0e0e4736" } }] },
+    }),
+};
+
+/** An answer with all its lists empty. */
+function emptied(value: unknown): unknown {
+  if (Array.isArray(value)) return [];
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === "totalCount" ? 0 : emptied(each)]));
 }
 
 async function inAllLooks(page: Page, path: string): Promise<void> {

@@ -27,7 +27,9 @@ export default function Knowledge() {
         <Page title="Knowledge">
           <section className="card" aria-labelledby="chats-title">
             <header>
-              <h2 id="chats-title">Knowledge base chats</h2>
+              <h2 id="chats-title">
+                Knowledge base chats <span className="muted small">{count(chats.totalCount)}</span>
+              </h2>
               <span className="muted">what an agent is connected with; ask one what it would find</span>
               <Act scope="write" className="push" onClick={() => setNew("chat")}>
                 New knowledge base chat
@@ -65,7 +67,9 @@ export default function Knowledge() {
           </section>
           <section className="card" aria-labelledby="datasets-title">
             <header>
-              <h2 id="datasets-title">Datasets</h2>
+              <h2 id="datasets-title">
+                Datasets <span className="muted small">{count(datasets.totalCount)}</span>
+              </h2>
               <span className="muted">the documents themselves</span>
               <Act scope="write" className="push" onClick={() => setNew("dataset")}>
                 New dataset

@@ -94,7 +94,8 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
           agent={agent}
           executionId={executionId}
           show={params.get("show") ?? ""}
-          setShow={(value) => set("show", value)}
+          folderId={params.get("folder") ?? ""}
+          filter={set}
           ticked={ticked}
           setTicked={setTicked}
           edit={(id) => set("edit", id)}

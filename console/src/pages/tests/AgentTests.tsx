@@ -74,7 +74,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
       ]}
       actions={
         <>
-          <RunButtons agentId={agent.id} ticked={ticked} onStarted={show} />
+          <RunButtons agentId={agent.id} isEmpty={agent.tests.totalCount === 0} ticked={ticked} onStarted={show} />
           <Act scope="write" onClick={() => setFolderId("new")}>
             New folder
           </Act>

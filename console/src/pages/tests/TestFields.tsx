@@ -1,5 +1,5 @@
 import type { CombinedError } from "@urql/core";
-import { Field } from "../../ui/Field";
+import { Field, type Control } from "../../ui/Field";
 
 /** A test as its form holds it. Which of the optional values there are depends on its kind, and on what the key may read. */
 export interface TestValues {
@@ -42,33 +42,41 @@ export function TestFields({ values, agent, isNew, error }: {
       {values.scenario !== undefined && <Simulated values={values} error={error} />}
       {values.variables && <Variables values={values.variables} fields={agent.fields} error={error} />}
       <Field label="Folder" path="folderId" error={error}>
-        {(control) => (
-          <select {...control} defaultValue={values.folderId}>
-            <option value="">No folder</option>
-            {agent.testFolders.map((folder) => (
-              <option key={folder.id} value={folder.id}>
-                {folder.name}
-              </option>
-            ))}
-          </select>
-        )}
+        {(control) => <FolderChoice control={control} folders={agent.testFolders} chosen={values.folderId} />}
       </Field>
     </>
   );
 }
 
-function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
-  const hint = (
+export function FolderChoice({ control, folders, chosen }: { control: Control; folders: readonly { id: string; name: string }[]; chosen?: string }) {
+  return (
+    <select {...control} defaultValue={chosen}>
+      <option value="">No folder</option>
+      {folders.map((folder) => (
+        <option key={folder.id} value={folder.id}>
+          {folder.name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Criteria that need no model to be judged. */
+export function CriteriaHint() {
+  return (
     <>
       Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
     </>
   );
+}
+
+function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
   return (
     <>
       <Field label="What the contact does" path="scenario" error={error}>
         {(control) => <textarea {...control} required rows={5} defaultValue={values.scenario} />}
       </Field>
-      <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={hint}>
+      <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={<CriteriaHint />}>
         {(control) => <textarea {...control} required rows={4} defaultValue={values.criteria?.join("\n")} />}
       </Field>
       <Field label="Turns at most" path="maxTurns" error={error}>

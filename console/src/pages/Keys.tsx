@@ -131,8 +131,12 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
         <thead>
           <tr>
             <th scope="col">Name</th>
-            <th scope="col">Begins with</th>
-            <th scope="col">May</th>
+            <th scope="col" className="wide">
+              Begins with
+            </th>
+            <th scope="col" className="wide">
+              May
+            </th>
             <th scope="col" className="wide">
               Last used
             </th>
@@ -145,11 +149,14 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>
-              <th scope="row">{key.name}</th>
-              <td>
+              <th scope="row">
+                {key.name}
+                <span className="narrow muted small">{key.scopes.join(", ")}</span>
+              </th>
+              <td className="wide">
                 <code>{key.prefix}</code>
               </td>
-              <td>{key.scopes.join(", ")}</td>
+              <td className="wide">{key.scopes.join(", ")}</td>
               <td className="wide">{key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span className="muted">never</span>}</td>
               <td>
                 <End of={key} />

@@ -3766,7 +3766,20 @@ type SimulationChatEdge {
 }
 
 "What happens in a simulated chat."
-union SimulationChatEvent = MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
+union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
+
+"""
+The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
+turn. It is not kept: the written message replaces it, and so does the ` + "`" + `TurnStarted` + "`" + ` of a new attempt.
+"""
+type TurnStarted {
+  "The attempt at an answer."
+  turnId: ID! @openTo(scope: chat)
+  "The number that the contact's message will have."
+  messageSequence: Int! @openTo(scope: chat)
+  "What the contact said."
+  text: String! @openTo(scope: chat)
+}
 
 """
 A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
@@ -3928,7 +3941,7 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "What happens while the agent answers: text as it is generated, calls, messages, failed attempts, the end."
+  "What happens while the agent answers: what the contact said, text as it is generated, calls, messages, failed attempts, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},

@@ -1143,6 +1143,19 @@ type TurnFailed struct {
 
 func (TurnFailed) IsSimulationChatEvent() {}
 
+// The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
+// turn. It is not kept: the written message replaces it, and so does the `TurnStarted` of a new attempt.
+type TurnStarted struct {
+	// The attempt at an answer.
+	TurnID string `json:"turnId"`
+	// The number that the contact's message will have.
+	MessageSequence int32 `json:"messageSequence"`
+	// What the contact said.
+	Text string `json:"text"`
+}
+
+func (TurnStarted) IsSimulationChatEvent() {}
+
 // What to change of an agent. What is absent or null stays; an empty text clears a welcome message; lists are replaced whole. Bounds as in `CreateAgentInput`.
 type UpdateAgentInput struct {
 	// The agent.

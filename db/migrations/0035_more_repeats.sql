@@ -8,12 +8,7 @@ ALTER TABLE agent_test_runs DROP CONSTRAINT agent_test_runs_attempt_check;
 
 ALTER TABLE agent_test_runs ADD CONSTRAINT agent_test_runs_attempt_check CHECK (attempt BETWEEN 1 AND 20) NOT VALID;
 
--- How often the judge is asked about a criterion. Older programs know nothing of it, and ask once.
-ALTER TABLE agent_test_executions ADD COLUMN votes int NOT NULL DEFAULT 1 CHECK (votes IN (1, 3, 5));
-
 -- +goose Down
-ALTER TABLE agent_test_executions DROP COLUMN votes;
-
 ALTER TABLE agent_test_executions DROP CONSTRAINT agent_test_executions_repeats_check;
 
 ALTER TABLE agent_test_executions ADD CONSTRAINT agent_test_executions_repeats_check CHECK (repeats BETWEEN 1 AND 5) NOT VALID;

@@ -247,6 +247,29 @@ func (ec *executionContext) fieldContext_AgentTestExecution_repeats(_ context.Co
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_votes(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_votes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Votes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_votes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestExecution_counts(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1556,8 +1579,11 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 	if _, present := asMap["virtualTime"]; !present {
 		asMap["virtualTime"] = false
 	}
+	if _, present := asMap["votes"]; !present {
+		asMap["votes"] = 1
+	}
 
-	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "concurrency", "virtualTime", "prompt"}
+	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "concurrency", "virtualTime", "votes", "prompt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1606,6 +1632,13 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 				return it, err
 			}
 			it.VirtualTime = data
+		case "votes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("votes"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Votes = data
 		case "prompt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prompt"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -1731,6 +1764,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "repeats":
 			out.Values[i] = ec._AgentTestExecution_repeats(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "votes":
+			out.Values[i] = ec._AgentTestExecution_votes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -1235,6 +1235,8 @@ type AgentTestExecution implements Node {
   verdict: AgentTestVerdict
   "How often each test is run; in a retry, the most often that one is."
   repeats: Int!
+  "How often the judge is asked about each criterion that the program does not decide."
+  votes: Int!
   "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
   counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
@@ -1372,6 +1374,11 @@ input StartAgentTestExecutionInput {
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
+  """
+  How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
+  without such a majority the run is an error of the judge. Each vote costs its tokens.
+  """
+  votes: Int = 1
   """
   A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
   All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `.
@@ -1736,6 +1743,8 @@ type CriterionResult {
   evidence: [Evidence!]! @listSize(assumedSize: 2)
   "Who decided it."
   decidedBy: CriterionDecider!
+  "The share of the judge's votes that say so, at least two thirds; null when the program decided it, and when the judge was asked once."
+  agreement: Float
 }
 
 "Who decided a criterion."
@@ -4889,6 +4898,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_verdict(ctx, field)
 	case "repeats":
 		return ec.fieldContext_AgentTestExecution_repeats(ctx, field)
+	case "votes":
+		return ec.fieldContext_AgentTestExecution_votes(ctx, field)
 	case "counts":
 		return ec.fieldContext_AgentTestExecution_counts(ctx, field)
 	case "passRate":
@@ -5823,6 +5834,8 @@ func (ec *executionContext) childFields_CriterionResult(ctx context.Context, fie
 		return ec.fieldContext_CriterionResult_evidence(ctx, field)
 	case "decidedBy":
 		return ec.fieldContext_CriterionResult_decidedBy(ctx, field)
+	case "agreement":
+		return ec.fieldContext_CriterionResult_agreement(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CriterionResult", field.Name)
 }

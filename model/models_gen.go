@@ -1035,6 +1035,9 @@ type StartAgentTestExecutionInput struct {
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
+	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
+	// without such a majority the run is an error of the judge. Each vote costs its tokens.
+	Votes *int32 `json:"votes,omitempty"`
 	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
 	// All tests must be of one agent, else `UNPROCESSABLE`.
 	Prompt *string `json:"prompt,omitempty"`

@@ -121,7 +121,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	locks.pool = pool
-	reads, err := openReads(ctx, config)
+	reads, err := openReads(ctx, config, pool)
 	if err != nil {
 		pool.Close()
 		return nil, err

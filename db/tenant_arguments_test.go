@@ -122,7 +122,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
-		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling", "Secret": "legacy-9876543210-abcdef",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling", "Kind": "Chats", "Secret": "legacy-9876543210-abcdef",
 	}
 	own = own.suiting(of)
 	var named []int

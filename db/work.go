@@ -94,7 +94,10 @@ func (s *Store) sweeper() func(context.Context) error {
 		if time.Since(forgotten) < forgetEvery {
 			return err
 		}
-		forgotten = time.Now()
-		return errors.Join(err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx))
+		isLeft, old := s.forgetOld(ctx)
+		if !isLeft {
+			forgotten = time.Now()
+		}
+		return errors.Join(err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), old)
 	}
 }

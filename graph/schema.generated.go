@@ -88,7 +88,7 @@ type QueryResolver interface {
 	Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error)
 	AgentTest(ctx context.Context, id string) (model.AgentTest, error)
 	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
-	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string) (*model.AgentTestComparison, error)
+	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
 	AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
 	AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error)
@@ -1515,6 +1515,22 @@ func (ec *executionContext) field_Query_compareAgentTestExecutions_args(ctx cont
 		return nil, err
 	}
 	args["headId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "moreBaseIds",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["moreBaseIds"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "correction",
+		func(ctx context.Context, v any) (model.AgentTestCorrection, error) {
+			return ec.unmarshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["correction"] = arg3
 	return args, nil
 }
 
@@ -6458,7 +6474,7 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string))
+			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string), fc.Args["moreBaseIds"].([]string), fc.Args["correction"].(model.AgentTestCorrection))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -1573,6 +1573,75 @@ func (ec *executionContext) fieldContext_TurnFailed_reason(_ context.Context, fi
 	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _TurnStarted_turnId(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_turnId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TurnID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_turnId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _TurnStarted_messageSequence(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_messageSequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessageSequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_messageSequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TurnStarted_text(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1770,6 +1839,13 @@ func (ec *executionContext) _SimulationChatEvent(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.TurnStarted:
+		return ec._TurnStarted(ctx, sel, &obj)
+	case *model.TurnStarted:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TurnStarted(ctx, sel, obj)
 	case model.TurnFailed:
 		return ec._TurnFailed(ctx, sel, &obj)
 	case *model.TurnFailed:
@@ -2754,6 +2830,54 @@ func (ec *executionContext) _TurnFailed(ctx context.Context, sel ast.SelectionSe
 			}
 		case "reason":
 			out.Values[i] = ec._TurnFailed_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var turnStartedImplementors = []string{"TurnStarted", "SimulationChatEvent"}
+
+func (ec *executionContext) _TurnStarted(ctx context.Context, sel ast.SelectionSet, obj *model.TurnStarted) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, turnStartedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TurnStarted")
+		case "turnId":
+			out.Values[i] = ec._TurnStarted_turnId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "messageSequence":
+			out.Values[i] = ec._TurnStarted_messageSequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._TurnStarted_text(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

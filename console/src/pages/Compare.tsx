@@ -12,13 +12,13 @@ const CompareQuery = graphql(`
     compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
       base { id createdAt repeats promptVersions }
       head { id createdAt repeats promptVersions agent { id name } }
-      newlyFailing newlyPassing flaky pValue conclusion
-      baseCounts { judged passed }
-      headCounts { judged passed }
+      newlyFailing newlyPassing flaky stratifiedPValue conclusion
+      baseCounts { judged passed passRateInterval { low high } }
+      headCounts { judged passed passRateInterval { low high } }
       tests {
-        testId testName change isFlakyInBase isFlakyInHead pValue conclusion
-        base { judged passed error }
-        head { judged passed error }
+        testId testName change isFlakyInBase isFlakyInHead adjustedPValue conclusion decidingRepeats
+        base { judged passed error passRateInterval { low high } }
+        head { judged passed error passRateInterval { low high } }
         baseRuns { id attempt status }
         headRuns { id attempt status }
       }
@@ -109,7 +109,10 @@ function Compared({ comparison }: { comparison: Comparison }) {
           <strong>
             {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
           </strong>
-          {comparison.pValue !== null && <span className="muted">p = {shownP(comparison.pValue)}</span>}
+          {comparison.stratifiedPValue !== null && <span className="muted">p = {shownP(comparison.stratifiedPValue)}</span>}
+          <span className="muted">
+            <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
+          </span>
           <span>{words[comparison.conclusion]}</span>
         </div>
         <div className="row">
@@ -180,9 +183,10 @@ function Compared({ comparison }: { comparison: Comparison }) {
                     </span>
                     {(test.isFlakyInBase || test.isFlakyInHead) && <div className="muted small">flaky</div>}
                   </td>
-                  <td className="number wide">{test.pValue === null ? "–" : shownP(test.pValue)}</td>
+                  <td className="number wide">{test.adjustedPValue === null ? "–" : shownP(test.adjustedPValue)}</td>
                   <td className="wide">
                     <Status of={test.conclusion} />
+                    {test.decidingRepeats !== null && <div className="muted small">{test.decidingRepeats} runs on each side would decide</div>}
                   </td>
                 </tr>
               ))}
@@ -192,6 +196,16 @@ function Compared({ comparison }: { comparison: Comparison }) {
         {tests.length === 0 && <p className="body muted">No test fits.</p>}
       </section>
     </Page>
+  );
+}
+
+/** Where a rate may truly be, at 95 %. */
+function Interval({ of }: { of: Comparison["baseCounts"]["passRateInterval"] }) {
+  if (!of) return null;
+  return (
+    <span className="nowrap" title="Where the pass rate may truly be, with a confidence of 95 %">
+      {Math.round(100 * of.low)}–{Math.round(100 * of.high)} %
+    </span>
   );
 }
 
@@ -218,6 +232,9 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: RunsOfSide
       <span className="nowrap">
         {counts.passed}/{counts.judged}
         {counts.error > 0 && `, ${counts.error} !`}
+      </span>
+      <span className="muted small wide">
+        <Interval of={counts.passRateInterval} />
       </span>
       {runs.map((run) => (
         <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>

@@ -27,7 +27,7 @@ export function RunButtons({ agentId, ticked, onStarted }: { agentId: string; ti
         </span>
       )}
       <select aria-label="Attempts of each test" value={repeats} onChange={(event) => setRepeats(Number(event.target.value))}>
-        {[1, 2, 3, 4, 5].map((n) => (
+        {[1, 2, 3, 4, 5, 10, 20].map((n) => (
           <option key={n} value={n}>
             ×{n}
           </option>

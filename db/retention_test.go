@@ -88,6 +88,47 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}), model.BadInput, "days", "40000")
 }
 
+func TestAContactIsErased(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	const number, digits = "+4930901820", "4930901820"
+	agent := newAgent(t, tenant)
+	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "Hello"} {
+		say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, text, "Yes")
+	}
+	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000", "Yes")
+	for _, text := range []string{"My number is 00" + digits, "I have none"} {
+		run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)
+		require.NoError(t, err)
+		run.Status = model.AgentTestRunStatusPassed
+		run.Messages = []model.TestMessage{{Role: model.MessageRoleUser, Text: text}}
+		require.NoError(t, tenant.FinishRun(t.Context(), run))
+	}
+	campaign := newCampaign(t, tenant)
+	_, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
+		{PhoneNumber: number}, {PhoneNumber: "+4930901821"},
+	}})
+	require.NoError(t, err)
+
+	_, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: "030 901820"})
+	faults(t, err, model.BadInput, "phoneNumber", "")
+	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
+	require.NoError(t, err)
+	require.Equal(t, model.Erasure{Items: 1, Chats: 2, Runs: 1}, erased)
+	for company, rows := range rowsOf(t, conn) {
+		for _, row := range rows {
+			require.NotContains(t, row, digits, company)
+		}
+	}
+	chats, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, chats.Nodes, 2)
+	erased, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
+	require.NoError(t, err)
+	require.Equal(t, model.Erasure{}, erased)
+}
+
 func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

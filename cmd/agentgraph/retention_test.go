@@ -28,6 +28,9 @@ func TestRetentionAndTheEndOfACompany(t *testing.T) {
 	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"), "days must be between 0 and 40000")
 	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"), " ", ""))
 
+	require.Equal(t, "campaign items deleted 0 simulated chats deleted 0 test runs without the number now 0", command(0, "", "erase", "--phone", "+4930123456"))
+	require.Contains(t, command(1, "", "erase", "--phone", "030123456"), "phoneNumber")
+
 	require.Contains(t, command(1, "acme\n", "companies", "delete"), "nothing was deleted")
 	require.Contains(t, command(1, "", "companies", "delete", "--confirm", "Other"), "nothing was deleted")
 	require.Contains(t, command(0, "Acme\n", "companies", "delete"), "retentions 2 audit_events 1 api_keys 1 companies 1")

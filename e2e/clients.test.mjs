@@ -64,6 +64,15 @@ async function compileRelay() {
     }
   \`;
   graphql\`
+    query AgentsEndQuery($last: Int!) { ...Agents_end }
+  \`;
+  graphql\`
+    fragment Agents_end on Query
+    @refetchable(queryName: "AgentsBackQuery") @argumentDefinitions(first: { type: "Int" }, after: { type: "String" }, before: { type: "String" }) {
+      agents(first: $first, after: $after, last: $last, before: $before) @connection(key: "Agents_end_agents") { edges { node { id } } }
+    }
+  \`;
+  graphql\`
     query AgentsOneQuery($id: ID!) { agent(id: $id) { id name prompt } }
   \`;
   graphql\`
@@ -200,6 +209,26 @@ describe("Relay", () => {
     await fetchQuery(store, one, { id }, { fetchPolicy: "network-only" }).toPromise();
     assert.equal(connection().edges[3].node.name, "Renamed", "it is one record");
   });
+});
+
+test("Relay pages both ways", async () => {
+  const store = new relay.Environment({
+    store: new relay.Store(new relay.RecordSource()),
+    network: relay.Network.create(async ({ text }, variables) => (await gateway.ask(text, variables))),
+  });
+  const [end, back] = ["AgentsEndQuery", "AgentsBackQuery"].map(artifacts);
+  const whole = relay.createOperationDescriptor(end, { last: 2 });
+  store.retain(whole);
+  await relay.fetchQuery(store, end, { last: 2 }).toPromise();
+  const connection = () => store.lookup(relay.getSelector(artifacts("Agents_end"), store.lookup(whole.fragment).data)).data.agents;
+  // Relay sends null for what goes the other way.
+  const previous = () => relay.fetchQuery(store, back, { last: 2, before: connection().pageInfo.startCursor, first: null, after: null }).toPromise();
+  for (let pages = 1; connection().pageInfo.hasPreviousPage; pages++) {
+    assert.equal(connection().edges.length, 2 * pages);
+    await previous();
+  }
+  const { agents } = await gateway.graphql("{ agents(first: 100) { nodes { id } } }");
+  assert.deepEqual(connection().edges.map(({ node }) => node.id), agents.nodes.map(({ id }) => id));
 });
 
 test("gql.tada types documents by the schema", async () => {

@@ -363,12 +363,16 @@ type Agent implements Node {
   promptVersion: Int!
   "Every prompt it ever had, newest first."
   promptVersions(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): PromptVersionConnection! @requires(scope: prompts)
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
   outboundWelcomeMessage: String @openTo(scope: chat)
@@ -601,12 +605,16 @@ extend type Query {
   agent("Its id." id: ID!): Agent @requires(scope: browse) @openTo(scope: chat)
   "The agents of the company, newest first."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which agents."
     filter: AgentFilter
     "In which order. A cursor is one of the order that it was read in, and of no other."
@@ -674,12 +682,16 @@ interface AgentTest implements Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
 }
 
@@ -724,12 +736,16 @@ type SimulationTest implements AgentTest & Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "Persona and intent of the simulated contact."
   scenario: String!
@@ -786,12 +802,16 @@ type ClassificationTest implements AgentTest & Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "The conversation to classify."
   conversationContext: ConversationContext! @requires(scope: contacts)
@@ -1031,12 +1051,16 @@ extend type Agent {
     folderId: ID
     "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which tests."
     filter: AgentTestFilter
   ): AgentTestConnection!
@@ -1055,12 +1079,16 @@ extend type Query {
     atRoot: Boolean! = false
     "Only of this kind."
     kind: AgentTestKind
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which tests."
     filter: AgentTestFilter
   ): AgentTestConnection! @requires(scope: browse)
@@ -1233,12 +1261,16 @@ type AgentTestExecution implements Node {
     statuses: [AgentTestRunStatus!]
     "Only of this test."
     testId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
   isDraft: Boolean!
@@ -1388,12 +1420,16 @@ type RetryAgentTestExecutionPayload {
 extend type Agent {
   "Executions of its tests, newest first."
   testExecutions(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestExecutionConnection!
 }
 
@@ -1404,12 +1440,16 @@ extend type Query {
   agentTestExecutions(
     "Only of this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestExecutionConnection! @requires(scope: browse)
 }
 
@@ -1449,12 +1489,16 @@ type AgentTestFolder implements Node {
   body: String!
   "The tests in it, newest first."
   tests(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestConnection!
   "When it was created."
   createdAt: DateTime!
@@ -1544,12 +1588,16 @@ extend type Query {
   agentTestFolders(
     "Only of this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestFolderConnection! @requires(scope: browse)
 }
 
@@ -1789,12 +1837,16 @@ extend type Query {
     statuses: [AgentTestRunStatus!]
     "Only of tests of this agent that still exist."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection! @requires(scope: browse)
 }
 `, BuiltIn: false},
@@ -1974,12 +2026,16 @@ input AuditEventFilter {
 extend type Query {
   "What was done that the company may have to account for, newest first."
   auditEvents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which ones."
     filter: AuditEventFilter
   ): AuditEventConnection @requires(scope: admin)
@@ -2029,12 +2085,16 @@ type Campaign implements Node {
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignItemConnection!
   "When it was created."
   createdAt: DateTime!
@@ -2167,12 +2227,16 @@ type AddCampaignFieldPayload {
 extend type Agent {
   "Its campaigns, newest first."
   campaigns(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignConnection!
 }
 
@@ -2181,12 +2245,16 @@ extend type Query {
   campaign("Its id." id: ID!): Campaign @requires(scope: browse)
   "The campaigns of the company, newest first."
   campaigns(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which campaigns."
     filter: CampaignFilter
   ): CampaignConnection! @requires(scope: browse)
@@ -2543,12 +2611,16 @@ extend type Query {
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignItemConnection @requires(scope: browse)
 }
 
@@ -2718,12 +2790,16 @@ type Dataset implements Node {
   updatedAt: DateTime
   "The knowledge base chats that draw from it."
   chats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): KnowledgeBaseChatConnection!
 }
 
@@ -2843,12 +2919,16 @@ extend type Query {
   dataset("Its id." id: ID!): Dataset @requires(scope: browse)
   "The datasets of the company, newest first."
   datasets(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): DatasetConnection! @requires(scope: browse)
 }
 
@@ -2906,12 +2986,16 @@ type Document implements Node {
   chunkCount: Int!
   "Its chunks, in order."
   chunks(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): ChunkConnection!
   "When it was added."
   createdAt: DateTime!
@@ -3040,12 +3124,16 @@ type DeleteDocumentPayload {
 extend type Dataset {
   "Its documents, newest first."
   documents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): DocumentConnection!
   "How many documents it has."
   documentCount: Int!
@@ -3065,12 +3153,16 @@ extend type Query {
   documents(
     "Only those of this dataset."
     datasetId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which documents."
     filter: DocumentFilter
   ): DocumentConnection! @requires(scope: browse)
@@ -3133,12 +3225,16 @@ type KnowledgeBaseChat implements Node {
   ): [RetrievedChunk!]! @cost(weight: 20000)
   "The agents that it is connected to."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -3353,12 +3449,16 @@ extend type Query {
   knowledgeBaseChat("Its id." id: ID!): KnowledgeBaseChat @requires(scope: browse)
   "The knowledge base chats of the company, newest first."
   knowledgeBaseChats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): KnowledgeBaseChatConnection! @requires(scope: browse)
 }
 
@@ -3838,12 +3938,16 @@ type EndSimulationChatPayload {
 extend type Agent {
   "Simulated chats with the agent, newest first."
   simulationChats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Narrows the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection!
@@ -3856,12 +3960,16 @@ extend type Query {
   simulationChats(
     "Only with this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Narrows the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection! @requires(scope: browse)
@@ -3977,12 +4085,16 @@ extend type Agent {
   subAgents: [SubAgent!]! @listSize(assumedSize: 3)
   "The agents that it is a sub-agent of: those which change with it."
   parents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -4015,12 +4127,16 @@ type Tool implements Node {
   updatedAt: DateTime!
   "The agents that it is connected to."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -4181,12 +4297,16 @@ extend type Query {
   tool("Its id." id: ID!): Tool @requires(scope: browse)
   "The tools of the company, newest first."
   tools(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): ToolConnection! @requires(scope: browse)
 }
 

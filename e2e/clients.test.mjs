@@ -340,4 +340,19 @@ test("an EventSource goes on behind its last event", async () => {
   })).text;
   assert.deepEqual((await read()).match(/^id: .*/gm), ["id: 1", "id: 2", "id: 3"]);
   assert.deepEqual((await read("2")).match(/^id: .*/gm), ["id: 3"]);
+
+  // That of a browser sends no headers, so its address has a token that is good for nothing else.
+  const token = async (input) => (await gateway.graphql(
+    "mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token } }", { input: { scopes: ["contacts"], ...input } },
+  )).createAccessToken.token;
+  const open = (access_token) => fetch(`${gateway.url}?${new URLSearchParams({ ...Object.fromEntries(parameters), access_token })}`, {
+    headers: { accept: "text/event-stream", "last-event-id": "1" },
+  });
+  const stream = await open(await token({ subscription: "simulationChatMessages" }));
+  assert.equal(stream.status, 200);
+  assert.deepEqual((await stream.text()).match(/^id: .*/gm), ["id: 2", "id: 3"]);
+  for (const [status, credential] of [[403, gateway.key], [403, await token({})], [403, await token({ subscription: "simulationChatEvents" })], [401, "agt_x"]]) {
+    const refused = await open(credential);
+    assert.equal(refused.status, status, await refused.text());
+  }
 });

@@ -273,6 +273,29 @@ input CreateAccessTokenInput {
   their chats, so that a new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
   """
   visitor: String
+  """
+  The one subscription that it is good for, and for nothing else. Only such a token may stand in an address, as the
+  parameter ` + "`" + `access_token` + "`" + ` of a stream that an ` + "`" + `EventSource` + "`" + ` opens: it sends no headers, and addresses end up in logs.
+  """
+  subscription: SubscriptionField
+}
+
+"A field of Subscription."
+enum SubscriptionField {
+  "Executions."
+  agentTestExecutionUpdated
+  "Runs."
+  agentTestRunUpdated
+  "Items of campaigns."
+  campaignItemUpdated
+  "Campaigns."
+  campaignUpdated
+  "Documents."
+  documentUpdated
+  "What happens in a simulated chat."
+  simulationChatEvents
+  "Messages of a simulated chat."
+  simulationChatMessages
 }
 
 "The new access token."

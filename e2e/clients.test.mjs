@@ -262,6 +262,15 @@ test("gql.tada types documents by the schema", async () => {
   }
 });
 
+test("genqlient writes a client in Go", { timeout: 300_000 }, async () => {
+  const folder = fileURLToPath(new URL("goclient", import.meta.url));
+  await mkdir(join(folder, "queries"), { recursive: true });
+  await writeFile(join(folder, "queries/schema.graphql"), sdl);
+  const go = (...args) => run("go", args, { cwd: folder });
+  await go("tool", "genqlient", "genqlient.yaml");
+  await go("run", "./graphql", gateway.url, gateway.key, await gateway.createAgent({ name: "A Go program's" }));
+});
+
 test("every client goes on behind what it has, when its gateway is killed", async () => {
   victim = await startGateway({ directory });
   let socketUrl = victim.socketUrl;
@@ -351,7 +360,9 @@ test("an EventSource goes on behind its last event", async () => {
   const stream = await open(await token({ subscription: "simulationChatMessages" }));
   assert.equal(stream.status, 200);
   assert.deepEqual((await stream.text()).match(/^id: .*/gm), ["id: 2", "id: 3"]);
-  for (const [status, credential] of [[403, gateway.key], [403, await token({})], [403, await token({ subscription: "simulationChatEvents" })], [401, "agt_x"]]) {
+  const other = await open(await token({ subscription: "simulationChatEvents" }));
+  assert.match(await other.text(), /"the access token is good for the subscription simulationChatEvents alone".*"FORBIDDEN"/);
+  for (const [status, credential] of [[403, gateway.key], [403, await token({})], [401, "agt_x"]]) {
     const refused = await open(credential);
     assert.equal(refused.status, status, await refused.text());
   }

@@ -2712,6 +2712,12 @@ type Dataset implements Node {
   chunkMethod: String!
   "How documents are parsed."
   parserConfig: ParserConfig!
+  """
+  The language of the documents, by whose rules words with other endings are found: ISO 639-1 (` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `,
+  ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or
+  ` + "`" + `yi` + "`" + `), or ` + "`" + `auto` + "`" + `: each document tells. Words of other languages are found as they are written.
+  """
+  language: String!
   "When it was created."
   createdAt: DateTime!
   "When it was changed last; null until then. Its documents do not count."
@@ -2781,6 +2787,8 @@ input CreateDatasetInput {
   chunkMethod: String
   "How documents are parsed."
   parserConfig: ParserConfigInput
+  "Default ` + "`" + `auto` + "`" + `. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
 }
 
 "The new dataset."
@@ -2791,7 +2799,7 @@ type CreateDatasetPayload {
 
 """
 What to change of a dataset. What is absent or null stays; ` + "`" + `parserConfig` + "`" + ` merges key by key. Bounds as in
-` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, all of them are indexed again.
+` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -2804,6 +2812,8 @@ input UpdateDatasetInput {
   chunkMethod: String
   "How documents are parsed from now on."
   parserConfig: ParserConfigInput
+  "The new language. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -5774,6 +5784,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_chunkMethod(ctx, field)
 	case "parserConfig":
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
+	case "language":
+		return ec.fieldContext_Dataset_language(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
 	case "updatedAt":

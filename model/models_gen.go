@@ -538,6 +538,8 @@ type CreateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// Default `auto`. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 }
 
 // The new dataset.
@@ -1299,7 +1301,7 @@ type UpdateClassificationTestPayload struct {
 }
 
 // What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
-// `CreateDatasetInput`. When documents are to be cut otherwise, all of them are indexed again.
+// `CreateDatasetInput`. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -1311,6 +1313,8 @@ type UpdateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed from now on.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// The new language. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }

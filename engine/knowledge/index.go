@@ -146,6 +146,9 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		words := append(wordsOf(kept), wholes(codesOf(kept))...)
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
 	}
+	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
+		d.Languages = languagesOf(chunks)
+	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err
 	}

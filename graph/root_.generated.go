@@ -2908,8 +2908,8 @@ type Document implements Node {
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  What the last indexing did otherwise than the dataset says, such as falling back to another chunk method; or what
-  the one under way waits for.
+  What the last indexing guessed, such as the encoding, or did otherwise than the dataset says, such as falling back to
+  another chunk method; or what the one under way waits for.
   """
   warning: String
   "How many chunks it has."

@@ -137,6 +137,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
+	warning = strings.Join(shown([]string{text.Warning, warning}), "; ")
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		if ctx.Err() != nil {

@@ -9,12 +9,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	textunicode "golang.org/x/text/encoding/unicode"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -138,62 +132,14 @@ func sniff(content []byte) string {
 }
 
 func readPlain(ctx context.Context, content []byte) (Text, error) {
-	decoded, err := decode(content)
+	decoded, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	text := newText(content)
 	for part := range strings.SplitSeq(decoded, "\n\n") {
 		if text.add(Block{Text: part}); text.full() || ctx.Err() != nil {
 			break
 		}
 	}
 	return text, ctx.Err()
-}
-
-// decode returns the text of a text file: UTF-8 or UTF-16, by its byte order mark or its look, else Windows-1252.
-func decode(content []byte) (string, error) {
-	var from encoding.Encoding
-	switch {
-	case bytes.HasPrefix(content, []byte("\xFF\xFE")), bytes.HasPrefix(content, []byte("\xFE\xFF")):
-		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM)
-	case utf8.Valid(content) && bytes.Count(content, []byte{0}) <= len(content)/100:
-		return text(content)
-	case zeros(content, 1) > len(content)/5:
-		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
-	case zeros(content, 0) > len(content)/5:
-		from = textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
-	default:
-		from = charmap.Windows1252
-	}
-	decoded, err := from.NewDecoder().Bytes(content)
-	if err != nil {
-		return "", unreadable("the file is not text in UTF-8, UTF-16 or Windows-1252")
-	}
-	return text(decoded)
-}
-
-// zeros counts the zero bytes at odd or even places. Western letters in UTF-16 have many.
-func zeros(content []byte, first int) int {
-	n := 0
-	for i := first; i < len(content); i += 2 {
-		if content[i] == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// text returns decoded text, or an error if it has too many characters that no text has.
-func text(decoded []byte) (string, error) {
-	strange := 0
-	for _, r := range string(decoded) {
-		if r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) {
-			strange++
-		}
-	}
-	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX are")
-	}
-	return clean(string(decoded)), nil
 }

@@ -106,7 +106,7 @@ func text(decoded []byte) (string, error) {
 		}
 	}
 	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX are")
+		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB and EML are")
 	}
 	return clean(string(decoded)), nil
 }

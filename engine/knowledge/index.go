@@ -127,7 +127,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		return err
 	}
 	if !isReadable(d.ContentType) {
-		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, CSV, JSON, PDF or DOCX")
+		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
 	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	if err != nil {

@@ -95,9 +95,13 @@ func isPDF(content []byte) bool {
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
-		return readDOCX
+		return readPackage
 	case bytes.HasPrefix(content, []byte("\xD0\xCF\x11\xE0")):
 		return refuse("the file is an old or an encrypted Office document; save it as DOCX without a password")
+	case bytes.HasPrefix(content, []byte("{\\rtf")):
+		return readRTF
+	case strings.HasPrefix(sniff(content), "image/") && bytes.IndexByte(content[:min(len(content), 512)], 0) >= 0:
+		return refuse("the file is an image: there is no text to read, since writing in pictures is not recognised")
 	}
 	media, _, _ := mime.ParseMediaType(contentType)
 	for _, key := range []string{strings.ToLower(path.Ext(name)), media, sniff(content)} {
@@ -110,12 +114,18 @@ func reader(name, contentType string, content []byte) readFunc {
 			return readCSV
 		case ".json", ".jsonl", ".ndjson", "application/json", "application/x-ndjson", "application/jsonl":
 			return readJSON
+		case ".eml", "message/rfc822":
+			return readEML
+		case ".xml", "text/xml", "application/xml":
+			return readXML
 		case ".txt", ".text", ".log", "text/plain":
 			return readPlain
 		case ".pdf", "application/pdf":
 			return refuse("the file is named a PDF and is none")
 		case ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
 			return refuse("the file is named a Word document and is none")
+		case ".xlsx", ".pptx", ".epub", ".rtf":
+			return refuse("the file is named " + key + " and is none")
 		}
 	}
 	return readPlain

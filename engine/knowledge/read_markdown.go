@@ -51,9 +51,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 		if err != nil {
 			return Text{}, err
 		}
-		text.Blocks = append(text.Blocks, part.Blocks...)
-		text.size += part.size
-		text.names += part.names
+		text.append(part)
 		if part.full() {
 			return Text{}, part.fault()
 		}

@@ -76,6 +76,16 @@ func (t *Text) add(b Block) {
 	}
 }
 
+// append adds the blocks of another text.
+func (t *Text) append(other Text) {
+	t.Blocks = append(t.Blocks, other.Blocks...)
+	t.size += other.size
+	t.names += other.names
+	if t.Warning == "" {
+		t.Warning = other.Warning
+	}
+}
+
 func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
 
 // hold counts text that is not a block yet, so that no paragraph or table grows without bound. It is subtracted again

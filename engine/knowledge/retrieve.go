@@ -175,13 +175,25 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	return s.guess(ctx, vocabularies)
 }
 
-// guess lets unknown words of the question stand for the nearest known words.
+// guess takes unknown compounds of the question apart, and lets other unknown words stand for the nearest known ones.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
-	nearest, credits := map[string][]string{}, map[string]float64{}
+	nearest, credits, apart := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
 	for _, t := range s.tokens {
 		if !t.isUnknown() {
 			continue
+		}
+		if hasCompounds(s.languages) {
+			if parts := partsOf(known, t.Terms); parts != nil {
+				apart[t.Word] = parts
+				all = append(all, parts...)
+				continue
+			}
+			if words, credit := compoundsWith(known, t.Terms); len(words) > 0 {
+				nearest[t.Word], credits[t.Word] = words, credit
+				all = append(all, words...)
+				continue
+			}
 		}
 		if words, credit := t.nearest(alike(known, t.Word)); len(words) > 0 {
 			nearest[t.Word], credits[t.Word] = words, credit
@@ -199,6 +211,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	if err != nil {
 		return err
 	}
+	s.tokens = takeApart(s.tokens, apart, words)
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {

@@ -14,7 +14,7 @@ import (
 // ended returns an execution of a test that ended at the time, with a run for each status.
 func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
 	execution := &model.AgentTestExecution{
-		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Version: 1,
+		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Votes: 1, Version: 1,
 		State: model.AgentTestExecutionStatusCompleted, CreatedAt: at, StartedAt: &at, FinishedAt: &at,
 	}
 	runs := make([]*model.AgentTestRun, len(statuses))
@@ -51,7 +51,7 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	older.FinishedAt = nil
 	require.ErrorContains(t, tenant.ImportAgentTests(t.Context(), history), older.ID+" is not finished")
 	older.FinishedAt = &long
-	runs[1].Attempt = 6
+	runs[1].Attempt = 21
 	require.Error(t, tenant.ImportAgentTests(t.Context(), history), "the database checks it")
 	none, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.AgentTestFolderRows, []string{folder.ID})
 	require.NoError(t, err)

@@ -38,7 +38,8 @@ var rules = map[string]string{
 		UNION ALL SELECT rulename FROM pg_rewrite JOIN pg_class c ON c.oid = ev_class WHERE c.relnamespace = 'public'::regnamespace`,
 	"ids and times are made by the program": `SELECT format('%s.%s', attrelid::regclass, attname) FROM pg_attribute a
 		JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
-		WHERE a.attnum > 0 AND (a.attidentity <> '' OR a.atthasdef)`,
+		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+		WHERE a.attnum > 0 AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) !~ '^([0-9]+|''[^'']*''::text)$')`,
 	"there are tables and indexes only": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind NOT IN ('r', 'i')
 		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')`,

@@ -85,7 +85,7 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 			require.Zero(t, affected, statement)
 		}
 	}
-	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "tombstones"}, empty, "an estate has a row of every other table")
+	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "retentions", "tombstones"}, empty, "an estate has a row of every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
 	for _, madeUp := range []string{"*", "\x00"} {

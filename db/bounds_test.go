@@ -105,6 +105,7 @@ func TestChecksOfTheDatabase(t *testing.T) {
 			classification("'{}'::json", context(list(0), "'{}'"), context(list(201), "'{}'"), context(list(1), "'[]'"))},
 		{"agent_tests", "tag_expected", classification(text(1), text(100)), append(classification(text(0), text(101)), "NULL", "'for both'")},
 		{"agent_test_executions", "repeats", []string{"1", "20"}, []string{"0", "21"}},
+		{"agent_test_executions", "votes", []string{"1", "3", "5"}, []string{"0", "2", "7"}},
 		{"agent_test_executions", "concurrency", []string{"1", "50"}, []string{"0", "51"}},
 		{"agent_test_executions", "status", []string{"'Cancelled'"}, []string{"'Done'", "'Completed'", "'Queued'"}},
 		{"agent_test_executions", "unfinished", nil, []string{"-1", "0", "1"}},

@@ -25,8 +25,10 @@ type AgentTestExecution struct {
 	Repeats     int32
 	Concurrency int32
 	VirtualTime bool
-	State       AgentTestExecutionStatus `bun:"status"`
-	RetryOfID   *string
+	// Votes is how often the judge is asked about a criterion.
+	Votes     int32
+	State     AgentTestExecutionStatus `bun:"status"`
+	RetryOfID *string
 	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
@@ -92,8 +94,26 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	}
 	faults.count("repeats", &in.Repeats, 1, maxRepeats)
 	faults.count("concurrency", &in.Concurrency, 1, maxConcurrency)
+	if votes := in.votes(); votes != 1 && votes != 3 && votes != 5 {
+		faults.Add("votes", "must be 1, 3 or 5, not %d", votes)
+	}
 	faults.draft("prompt", in.Prompt)
 	return faults.Err()
+}
+
+// NewExecution returns the execution that the input describes, before it is created.
+func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
+	return &AgentTestExecution{
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: in.votes(),
+		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+	}
+}
+
+func (in StartAgentTestExecutionInput) votes() int32 {
+	if in.Votes == nil {
+		return 1
+	}
+	return *in.Votes
 }
 
 // AgentTestRunCounts is how many runs are in each state.

@@ -95,6 +95,7 @@ type runShown struct {
 type criterionShown struct {
 	Criterion string          `json:"criterion"`
 	Passed    bool            `json:"passed"`
+	Agreement *float64        `json:"agreement,omitempty"`
 	Rationale string          `json:"rationale"`
 	Evidence  []evidenceShown `json:"evidence"`
 }
@@ -140,7 +141,7 @@ const executionFields = `fragment execution on AgentTestExecution {
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName attempt status promptVersion turnCount endReason
-	criteriaResults { criterion passed rationale evidence { messageIndex quote } }
+	criteriaResults { criterion passed agreement rationale evidence { messageIndex quote } }
 	classificationResult { tagExpected tagProduced passed rationale }
 	error { cause message } durationMs startedAt finishedAt
 }

@@ -19,6 +19,7 @@ type runCommand struct {
 	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
 	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
 	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
+	Votes       int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
 	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
 	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
 	Baseline    []string      `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
@@ -36,6 +37,9 @@ func (c *runCommand) Validate() error {
 	}
 	if c.Concurrency < 1 || c.Concurrency > 50 {
 		return errors.New("--concurrency must be 1 to 50")
+	}
+	if c.Votes != 1 && c.Votes != 3 && c.Votes != 5 {
+		return errors.New("--votes must be 1, 3 or 5")
 	}
 	// NaN fails both comparisons.
 	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
@@ -123,7 +127,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 
 // start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
 func (c *runCommand) start(ctx context.Context, server *client.Client) (executionShown, error) {
-	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
+	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime, "votes": c.Votes}
 	switch {
 	case c.Agent != nil:
 		input["agentId"] = *c.Agent

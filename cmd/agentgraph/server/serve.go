@@ -108,4 +108,7 @@ func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logge
 	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
 		log.WarnContext(ctx, "agents cannot answer", "error", err)
 	}
+	if err := errors.Join(options.CheckJudge(checking), options.CheckContact(checking)); err != nil && ctx.Err() == nil {
+		log.WarnContext(ctx, "tests of agents cannot be played and judged", "error", err)
+	}
 }

@@ -1,7 +1,7 @@
 // What people do with tests: run them, and find out why one turned red.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, gateway, journeys, visit } from "./journey";
+import { agent, base, gateway, journeys, visit } from "./journey";
 
 interface RunWithQuotes {
   id: string;
@@ -71,16 +71,20 @@ journeys("tests", () => {
   });
 
   test("two executions are compared, what newly fails first", async () => {
-    const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string; createdAt: string }[] } }>(
-      `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id createdAt } } }`,
+    const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string; counts: { total: number } }[] } }>(
+      `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id counts { total } } } }`,
     );
     const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+    const ofAll = agentTestExecutions.nodes.find((execution) => execution.counts.total === 40);
     await visit(`compare?base=${old}&head=${head}`, async (page) => {
       const rows = page.getByRole("row");
       assert.match(await rows.nth(1).innerText(), /newly failing/);
       await page.getByRole("link", { name: /what changed/ }).waitFor();
       await page.getByRole("link", { name: /Swap/ }).click();
       await page.getByText("newly passing", { exact: true }).first().waitFor();
+      await page.goto(`${base}compare?base=${old}&head=${ofAll?.id}`);
+      await page.getByRole("combobox", { name: "Show" }).selectOption({ label: "Cannot decide" });
+      await page.getByRole("row", { name: /^An emergency is tagged as one.*not run.*added.*Cannot decide/ }).waitFor();
     });
   });
 
@@ -201,10 +205,16 @@ journeys("tests", () => {
       assert.equal(await dialog.getByLabel("What its tests are about").inputValue(), "By car and by bus.");
     }));
 
-  test("an agent's tests are run from its page", () =>
-    visit(`agents/${agent("Card support")}`, async (page) => {
+  test("an agent's tests are run from its page, and a long execution is cancelled", () =>
+    visit(`agents/${agent("Clinic reception")}`, async (page) => {
       await page.getByRole("button", { name: "Run tests ×5" }).click();
       await page.waitForURL(/tests\?agent=.*&execution=/);
-      await page.getByRole("heading", { level: 1, name: "Tests of Card support" }).waitFor();
+      const before = page.url();
+      await page.getByRole("combobox", { name: "Attempts of each test" }).selectOption("20");
+      await page.getByRole("button", { name: "Run all" }).click();
+      await page.waitForURL((url) => url.href !== before);
+      await page.getByRole("button", { name: "Cancel", exact: true }).click();
+      await page.getByText(/^\d+ – cancelled$/).waitFor();
+      await page.getByRole("button", { name: "Retry not passed" }).waitFor();
     }));
 });

@@ -134,9 +134,9 @@ function Together({ comparison }: { comparison: Comparison }) {
         <strong>
           {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
         </strong>
-        {comparison.stratifiedPValue !== null && <span className="muted">p = {shownP(comparison.stratifiedPValue)}</span>}
+        {comparison.stratifiedPValue !== null && <span className="muted">p {comparison.stratifiedPValue < leastP ? "" : "= "}{shownP(comparison.stratifiedPValue)}</span>}
         <span className="muted">
-          <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
+          true pass rate <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
         </span>
         <span>{words[comparison.conclusion]}</span>
       </div>
@@ -265,6 +265,9 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: RunsOfSide
   );
 }
 
+/** What is less than this is shown as such. */
+const leastP = 0.000_05;
+
 function shownP(p: number): string {
-  return p < 0.000_05 ? "< 0.0001" : String(Number(p.toPrecision(2)));
+  return p < leastP ? "< 0.0001" : String(Number(p.toPrecision(2)));
 }

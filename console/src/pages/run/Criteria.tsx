@@ -1,3 +1,4 @@
+import { percent } from "../../ui/format";
 import { Status } from "../../ui/Status";
 import type { RunOfPage } from "./fields";
 import styles from "./Criteria.module.css";
@@ -27,7 +28,7 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
             </div>
             <p className="muted">{result.rationale}</p>
             <Quotes run={run} result={result} select={() => select(i + 1)} />
-            <p className="muted small">{deciders[result.decidedBy]}</p>
+            <p className="muted small">{decider(result)}</p>
           </li>
         ))}
       </ol>
@@ -35,10 +36,10 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
   );
 }
 
-const deciders: Record<Result["decidedBy"], string> = {
-  Program: "Decided by a rule, without a model.",
-  Model: "Decided by the judge, a model.",
-};
+function decider({ decidedBy, agreement }: Result): string {
+  if (decidedBy === "Program") return "Decided by a rule, without a model.";
+  return agreement === null ? "Decided by the judge, a model." : `Decided by the judge, a model, with ${percent(agreement)} of its votes.`;
+}
 
 /** What shows the verdict, with whose words they are. */
 function Quotes({ run, result, select }: { run: RunOfPage; result: Result; select: () => void }) {

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction, useConflict, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
+import { inWords, readValues, type TestValues } from "../../logic/testValues";
 import { Act, may } from "../../ui/Act";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
@@ -10,7 +11,7 @@ import { FormFailure } from "../../ui/Field";
 import { Failure, Loading } from "../../ui/states";
 import type { AgentOfTests } from "./AgentTests";
 import { Obstacles } from "./Obstacles";
-import { inWords, readValues, shown, TestFields, type TestValues } from "./TestFields";
+import { shown, TestFields } from "./TestFields";
 
 const EditedTest = graphql(`
   query EditedTest($id: ID!, $seesContacts: Boolean!) {

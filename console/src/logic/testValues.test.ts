@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inWords, readValues, type TestValues } from "./testValues";
+
+const before: TestValues = {
+  name: "Parks",
+  folderId: "folder_1",
+  scenario: "Asks where to park.",
+  criteria: ['says "behind"', "ends the conversation"],
+  maxTurns: 10,
+  variables: { clinicName: "Harbour Street", visits: 3, gone: "stays", doctor: "Dr. Ray" },
+};
+
+function filled(values: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(values)) form.set(name, value);
+  return form;
+}
+
+const untouched = {
+  name: "Parks",
+  folderId: "folder_1",
+  scenario: "Asks where to park.",
+  criteria: 'says "behind"\nends the conversation',
+  maxTurns: "10",
+  "variables.clinicName": "Harbour Street",
+  "variables.visits": "3",
+  "variables.doctor": "Dr. Ray",
+};
+
+test("a form that is not touched changes nothing, not even a number into a text", () => {
+  assert.deepEqual(readValues(filled(untouched), before), before);
+});
+
+test("variables are changed and taken out, and those that the form does not show stay", () => {
+  const { variables } = readValues(filled({ ...untouched, "variables.visits": "4", "variables.doctor": "" }), before);
+  assert.deepEqual(variables, { clinicName: "Harbour Street", visits: "4", gone: "stays" });
+});
+
+test("what the key may not read, and what is of the other kind, is left out", () => {
+  const { variables: _, ...unseen } = before;
+  assert.ok(!("variables" in readValues(filled(untouched), unseen)));
+  const classification: TestValues = { name: "Tags", folderId: "", tagExpected: "Emergency" };
+  assert.deepEqual(readValues(filled({ name: "Tags", folderId: "", tagExpected: " Booked " }), classification), { ...classification, tagExpected: "Booked" });
+});
+
+test("empty lines are no criteria", () => {
+  assert.deepEqual(readValues(filled({ ...untouched, criteria: "a\n\n  b \n" }), before).criteria, ["a", "b"]);
+});
+
+test("values are told in words", () => {
+  const told = inWords(before, [{ id: "folder_1", name: "Getting here" }]);
+  assert.equal(told.Folder, "Getting here");
+  assert.equal(told["What the agent knows"], "clinicName: Harbour Street\nvisits: 3\ngone: stays\ndoctor: Dr. Ray");
+});

@@ -111,7 +111,11 @@ func (c criterionShown) describe(text io.Writer, indent string) {
 	if c.Passed {
 		mark = "✓"
 	}
-	_, _ = fmt.Fprintf(text, "%s%s %s\n%s  %s\n", indent, mark, client.Printable(c.Criterion), indent, client.Printable(c.Rationale))
+	votes := ""
+	if c.Agreement != nil {
+		votes = fmt.Sprintf(" (%.0f %% of votes)", 100**c.Agreement)
+	}
+	_, _ = fmt.Fprintf(text, "%s%s %s%s\n%s  %s\n", indent, mark, client.Printable(c.Criterion), votes, indent, client.Printable(c.Rationale))
 	for _, evidence := range c.Evidence {
 		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, client.Printable(evidence.Quote))
 	}

@@ -280,6 +280,29 @@ func (ec *executionContext) fieldContext_Dataset_parserConfig(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Dataset_language(ctx context.Context, field graphql.CollectedField, obj *model.Dataset) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dataset_language(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Language, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dataset_language(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dataset", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Dataset_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.Dataset) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -828,7 +851,7 @@ func (ec *executionContext) unmarshalInputCreateDatasetInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description", "chunkMethod", "parserConfig"}
+	fieldsInOrder := [...]string{"name", "description", "chunkMethod", "parserConfig", "language"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -863,6 +886,13 @@ func (ec *executionContext) unmarshalInputCreateDatasetInput(ctx context.Context
 				return it, err
 			}
 			it.ParserConfig = data
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = data
 		}
 	}
 	return it, nil
@@ -990,7 +1020,7 @@ func (ec *executionContext) unmarshalInputUpdateDatasetInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"datasetId", "name", "description", "chunkMethod", "parserConfig", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"datasetId", "name", "description", "chunkMethod", "parserConfig", "language", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1032,6 +1062,13 @@ func (ec *executionContext) unmarshalInputUpdateDatasetInput(ctx context.Context
 				return it, err
 			}
 			it.ParserConfig = data
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = data
 		case "expectedUpdatedAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
 			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
@@ -1124,6 +1161,11 @@ func (ec *executionContext) _Dataset(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "parserConfig":
 			out.Values[i] = ec._Dataset_parserConfig(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "language":
+			out.Values[i] = ec._Dataset_language(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -2896,6 +2896,12 @@ type Dataset implements Node {
   chunkMethod: String!
   "How documents are parsed."
   parserConfig: ParserConfig!
+  """
+  The language of the documents, by whose rules words with other endings are found: ISO 639-1 (` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `,
+  ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or
+  ` + "`" + `yi` + "`" + `), or ` + "`" + `auto` + "`" + `: each document tells. Words of other languages are found as they are written.
+  """
+  language: String!
   "When it was created."
   createdAt: DateTime!
   "When it was changed last; null until then. Its documents do not count."
@@ -2969,6 +2975,8 @@ input CreateDatasetInput {
   chunkMethod: String
   "How documents are parsed."
   parserConfig: ParserConfigInput
+  "Default ` + "`" + `auto` + "`" + `. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
 }
 
 "The new dataset."
@@ -2979,7 +2987,7 @@ type CreateDatasetPayload {
 
 """
 What to change of a dataset. What is absent or null stays; ` + "`" + `parserConfig` + "`" + ` merges key by key. Bounds as in
-` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, all of them are indexed again.
+` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -2992,6 +3000,8 @@ input UpdateDatasetInput {
   chunkMethod: String
   "How documents are parsed from now on."
   parserConfig: ParserConfigInput
+  "The new language. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -3090,8 +3100,8 @@ type Document implements Node {
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  What the last indexing did otherwise than the dataset says, such as falling back to another chunk method; or what
-  the one under way waits for.
+  What the last indexing guessed, such as the encoding, or did otherwise than the dataset says, such as falling back to
+  another chunk method; or what the one under way waits for.
   """
   warning: String
   "How many chunks it has."
@@ -3197,7 +3207,7 @@ input AddDocumentInput {
   name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
   text: String @bounds(minLength: 1, maxLength: 1000000)
-  "Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
+  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
   upload: Upload
 }
 
@@ -6053,6 +6063,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_chunkMethod(ctx, field)
 	case "parserConfig":
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
+	case "language":
+		return ec.fieldContext_Dataset_language(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
 	case "updatedAt":

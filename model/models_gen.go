@@ -59,7 +59,7 @@ type AddDocumentInput struct {
 	Name *string `json:"name,omitempty"`
 	// 1 to 1,000,000 characters.
 	Text *string `json:"text,omitempty"`
-	// Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
 	Upload *graphql.Upload `json:"upload,omitempty"`
 }
 
@@ -541,6 +541,8 @@ type CreateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// Default `auto`. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 }
 
 // The new dataset.
@@ -1354,7 +1356,7 @@ type UpdateClassificationTestPayload struct {
 }
 
 // What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
-// `CreateDatasetInput`. When documents are to be cut otherwise, all of them are indexed again.
+// `CreateDatasetInput`. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -1366,6 +1368,8 @@ type UpdateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed from now on.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// The new language. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }

@@ -1328,6 +1328,29 @@ func (ec *executionContext) fieldContext_CancelAgentTestExecutionPayload_executi
 	return fc, nil
 }
 
+func (ec *executionContext) _DeleteAgentTestExecutionPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteAgentTestExecutionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteAgentTestExecutionPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteAgentTestExecutionPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteAgentTestExecutionPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _LeftOutTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1490,6 +1513,36 @@ func (ec *executionContext) fieldContext_StartAgentTestExecutionPayload_executio
 
 func (ec *executionContext) unmarshalInputCancelAgentTestExecutionInput(ctx context.Context, obj any) (model.CancelAgentTestExecutionInput, error) {
 	var it model.CancelAgentTestExecutionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"executionId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "executionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("executionId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExecutionID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteAgentTestExecutionInput(ctx context.Context, obj any) (model.DeleteAgentTestExecutionInput, error) {
+	var it model.DeleteAgentTestExecutionInput
 	if obj == nil {
 		return it, nil
 	}
@@ -2549,6 +2602,44 @@ func (ec *executionContext) _CancelAgentTestExecutionPayload(ctx context.Context
 	return out
 }
 
+var deleteAgentTestExecutionPayloadImplementors = []string{"DeleteAgentTestExecutionPayload"}
+
+func (ec *executionContext) _DeleteAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteAgentTestExecutionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteAgentTestExecutionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteAgentTestExecutionPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteAgentTestExecutionPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var leftOutTestImplementors = []string{"LeftOutTest"}
 
 func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionSet, obj *model.LeftOutTest) graphql.Marshaler {
@@ -2838,6 +2929,11 @@ func (ec *executionContext) unmarshalNCancelAgentTestExecutionInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionInput(ctx context.Context, v any) (model.DeleteAgentTestExecutionInput, error) {
+	res, err := ec.unmarshalInputDeleteAgentTestExecutionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTest(ctx context.Context, sel ast.SelectionSet, v model.LeftOutTest) graphql.Marshaler {
 	return ec._LeftOutTest(ctx, sel, &v)
 }
@@ -2903,6 +2999,13 @@ func (ec *executionContext) marshalOCancelAgentTestExecutionPayload2ᚖgithubᚗ
 		return graphql.Null
 	}
 	return ec._CancelAgentTestExecutionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteAgentTestExecutionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteAgentTestExecutionPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx context.Context, sel ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {

@@ -110,12 +110,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateTestFromSimulationChatInput,
 		ec.unmarshalInputCreateToolInput,
 		ec.unmarshalInputDeleteAgentInput,
+		ec.unmarshalInputDeleteAgentTestExecutionInput,
 		ec.unmarshalInputDeleteAgentTestFolderInput,
 		ec.unmarshalInputDeleteAgentTestInput,
+		ec.unmarshalInputDeleteCampaignInput,
 		ec.unmarshalInputDeleteCampaignItemInput,
 		ec.unmarshalInputDeleteDatasetInput,
 		ec.unmarshalInputDeleteDocumentInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
+		ec.unmarshalInputDeleteSimulationChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
 		ec.unmarshalInputDisconnectToolInput,
@@ -1440,6 +1443,18 @@ extend type Agent {
   ): AgentTestExecutionConnection!
 }
 
+"Which execution to delete."
+input DeleteAgentTestExecutionInput {
+  "The execution."
+  executionId: ID!
+}
+
+"What is gone."
+type DeleteAgentTestExecutionPayload {
+  "The id of the deleted execution."
+  deletedId: ID!
+}
+
 extend type Query {
   "One execution."
   agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: browse)
@@ -1467,6 +1482,11 @@ extend type Mutation {
   finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
+  """
+  Deletes a finished execution with its runs, for good. Tests whose last run was one of them have the one before as their
+  last; usage stays on record. ` + "`" + `CONFLICT` + "`" + ` when it is not finished.
+  """
+  deleteAgentTestExecution("The execution." input: DeleteAgentTestExecutionInput!): DeleteAgentTestExecutionPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -1966,6 +1986,12 @@ enum AuditAction {
   DeleteAgentTestFolder
   "Deleted a campaign item."
   DeleteCampaignItem
+  "Deleted a campaign with its items."
+  DeleteCampaign
+  "Deleted a simulated chat."
+  DeleteSimulationChat
+  "Deleted an execution of agent tests with its runs."
+  DeleteAgentTestExecution
 }
 
 "Who did what, when and from where. It is written together with what was done, and never changed."
@@ -2221,6 +2247,18 @@ extend type Agent {
   ): CampaignConnection!
 }
 
+"Which campaign to delete."
+input DeleteCampaignInput {
+  "The campaign."
+  campaignId: ID!
+}
+
+"What is gone."
+type DeleteCampaignPayload {
+  "The id of the deleted campaign."
+  deletedId: ID!
+}
+
 extend type Query {
   "One campaign."
   campaign("Its id." id: ID!): Campaign @requires(scope: browse)
@@ -2244,6 +2282,12 @@ extend type Mutation {
   updateCampaign("What to change." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
   "Adds a field of its own to a campaign. Items that it has already stay as they are."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
+  """
+  Deletes an archived campaign with its items, for good; usage stays on record as that of a deleted one. ` + "`" + `CONFLICT` + "`" + ` when
+  it is not archived. The items go first, in parts: should a request with very many of them not get to the end, what is left
+  is deleted by the next one.
+  """
+  deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -3894,6 +3938,18 @@ extend type Agent {
   ): SimulationChatConnection!
 }
 
+"Which simulated chat to delete."
+input DeleteSimulationChatInput {
+  "The chat."
+  simulationChatId: ID!
+}
+
+"What is gone."
+type DeleteSimulationChatPayload {
+  "The id of the deleted chat."
+  deletedId: ID!
+}
+
 extend type Query {
   "One simulated chat."
   simulationChat("Its id." id: ID!): SimulationChat @requires(scope: browse) @openTo(scope: chat)
@@ -3928,6 +3984,8 @@ extend type Mutation {
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat)
+  "Deletes a simulated chat with its messages and calls, for good. A reply that is being written is dropped; usage stays on record."
+  deleteSimulationChat("The chat." input: DeleteSimulationChatInput!): DeleteSimulationChatPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -5912,6 +5970,14 @@ func (ec *executionContext) childFields_DeleteAgentPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAgentTestExecutionPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestExecutionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteAgentTestFolderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -5936,6 +6002,14 @@ func (ec *executionContext) childFields_DeleteCampaignItemPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignItemPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteCampaignPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteCampaignPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -5958,6 +6032,14 @@ func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx conte
 		return ec.fieldContext_DeleteKnowledgeBaseChatPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteKnowledgeBaseChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteSimulationChatPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteSimulationChatPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

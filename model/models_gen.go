@@ -652,6 +652,18 @@ type DeleteAgentPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// Which execution to delete.
+type DeleteAgentTestExecutionInput struct {
+	// The execution.
+	ExecutionID string `json:"executionId"`
+}
+
+// What is gone.
+type DeleteAgentTestExecutionPayload struct {
+	// The id of the deleted execution.
+	DeletedID string `json:"deletedId"`
+}
+
 // The folder to delete.
 type DeleteAgentTestFolderInput struct {
 	// The folder.
@@ -676,6 +688,12 @@ type DeleteAgentTestPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// Which campaign to delete.
+type DeleteCampaignInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+}
+
 // The item to delete.
 type DeleteCampaignItemInput struct {
 	// The campaign.
@@ -687,6 +705,12 @@ type DeleteCampaignItemInput struct {
 // What is gone.
 type DeleteCampaignItemPayload struct {
 	// The id of the deleted item.
+	DeletedID string `json:"deletedId"`
+}
+
+// What is gone.
+type DeleteCampaignPayload struct {
+	// The id of the deleted campaign.
 	DeletedID string `json:"deletedId"`
 }
 
@@ -724,6 +748,18 @@ type DeleteKnowledgeBaseChatInput struct {
 
 // What is gone.
 type DeleteKnowledgeBaseChatPayload struct {
+	// The id of the deleted chat.
+	DeletedID string `json:"deletedId"`
+}
+
+// Which simulated chat to delete.
+type DeleteSimulationChatInput struct {
+	// The chat.
+	SimulationChatID string `json:"simulationChatId"`
+}
+
+// What is gone.
+type DeleteSimulationChatPayload struct {
 	// The id of the deleted chat.
 	DeletedID string `json:"deletedId"`
 }
@@ -2149,6 +2185,12 @@ const (
 	AuditActionDeleteAgentTestFolder AuditAction = "DeleteAgentTestFolder"
 	// Deleted a campaign item.
 	AuditActionDeleteCampaignItem AuditAction = "DeleteCampaignItem"
+	// Deleted a campaign with its items.
+	AuditActionDeleteCampaign AuditAction = "DeleteCampaign"
+	// Deleted a simulated chat.
+	AuditActionDeleteSimulationChat AuditAction = "DeleteSimulationChat"
+	// Deleted an execution of agent tests with its runs.
+	AuditActionDeleteAgentTestExecution AuditAction = "DeleteAgentTestExecution"
 )
 
 var AllAuditAction = []AuditAction{
@@ -2170,11 +2212,14 @@ var AllAuditAction = []AuditAction{
 	AuditActionDeleteAgentTest,
 	AuditActionDeleteAgentTestFolder,
 	AuditActionDeleteCampaignItem,
+	AuditActionDeleteCampaign,
+	AuditActionDeleteSimulationChat,
+	AuditActionDeleteAgentTestExecution,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution:
 		return true
 	}
 	return false

@@ -108,6 +108,13 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 	return &model.RetryAgentTestExecutionPayload{Execution: execution}, nil
 }
 
+func (r *mutationResolver) DeleteAgentTestExecution(ctx context.Context, input model.DeleteAgentTestExecutionInput) (*model.DeleteAgentTestExecutionPayload, error) {
+	if err := r.tenant(ctx).DeleteAgentTestExecution(ctx, input.ExecutionID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteAgentTestExecutionPayload{DeletedID: input.ExecutionID}, nil
+}
+
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
 	return query.ByID[*model.AgentTestExecution](ctx, id)
 }

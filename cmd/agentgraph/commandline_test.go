@@ -110,7 +110,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
-		"test ":                      {"run", "list", "show"},
+		"test ":                      {"run", "compare", "list", "show"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
 		"keys create --scope br":     {"browse"},

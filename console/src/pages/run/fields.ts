@@ -4,7 +4,7 @@ export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
     id testId testName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
-    criteriaResults { criterion passed rationale evidence { messageIndex quote } }
+    criteriaResults { criterion passed rationale decidedBy evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }

@@ -48,7 +48,7 @@ var mayImport = map[string]string{
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
 	"app":                           "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest observe",
 	"cmd/agentgraph":                "model cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
-	"cmd/agentgraph/server":         "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth gateway/console observe cmd/agentgraph/admin cmd/agentgraph/demo",
+	"cmd/agentgraph/server":         "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth gateway/console observe cmd/agentgraph/admin cmd/agentgraph/client cmd/agentgraph/demo",
 	"cmd/agentgraph/admin":          "archive model db",
 	"cmd/agentgraph/agenttest":      "model cmd/agentgraph/client",
 	"cmd/agentgraph/api":            "cmd/agentgraph/client",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,6 +75,44 @@ func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 	ran = b.test(t, "run", "--test", test)
 	require.Zero(t, ran.code, "%s%s", ran.out, ran.log)
 	require.EqualValues(t, 4, asked.Load())
+}
+
+// A judge that always says yes is right where something holds.
+func TestAJudgeIsMeasured(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	asked.Store(1) // after which the judge says yes
+	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key", "strict-key"}
+	o := ran(t, append([]string{"judge", "eval", "--json"}, flags...)...)
+	require.Equal(t, 1, o.code, o.log)
+	var measured struct {
+		Model                                        string
+		Right, FalsePasses, FalseFailures, Undecided int
+		Accuracy, Kappa                              *float64
+		Verdicts                                     []struct{ Passed, Holds *bool }
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.out), &measured))
+	require.Equal(t, "strict", measured.Model)
+	require.Len(t, measured.Verdicts, 60)
+	require.Equal(t, 60, measured.Right+measured.FalsePasses)
+	require.Zero(t, measured.FalseFailures+measured.Undecided)
+	require.InDelta(t, 0, *measured.Kappa, 1e-9, "it agrees no more than chance does")
+	require.Contains(t, o.log, fmt.Sprintf("the judge passed %d criteria that do not hold", measured.FalsePasses))
+
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets, holds: true}]}]`), 0o600))
+	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
+	require.Zero(t, o.code, o.log)
+	require.Contains(t, o.out, "strict: 1 of 1 verdicts are right\nFalse passes: 0 of 0 that do not hold\nFalse failures: 0 of 1 that hold\nWithout a verdict: 0\n")
+	o = ran(t, append([]string{"judge", "eval", file, "--openai-api-key", "k"}, append(flags[:4:4], "--judge-api-key", "wrong")...)...)
+	require.Equal(t, 3, o.code, o.log)
+	require.Contains(t, o.out, "! Ours: greets\n")
+
+	require.NoError(t, os.WriteFile(file, []byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets}]}]`), 0o600))
+	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
+	require.Equal(t, 2, o.code)
+	require.Contains(t, o.log, "conversation 0 (Ours): each of the criteria needs criterion and holds")
+	require.Equal(t, 2, ran(t, "judge", "eval").code, "there is no judge")
 }
 
 func TestAJudgeNeedsAProvider(t *testing.T) {

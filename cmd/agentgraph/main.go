@@ -32,6 +32,7 @@ type program struct {
 	Dev        server.Dev        `cmd:"" group:"Run it:" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company." example:"agentgraph dev\nagentgraph dev --port 9000 --ephemeral"`
 	Serve      server.Serve      `cmd:"" group:"Run it:" help:"Run the gateway in production, on the database that DATABASE_URL names." example:"DATABASE_URL_FILE=/run/secrets/database agentgraph serve\nagentgraph serve --config /etc/agentgraph.yaml"`
 	Doctor     server.Doctor     `cmd:"" group:"Run it:" help:"Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do." example:"agentgraph doctor\nagentgraph doctor --json"`
+	Judge      server.Judge      `cmd:"" group:"Run it:" help:"Look at the model that judges tests."`
 	Migrate    admin.Migrate     `cmd:"" group:"Manage its database:" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create, list and delete companies."`
 	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, take over, list and revoke the API keys of a company."`

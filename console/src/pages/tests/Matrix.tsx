@@ -15,7 +15,7 @@ import { Progress } from "./Progress";
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
-      id status isDraft verdict repeats passRate passHatK retryOfId createdAt finishedAt
+      id status isDraft verdict repeats passRate passRateInterval { low high } passHatK retryOfId createdAt finishedAt
       leftOutTests { testId testName }
       counts { total queued running passed failed error cancelled judged }
       tests { testId runs { id attempt status promptVersion durationMs } }
@@ -32,7 +32,7 @@ const RunUpdates = graphql(`
 const ExecutionUpdates = graphql(`
   subscription ExecutionUpdates($id: ID!) {
     agentTestExecutionUpdated(executionId: $id) {
-      id status verdict passRate passHatK finishedAt counts { total queued running passed failed error cancelled judged }
+      id status verdict passRate passRateInterval { low high } passHatK finishedAt counts { total queued running passed failed error cancelled judged }
     }
   }
 `);

@@ -54,6 +54,11 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
         {counts.error > 0 && <span>{counts.error} ! error</span>}
         {counts.cancelled > 0 && <span>{counts.cancelled} – cancelled</span>}
         {execution.passRate !== null && <strong>{percent(execution.passRate)}</strong>}
+        {execution.passRateInterval && (
+          <span className="muted small" title="Where the pass rate may truly be, with a confidence of 95 %">
+            {Math.round(100 * execution.passRateInterval.low)}–{Math.round(100 * execution.passRateInterval.high)} %
+          </span>
+        )}
         {allOf !== undefined && execution.repeats > 1 && <span className="muted">all {execution.repeats} pass: {percent(allOf)}</span>}
       </span>
       <span className="muted">

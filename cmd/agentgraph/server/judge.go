@@ -1,0 +1,274 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Judge looks at the model that judges tests.
+type Judge struct {
+	Eval judgeEval `cmd:"" help:"Measure the judge on conversations with known verdicts, and fail if it passes what does not hold." example:"AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval\nagentgraph judge eval ours.yaml --votes 3 --json"`
+}
+
+type judgeEval struct {
+	modelFlags
+	refereeFlags
+	File        string `arg:"" optional:"" placeholder:"FILE" help:"YAML or JSON with conversations and verdicts. Without it, the 60 verdicts that come with the program."`
+	Votes       int    `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
+	Concurrency int    `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many criteria may be judged at once, 1 to 50."`
+	JSON        bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+}
+
+// Validate checks all groups of flags.
+func (c *judgeEval) Validate() error {
+	if c.Votes != 1 && c.Votes != 3 && c.Votes != 5 {
+		return errors.New("--votes must be 1, 3 or 5")
+	}
+	if c.Concurrency < 1 || c.Concurrency > 50 {
+		return errors.New("--concurrency must be 1 to 50")
+	}
+	return errors.Join(c.modelFlags.Validate(), c.refereeFlags.Validate())
+}
+
+// labelled is a conversation with verdicts that are known. Messages and calls are as in the JSON report of "test run".
+type labelled struct {
+	Name      string              `json:"name"`
+	Messages  []model.TestMessage `json:"messages"`
+	ToolCalls []labelledCall      `json:"toolCalls"`
+	// EndedBy is agent, contact or limit; empty means contact.
+	EndedBy   string  `json:"endedBy"`
+	EndReason *string `json:"endReason"`
+	Criteria  []struct {
+		Criterion string `json:"criterion"`
+		Holds     *bool  `json:"holds"`
+	} `json:"criteria"`
+}
+
+type labelledCall struct {
+	TechnicalName   string           `json:"technicalName"`
+	Arguments       model.JSONObject `json:"arguments"`
+	Result          *string          `json:"result"`
+	Error           *string          `json:"error"`
+	MessageSequence int32            `json:"messageSequence"`
+}
+
+func (l labelled) run() *model.AgentTestRun {
+	run := &model.AgentTestRun{Messages: l.Messages, EndReason: l.EndReason}
+	for i, call := range l.ToolCalls {
+		run.ToolCalls = append(run.ToolCalls, &model.ToolCall{
+			ID: fmt.Sprintf("call_%d", i), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
+			Result: call.Result, Error: call.Error, MessageSequence: call.MessageSequence,
+		})
+	}
+	return run
+}
+
+//go:embed judged.yaml
+var shippedVerdicts []byte
+
+func readLabelled(text []byte) ([]labelled, error) {
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	var all []labelled
+	if err := json.Unmarshal(asJSON, &all); err != nil {
+		return nil, err
+	}
+	for i, l := range all {
+		switch {
+		case len(l.Messages) == 0 || len(l.Criteria) == 0:
+			return nil, fmt.Errorf("conversation %d (%s) needs messages and criteria", i, l.Name)
+		case !slices.Contains([]string{"", "agent", "contact", "limit"}, l.EndedBy):
+			return nil, fmt.Errorf("conversation %d (%s): endedBy must be agent, contact or limit", i, l.Name)
+		}
+		for _, criterion := range l.Criteria {
+			if criterion.Criterion == "" || criterion.Holds == nil {
+				return nil, fmt.Errorf("conversation %d (%s): each of the criteria needs criterion and holds", i, l.Name)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there are no conversations")
+	}
+	return all, nil
+}
+
+// Run prints how often the judge is right. It ends with 1 if it passed anything that does not hold, and with 3 if it
+// failed to decide.
+func (c *judgeEval) Run(ctx context.Context, cli *kong.Context) error {
+	text := shippedVerdicts
+	if c.File != "" {
+		var err error
+		if text, err = os.ReadFile(c.File); err != nil {
+			return client.Exit(client.ExitUsage, err)
+		}
+	}
+	conversations, err := readLabelled(text)
+	if err != nil {
+		return client.Exit(client.ExitUsage, fmt.Errorf("%s: %w", c.File, err))
+	}
+	measured, err := c.measure(ctx, conversations)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = client.WriteJSON(cli.Stdout, measured)
+	} else {
+		err = measured.write(cli.Stdout)
+	}
+	switch {
+	case err != nil:
+		return err
+	case measured.FalsePasses > 0:
+		return client.Exit(client.ExitFailed, fmt.Errorf("the judge passed %d criteria that do not hold", measured.FalsePasses))
+	case measured.Undecided > 0:
+		return client.Exit(client.ExitServer, fmt.Errorf("the judge did not decide %d criteria", measured.Undecided))
+	}
+	return nil
+}
+
+func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*judgeMeasured, error) {
+	flags := agentFlags{modelFlags: c.modelFlags, refereeFlags: c.refereeFlags}
+	if c.JudgeModel == "" && c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
+		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or AGENTGRAPH_JUDGE_MODEL with its key"))
+	}
+	engine, release, err := app.NewEngine(flags.options(nil, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	measured := &judgeMeasured{Model: c.Model, Votes: c.Votes}
+	if c.JudgeModel != "" {
+		measured.Model = c.JudgeModel
+	}
+	for _, conversation := range conversations {
+		for _, criterion := range conversation.Criteria {
+			measured.Verdicts = append(measured.Verdicts, judgeVerdict{Conversation: conversation.Name, Criterion: criterion.Criterion, Holds: *criterion.Holds, of: conversation})
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(c.Concurrency)
+	for i := range measured.Verdicts {
+		v := &measured.Verdicts[i]
+		group.Go(func() error {
+			by := v.of.EndedBy
+			if by == "" {
+				by = "contact"
+			}
+			result, err := engine.JudgeAlone(ctx, v.of.run(), by, v.Criterion, c.Votes)
+			if err != nil {
+				v.Error = err.Error()
+				return ctx.Err()
+			}
+			v.Passed, v.Rationale, v.Agreement = &result.Passed, result.Rationale, result.Agreement
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, client.ExitWith(ctx, err)
+	}
+	measured.count()
+	return measured, nil
+}
+
+// judgeMeasured is what a judge is worth.
+type judgeMeasured struct {
+	Model       string `json:"model"`
+	Votes       int    `json:"votes"`
+	Right       int    `json:"right"`
+	FalsePasses int    `json:"falsePasses"`
+	// FalseFailures are criteria that hold and were failed.
+	FalseFailures int `json:"falseFailures"`
+	Undecided     int `json:"undecided"`
+	// Accuracy is the share of the verdicts that are right; nil without any.
+	Accuracy *float64 `json:"accuracy"`
+	// Kappa is Cohen's: the agreement with the known verdicts beyond that of chance, at most 1; nil where chance agrees always.
+	Kappa    *float64       `json:"kappa"`
+	Verdicts []judgeVerdict `json:"verdicts"`
+	holding  int
+}
+
+type judgeVerdict struct {
+	Conversation string   `json:"conversation"`
+	Criterion    string   `json:"criterion"`
+	Holds        bool     `json:"holds"`
+	Passed       *bool    `json:"passed"`
+	Agreement    *float64 `json:"agreement"`
+	Rationale    string   `json:"rationale"`
+	Error        string   `json:"error,omitempty"`
+	of           labelled
+}
+
+func (m *judgeMeasured) count() {
+	holding, passed := 0, 0
+	for _, v := range m.Verdicts {
+		switch {
+		case v.Passed == nil:
+			m.Undecided++
+			continue
+		case *v.Passed == v.Holds:
+			m.Right++
+		case v.Holds:
+			m.FalseFailures++
+		default:
+			m.FalsePasses++
+		}
+		if v.Holds {
+			holding++
+		}
+		if *v.Passed {
+			passed++
+		}
+	}
+	m.holding = holding
+	decided := len(m.Verdicts) - m.Undecided
+	if decided == 0 {
+		return
+	}
+	n := float64(decided)
+	accuracy := float64(m.Right) / n
+	byChance := (float64(holding)*float64(passed) + (n-float64(holding))*(n-float64(passed))) / (n * n)
+	m.Accuracy = &accuracy
+	if byChance < 1 {
+		m.Kappa = new((accuracy - byChance) / (1 - byChance))
+	}
+}
+
+func (m *judgeMeasured) write(out io.Writer) error {
+	var text bytes.Buffer
+	for _, v := range m.Verdicts {
+		switch {
+		case v.Passed == nil:
+			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), client.Printable(v.Error))
+		case *v.Passed != v.Holds:
+			said := map[bool]string{true: "passed, and does not hold", false: "failed, and holds"}[*v.Passed]
+			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said, client.Printable(v.Rationale))
+		}
+	}
+	decided := len(m.Verdicts) - m.Undecided
+	fmt.Fprintf(&text, "%s: %d of %d verdicts are right", m.Model, m.Right, decided)
+	if m.Kappa != nil {
+		fmt.Fprintf(&text, " (Cohen's kappa %.2f)", *m.Kappa)
+	}
+	fmt.Fprintf(&text, "\nFalse passes: %d of %d that do not hold\nFalse failures: %d of %d that hold\nWithout a verdict: %d\n",
+		m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
+	_, err := text.WriteTo(out)
+	return err
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -111,7 +112,7 @@ func (e *email) parts(media string, parts *multipart.Reader, depth int) (Text, e
 	all := Text{limit: e.text.limit}
 	for !all.full() {
 		part, err := parts.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

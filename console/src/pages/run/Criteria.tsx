@@ -1,10 +1,11 @@
 import { Status } from "../../ui/Status";
-import type { RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage } from "./fields";
 import styles from "./Criteria.module.css";
 
-/** Each criterion with its verdict, the rationale, and the judge's quotes. */
+/** Each check and criterion with its verdict, the reason, and the quotes. */
 export function Criteria({ run, selected, select }: { run: RunOfPage; selected: number | undefined; select: (criterion: number) => void }) {
-  const results = run.criteriaResults;
+  const results = verdictsOf(run);
+  const applying = results.filter((result) => result.applies);
   const tag = run.classificationResult;
   if (tag) {
     return (
@@ -28,20 +29,23 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
   return (
     <section className="card" aria-labelledby="criteria-title">
       <header>
-        <h2 id="criteria-title">Criteria</h2>
+        <h2 id="criteria-title">{run.checkResults.length > 0 ? "Checks and criteria" : "Criteria"}</h2>
         <span className="muted">
-          {results.filter((result) => result.passed).length} of {results.length} hold
+          {applying.filter((result) => result.passed).length} of {applying.length} hold
+          {run.score !== null && `, score ${Math.round(run.score * 100)} %`}
         </span>
       </header>
       <ol className={styles.list}>
         {results.map((result, i) => (
-          <li key={result.criterion} data-passed={result.passed} aria-current={selected === i + 1 ? "true" : undefined}>
+          <li key={i} data-passed={result.passed} aria-current={selected === i + 1 ? "true" : undefined}>
             <div className="row">
               <span className={styles.number}>{i + 1}</span>
-              <Status of={result.passed ? "Passed" : "Failed"} short />
-              <strong>{result.criterion}</strong>
+              {result.applies ? <Status of={result.passed ? "Passed" : "Failed"} short /> : <span className="muted small">does not apply</span>}
+              <strong>{result.what}</strong>
+              {result.isCheck && <span className="muted small">check</span>}
+              {result.weight !== null && <span className="muted small">weight {result.weight}</span>}
             </div>
-            <p className="muted">{result.rationale}</p>
+            <p className="muted">{result.why}</p>
             {result.evidence.map((evidence) => (
               <button key={`${evidence.messageIndex} ${evidence.quote}`} type="button" className={styles.quote} onClick={() => select(i + 1)}>
                 message {evidence.messageIndex}: “{evidence.quote}”

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { isIn, quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
-import type { RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage } from "./fields";
 import styles from "./RunTranscript.module.css";
 
 /** The messages, with the judge's quotes marked and numbered by criterion. */
@@ -45,7 +45,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
 }
 
 function quotesOf(run: RunOfPage, index: number): Quote[] {
-  return run.criteriaResults.flatMap((result, i) =>
+  return verdictsOf(run).flatMap((result, i) =>
     result.evidence.filter((evidence) => evidence.messageIndex === index).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
   );
 }
@@ -65,7 +65,7 @@ function Quoted({ text, criteria, selected }: { text: string; criteria: number[]
 
 /** The numbers of the criteria that quote a call. Evidence for a call names the agent's message after it. */
 function CallMarks({ run, name, after, selected }: { run: RunOfPage; name: string; after: number; selected: number | undefined }) {
-  const criteria = run.criteriaResults.flatMap((result, i) => {
+  const criteria = verdictsOf(run).flatMap((result, i) => {
     const isCited = result.evidence.some(({ messageIndex, quote }) => {
       const message = run.messages[messageIndex]?.text ?? "";
       return messageIndex === after + 1 && quote.startsWith(name) && !isIn(message, quote);

@@ -21,7 +21,7 @@ export const TestsQuery = graphql(`
           __typename id name kind folderId isFlaky lastRunStatus lastRunId
           failingSince { promptVersion lastPassed { promptVersion } }
           history(first: 20) { id status promptVersion }
-          ... on SimulationTest { scenario criteria maxTurns }
+          ... on SimulationTest { scenario criteria criteriaWeights checks { description weight } maxTurns }
           ... on ClassificationTest { tagExpected }
         }
       }

@@ -16,7 +16,7 @@ const CreateTest = graphql(`
 const UpdateTest = graphql(`
   mutation UpdateTest($input: UpdateAgentTestInput!) {
     updateAgentTest(input: $input) {
-      agentTest { __typename id name folderId ... on SimulationTest { scenario criteria maxTurns } ... on ClassificationTest { tagExpected } }
+      agentTest { __typename id name folderId ... on SimulationTest { scenario criteria criteriaWeights checks { description weight } maxTurns } ... on ClassificationTest { tagExpected } }
     }
   }
 `);
@@ -40,9 +40,12 @@ export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "").trim();
     const both = { name: text("name"), folderId: text("folder") || null };
+    const criteria = text("criteria").split("\n").map((line) => line.trim()).filter(Boolean);
     const said = {
       scenario: text("scenario"),
-      criteria: text("criteria").split("\n").map((line) => line.trim()).filter(Boolean),
+      criteria,
+      // A criterion whose words are the same still counts for what it did.
+      criteriaWeights: criteria.map((criterion) => simulation?.criteriaWeights[simulation.criteria.indexOf(criterion)] ?? null),
       maxTurns: Number(text("maxTurns")),
     };
     const saved = test
@@ -74,7 +77,7 @@ export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test
                 <textarea
                   id="test-criteria"
                   name="criteria"
-                  required
+                  required={!simulation?.checks.length}
                   rows={4}
                   aria-describedby="test-criteria-hint"
                   defaultValue={simulation?.criteria.join("\n")}
@@ -83,6 +86,20 @@ export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test
                   Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
                 </span>
               </div>
+              {simulation && simulation.checks.length > 0 && (
+                <div className="field">
+                  <span>What the program checks</span>
+                  <ul>
+                    {simulation.checks.map((check, i) => (
+                      <li key={i}>
+                        {check.description}
+                        {check.weight !== null && <span className="muted small"> weight {check.weight}</span>}
+                      </li>
+                    ))}
+                  </ul>
+                  <span className="muted small">Checks are changed over the API or in files.</span>
+                </div>
+              )}
               <div className="field">
                 <label htmlFor="test-turns">Turns at most</label>
                 <input id="test-turns" name="maxTurns" type="number" min={1} max={50} required defaultValue={simulation?.maxTurns ?? 10} />

@@ -42,14 +42,14 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t)
 	const query = `query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headId: $head) {
-		base { id agent { name } flakyTestIds passHatK } head { id counts { total judged passRate } flakyTestIds }
+		base { id agent { name } flakyTestIds passHatK passHatKTests passRateInterval { low high } } bases { id } head { id counts { total judged passRate } flakyTestIds }
 		tests {
 			testId testName test { id name isFlaky agent { name } } base { ...counts } head { ...counts }
-			baseRuns { id status } headRuns { id status } change isFlakyInBase isFlakyInHead pValue conclusion
+			baseRuns { id status } headRuns { id status } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion decidingRepeats
 		}
-		newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue conclusion
+		newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue stratifiedPValue correction conclusion
 	} }
-	fragment counts on AgentTestRunCounts { total queued running passed failed error cancelled judged passRate }`
+	fragment counts on AgentTestRunCounts { total queued running passed failed error cancelled judged passRate passRateInterval { low high } }`
 	for _, size := range []int{2, 40} {
 		company, err := writer.CreateCompany(t.Context(), fmt.Sprintf("Company with %d tests", size))
 		require.NoError(t, err)

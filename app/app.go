@@ -53,6 +53,8 @@ type Options struct {
 	Version string
 	// Workers is how many jobs Serve works on at once; 0 for none.
 	Workers int
+	// DrainDelay is how long Serve takes requests when it has begun to end and says so at /readyz.
+	DrainDelay time.Duration
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	// TrustedDocuments are files with the only documents that clients of GraphQL may use. Nil lets them send their own.
@@ -71,6 +73,7 @@ type App struct {
 	server   *gateway.Server
 	settings gateway.Settings
 	workers  int
+	delay    time.Duration
 	// handler is the server inside its observers.
 	handler http.Handler
 	webhook AuditWebhook
@@ -140,6 +143,7 @@ func New(o Options) (*App, error) {
 	return &App{
 		settings: settings,
 		workers:  o.Workers,
+		delay:    o.DrainDelay,
 		store:    o.Store,
 		engine:   o.Engine,
 		server:   server,
@@ -178,8 +182,8 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 // Handler answers requests as Serve does, for use in another server.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Serve answers requests and works on jobs until ctx ends. Then it accepts no more of either and
-// lets those in progress finish. Jobs that take longer than stopTime go to other processes.
+// Serve answers requests and works on jobs until ctx ends. Then it begins no more jobs, and after the delay takes no more
+// requests, and lets those in progress finish. Jobs that take longer than stopTime go to other processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if a.workers > 0 {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
@@ -215,6 +219,14 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		defer cancel()
 		stopped <- a.store.StopWork(stopping)
 	}()
+	if err == nil && a.delay > 0 {
+		a.server.Retire()
+		select {
+		case err = <-failed:
+			err = fmt.Errorf("serve: %w", err)
+		case <-time.After(a.delay):
+		}
+	}
 	draining, cancel := context.WithTimeout(ended, drainTime)
 	defer cancel()
 	return errors.Join(err, a.server.Drain(draining), a.http.Shutdown(draining), <-stopped)

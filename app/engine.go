@@ -41,6 +41,9 @@ type EngineOptions struct {
 	// provider's, and an empty key for that address means the provider's key.
 	Embedder openai.Config
 	Reranker knowledge.Reranker
+	// Judge and Contact are the models that judge tests of agents and play their contacts. Without a Model it is the
+	// agents' own. An empty address means the provider's, and an empty key for that address means the provider's key.
+	Judge, Contact openai.Config
 	// TurnTimeout bounds the time of an agent's answer, and MaxModelCalls its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
@@ -88,6 +91,16 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 		options.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
 		options.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
+	if o.Judge.Model != "" {
+		if options.Judge, err = o.own("judge", o.Judge); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.Contact.Model != "" {
+		if options.Contact, err = o.own("contact", o.Contact); err != nil {
+			return nil, nil, err
+		}
+	}
 	return engine.New(speaker, options), caller.Close, nil
 }
 
@@ -105,6 +118,54 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 		return fmt.Errorf("choose the language model: %w", err)
 	}
 	return m.Check(ctx)
+}
+
+// CheckJudge asks the provider of the judge whether it takes the key, as CheckModel does. It returns nil if the judge has
+// no model of its own.
+func (o EngineOptions) CheckJudge(ctx context.Context) error {
+	return o.checkOwn(ctx, "judge", o.Judge)
+}
+
+// CheckContact asks the provider of the contacts of tests whether it takes the key, as CheckJudge does.
+func (o EngineOptions) CheckContact(ctx context.Context) error {
+	return o.checkOwn(ctx, "contact", o.Contact)
+}
+
+func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.Config) error {
+	if config.Model == "" {
+		return nil
+	}
+	m, err := openai.New(o.beside(config))
+	if err != nil {
+		return fmt.Errorf("choose the model of the %s: %w", role, err)
+	}
+	return m.Check(ctx)
+}
+
+// own returns the model of a role in tests that has its own.
+func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error) {
+	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
+		return nil, fmt.Errorf("the model of the %s, %s, has no provider: give it an address or a key", role, config.Model)
+	}
+	config = o.beside(config)
+	config.Timeout, config.IdleTimeout, config.Around = o.Provider.Timeout, o.Provider.IdleTimeout, o.Observer.Around()
+	m, err := openai.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("choose the model of the %s: %w", role, err)
+	}
+	return o.Observer.Model(m, openaiProvider), nil
+}
+
+// beside completes the settings of another model with those of the provider. The provider's key goes to nobody but the
+// provider.
+func (o EngineOptions) beside(config openai.Config) openai.Config {
+	if config.BaseURL == "" {
+		config.BaseURL = o.Provider.BaseURL
+	}
+	if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
+		config.Key = o.Provider.Key
+	}
+	return config
 }
 
 // speakers returns the language models of agents in chats and in tests.
@@ -141,15 +202,8 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log, Observe: o.Observer.Retrievals()}
 	if o.Embedder.Model != "" {
-		config := o.Embedder
+		config := o.beside(o.Embedder)
 		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
-		if config.BaseURL == "" {
-			config.BaseURL = o.Provider.BaseURL
-		}
-		// The provider's key goes to nobody but the provider.
-		if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
-			config.Key = o.Provider.Key
-		}
 		embedder, err := openai.NewEmbedder(config)
 		if err != nil {
 			return nil, fmt.Errorf("choose the embedding model: %w", err)

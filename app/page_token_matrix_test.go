@@ -26,6 +26,7 @@ var openToPages = map[string]string{
 	"SimulationChat":               "id agent status messages createdAt endedAt",
 	"SimulationChatMessage":        "id sequence role text timestamp isConversationEnded endReason citations",
 	"Citation":                     "number documentName",
+	"TurnStarted":                  "turnId messageSequence text",
 	"MessageDelta":                 "sequence turnId offset text",
 	"MessageWritten":               "message",
 	"TurnFailed":                   "turnId messageSequence reason",

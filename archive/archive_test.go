@@ -38,7 +38,7 @@ func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), from)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	const entries, documents, size = 60_000, 30, 2 << 20
+	const entries, documents, size = 30_000, 20, 2 << 20
 	_, err = conn.Exec(t.Context(), `INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
 		SELECT $1, 'k' || n || repeat(md5(n::text), 6), 'Web', 'agent-' || n % 7, '', n, timestamptz '2026-01-01' + n * interval '1 minute' FROM generate_series(1, $2::int) AS n`, company.ID, entries)
 	require.NoError(t, err)
@@ -182,8 +182,8 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 		"document 43: must have its file in the archive":                       packed(t, entry{"manifest.json", manifest}, dataset, document),
 		`the archive is not complete: insert or update on table "agent_tests"`: packed(t, entry{"manifest.json", manifest}, agent(), test),
 		"id 42: must be the id of one thing only":                              packed(t, entry{"manifest.json", manifest}, dataset, agent("id", "42")),
-		"it becomes more than 250 times larger than it is":                     packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 100<<20)}),
-		"agents.jsonl: line 1: must have at most 33554432 bytes":               packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 40<<20)}),
+		"it becomes more than 250 times larger than it is":                     packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),
+		"agents.jsonl: line 1: must have at most 33554432 bytes":               packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 33<<20)}),
 	} {
 		err := take(t, store, file)
 		require.ErrorContains(t, err, says, says)

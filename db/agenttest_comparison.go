@@ -2,16 +2,23 @@ package db
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompareAgentTestExecutions compares two executions as they are now; NOT_FOUND names the one that does not
-// exist. It takes two statements, whatever the number of tests.
-func (t *Tenant) CompareAgentTestExecutions(ctx context.Context, baseID, headID string) (*model.AgentTestComparison, error) {
-	executions, err := t.AgentTestExecutionsByID(ctx, []string{baseID, headID})
+// CompareAgentTestExecutions compares an execution with others as they are now. Duplicates among these are dropped; BAD_INPUT
+// when they are too many, and NOT_FOUND names one that does not exist. It takes two statements, whatever the number of tests.
+func (t *Tenant) CompareAgentTestExecutions(
+	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
+) (*model.AgentTestComparison, error) {
+	if err := model.CheckBases(baseIDs); err != nil {
+		return nil, err
+	}
+	ids := append(slices.Clone(baseIDs), headID)
+	executions, err := t.AgentTestExecutionsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -19,16 +26,22 @@ func (t *Tenant) CompareAgentTestExecutions(ctx context.Context, baseID, headID 
 	for _, execution := range executions {
 		byID[execution.ID] = execution
 	}
-	for _, id := range []string{baseID, headID} {
+	for _, id := range ids {
 		if byID[id] == nil {
 			return nil, model.Missing(agentTestExecution, id)
 		}
 	}
-	tests, err := t.TestsOfExecutions(ctx, []string{baseID, headID})
+	tests, err := t.TestsOfExecutions(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	comparison := model.CompareExecutions(byID[baseID], byID[headID], tests[baseID], tests[headID])
+	bases, inBases := []*model.AgentTestExecution{}, []*model.AgentTestExecutionTest{}
+	for _, id := range baseIDs {
+		if !slices.Contains(bases, byID[id]) {
+			bases, inBases = append(bases, byID[id]), append(inBases, tests[id]...)
+		}
+	}
+	comparison := model.CompareExecutions(bases, byID[headID], inBases, tests[headID], correction)
 	together(comparison.Tests)
 	return comparison, nil
 }

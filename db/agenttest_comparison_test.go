@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,7 @@ func TestExecutionsAreCompared(t *testing.T) {
 	})
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone))
 
-	c, err := tenant.CompareAgentTestExecutions(t.Context(), base.ID, head.ID)
+	c, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.Equal(t, []string{base.ID, head.ID}, []string{c.Base.ID, c.Head.ID})
 	require.Equal(t, []int32{1, 1, 2}, []int32{c.NewlyFailing, c.NewlyPassing, c.Flaky})
@@ -74,16 +75,24 @@ func TestExecutionsAreCompared(t *testing.T) {
 	}
 	require.InDelta(t, 1.0/126, *c.Tests[2].PValue, 1e-12)
 
-	same, err := tenant.CompareAgentTestExecutions(t.Context(), head.ID, head.ID)
+	same, err := tenant.CompareAgentTestExecutions(t.Context(), []string{head.ID}, head.ID, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.Same(t, same.Base, same.Head)
 	require.Zero(t, same.NewlyFailing+same.NewlyPassing)
 	require.InDelta(t, 1, *same.PValue, 1e-9)
 
-	_, err = tenant.CompareAgentTestExecutions(t.Context(), base.ID, "execution_none")
+	several, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID, head.ID, base.ID}, head.ID, model.AgentTestCorrectionBenjaminiHochberg)
+	require.NoError(t, err)
+	require.Len(t, several.Bases, 2)
+	require.Equal(t, base.ID, several.Base.ID)
+	require.EqualValues(t, 9, several.Tests[2].Base.Judged(), "runs of a test in several bases are one sample")
+	_, err = tenant.CompareAgentTestExecutions(t.Context(), slices.Repeat([]string{base.ID}, 6), head.ID, model.AgentTestCorrectionHolm)
+	require.Contains(t, fails(t, err, model.BadInput), "moreBaseIds")
+
+	_, err = tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, "execution_none", model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.NotFound), "execution_none")
 	stranger, _ := newCompany(t, store)
-	_, err = stranger.CompareAgentTestExecutions(t.Context(), base.ID, head.ID)
+	_, err = stranger.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID, model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.NotFound), base.ID)
 }
 

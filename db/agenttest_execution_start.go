@@ -18,9 +18,7 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgen
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	execution := &model.AgentTestExecution{
-		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
-	}
+	execution := in.NewExecution()
 	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		ids, err := t.testsToRun(ctx, in)
 		if err != nil {
@@ -93,7 +91,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
 		}
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
-		execution.IsDraft, execution.DraftPrompt = old.IsDraft, old.DraftPrompt
+		execution.Votes, execution.IsDraft, execution.DraftPrompt = old.Votes, old.IsDraft, old.DraftPrompt
 		planned, leftOut, err := t.runsToRepeat(ctx, in)
 		if err != nil {
 			return err
@@ -181,7 +179,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{}, CriteriaResults: []model.CriterionResult{},
 				Version: execution.Version, CreatedAt: execution.CreatedAt,
 			}
-			run.Snapshot.VirtualTime = execution.VirtualTime
+			run.Snapshot.VirtualTime, run.Snapshot.Votes = execution.VirtualTime, execution.Votes
 			newest[i] = run.ID
 			runs = append(runs, run)
 		}

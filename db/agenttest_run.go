@@ -23,7 +23,7 @@ var (
 )
 
 // testOfAgent finds the test of a run, if it is one of the agent's.
-const testOfAgent = `SELECT FROM agent_tests AS test
+const testOfAgent = `SELECT 1 FROM agent_tests AS test
 	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?`
 
 // RunsThat is the filter of a list of runs.
@@ -150,16 +150,15 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
 		Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
 		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
-		Where("NOT EXISTS (SELECT FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").Scan(ctx, &runs)
+		Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").Scan(ctx, &runs)
 	if err != nil {
 		return translate(err)
 	}
-	for _, run := range runs {
-		if err := s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID); err != nil {
-			return err
-		}
+	errs := make([]error, len(runs))
+	for i, run := range runs {
+		errs[i] = s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {

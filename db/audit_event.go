@@ -70,10 +70,11 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 			t := s.Tenant(id)
 			oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
 			result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
+			isLeft, err := isFull(result, err, eventsPerRead)
 			if err != nil {
-				return translate(err)
+				return err
 			}
-			if n, err := result.RowsAffected(); err != nil || n < eventsPerRead {
+			if !isLeft {
 				break
 			}
 		}
@@ -99,4 +100,6 @@ var deletions = map[string]model.AuditAction{
 	"knowledge base chat": model.AuditActionDeleteKnowledgeBaseChat, dataset: model.AuditActionDeleteDataset,
 	document: model.AuditActionDeleteDocument, agentTest: model.AuditActionDeleteAgentTest,
 	agentTestFolder: model.AuditActionDeleteAgentTestFolder, campaignItem: model.AuditActionDeleteCampaignItem,
+	typeCampaign: model.AuditActionDeleteCampaign, simulationChat: model.AuditActionDeleteSimulationChat,
+	agentTestExecution: model.AuditActionDeleteAgentTestExecution,
 }

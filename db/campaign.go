@@ -101,6 +101,35 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 	return campaign, nil
 }
 
+// DeleteCampaign deletes an archived campaign. Its items go first, some at a time, each time in a transaction of its own unless
+// the Tenant is in one: nobody changes an archived campaign meanwhile. CONFLICT when it is not archived.
+func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
+	campaign, err := t.Campaign(ctx, id)
+	if err != nil {
+		return err
+	}
+	if campaign.Status != model.CampaignStatusArchived {
+		return model.Errorf(model.Conflict, "campaign %q is not archived", id)
+	}
+	for isLeft := true; isLeft; {
+		some := t.find((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", id).Limit(itemsPerPart)
+		result, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", some).Exec(ctx)
+		if isLeft, err = isFull(result, err, itemsPerPart); err != nil {
+			return err
+		}
+	}
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.lockCampaign(ctx, id, forDelete); err != nil {
+			return err
+		}
+		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
+			return err
+		}
+		t.wake(id)
+		return t.delete(ctx, typeCampaign, id, (*model.Campaign)(nil))
+	})
+}
+
 // mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.
 func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error {
 	switch campaign.Status {

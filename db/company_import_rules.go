@@ -90,7 +90,7 @@ var contentRules = []rule{
 		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0 AND tools.id = tool_id) LIMIT 1`,
 		"a tool and a sub-agent must not have the same technical_name"},
 	{`SELECT 'knowledge base chat ' || id FROM knowledge_base_chats AS chat WHERE company_id = ?0 AND position('{knowledge}' IN prompt_settings ->> 'prompt') = 0
-		AND EXISTS (SELECT FROM knowledge_base_chat_datasets WHERE company_id = ?0 AND chat_id = chat.id) LIMIT 1`,
+		AND EXISTS (SELECT 1 FROM knowledge_base_chat_datasets WHERE company_id = ?0 AND chat_id = chat.id) LIMIT 1`,
 		"prompt_settings.prompt must contain {knowledge} when a dataset is connected"},
 	{`SELECT 'simulation chat ' || id FROM simulation_chats AS chat WHERE company_id = ?0 AND last_sequence <> (SELECT coalesce(max(sequence), 0)
 		FROM simulation_chat_messages WHERE company_id = ?0 AND chat_id = chat.id) LIMIT 1`, "last_sequence must be that of its last message"},
@@ -111,7 +111,7 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 	for {
 		agents := []*model.Agent{}
 		err := i.tenant.find(&agents).Column("id", "prompt", "prompt_version", "updated_at").
-			Where("NOT EXISTS (SELECT FROM prompt_versions WHERE company_id = ?TableAlias.company_id AND agent_id = ?TableAlias.id)").Limit(versionsPage).Scan(ctx)
+			Where("NOT EXISTS (SELECT 1 FROM prompt_versions WHERE company_id = ?TableAlias.company_id AND agent_id = ?TableAlias.id)").Limit(versionsPage).Scan(ctx)
 		if err != nil || len(agents) == 0 {
 			return translate(err)
 		}
@@ -129,7 +129,7 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 func (i *CompanyImport) indexDocuments(ctx context.Context) error {
 	waiting := func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing).
-			Where("NOT EXISTS (SELECT FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.indexing_id)")
+			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.indexing_id)")
 	}
 	datasets := []string{}
 	if err := i.tenant.find((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(waiting).Scan(ctx, &datasets); err != nil {

@@ -81,6 +81,7 @@ var notArchived = map[string]string{
 	"access_tokens":       "credentials of this server",
 	"idempotent_requests": "requests to this server, kept for a day",
 	"audit_deliveries":    "whose turn it is on this server",
+	"retentions":          "what the operator of this server has set",
 	"company_imports":     "what this database has taken in",
 }
 

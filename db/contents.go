@@ -64,13 +64,13 @@ func inspect(ctx context.Context, conn interface {
 		SELECT current_database(), current_user, current_setting('server_version'),
 			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
 			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
-			EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('migration.version') AND attname = 'version_id'),
+			EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('migration.version') AND attname = 'version_id'),
 			coalesce((
 				SELECT array_agg(format('%s.%s', nspname, relname) ORDER BY nspname, relname)
 				FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 				WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
 				AND nspname !~ '^pg_(toast|temp)'
-				AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
 			), '{}')`, gatewayRole, programRole,
 	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
 	if err != nil {

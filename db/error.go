@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -40,7 +41,7 @@ func translate(err error) error {
 	case "22021":
 		return errors.Join(model.Errorf(model.BadInput, "a text must not contain the character U+0000"), err)
 	case "23505":
-		if t, ok := taken[pg.ConstraintName]; ok {
+		if t, ok := taken[constraintOf(pg)]; ok {
 			var faults model.Fields
 			faults.Add(t.field, "%s", t.message)
 			return faults.As(model.Unprocessable)
@@ -58,6 +59,21 @@ func translate(err error) error {
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
 	}
 	return err
+}
+
+var (
+	quotedConstraint = regexp.MustCompile(`constraint "([^"]+)"`)
+	shardNumber      = regexp.MustCompile(`_\d{6,}$`)
+)
+
+// constraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the message of
+// a shard's constraint, which has the shard's number behind its name, and no field of its own.
+func constraintOf(err *pgconn.PgError) string {
+	name := err.ConstraintName
+	if quoted := quotedConstraint.FindStringSubmatch(err.Message); name == "" && quoted != nil {
+		name = quoted[1]
+	}
+	return shardNumber.ReplaceAllString(name, "")
 }
 
 // isCut reports whether the connection ended in the middle of a statement, or had before it.

@@ -35,11 +35,17 @@ func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAud
 // RawStatement is a read as it is.
 func RawStatement(text string) Statement { return statement(text) }
 
-// Sweep does what the queue does about once a second.
+// Look does what the queue does about once a second in every process.
+func Look(ctx context.Context, s *Store) error { return s.locks.await(ctx) }
+
+// Sweep does what the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
 
 // Wake signals that what has the id has changed.
 func Wake(t *Tenant, id string) { t.wake(id) }
+
+// ConstraintOf names the constraint that a statement broke.
+var ConstraintOf = constraintOf
 
 // NotArchived says of the tables that an archive leaves out why it does.
 var NotArchived = notArchived

@@ -117,7 +117,7 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 func (s *Store) forgetRequests(ctx context.Context) error {
 	var companies []string
 	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
-		Where("EXISTS (SELECT FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now())").Scan(ctx, &companies)
+		Where("EXISTS (SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now())").Scan(ctx, &companies)
 	if err != nil {
 		return translate(err)
 	}

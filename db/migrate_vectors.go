@@ -128,7 +128,7 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 			}
 		}
 		var available bool
-		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')").Scan(&available); err != nil || !available {
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')").Scan(&available); err != nil || !available {
 			return err
 		}
 		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {

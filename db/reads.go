@@ -24,8 +24,9 @@ const readStatements = 256
 
 // openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
 // longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
-// is of one moment: a key that one statement finds and a row that another one has of it must not differ.
-func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+// is of one moment: a key that one statement finds and a row that another one has of it must not differ. The connections
+// for writes help to find out that a pooler in front of both is not fit for them.
+func openReads(ctx context.Context, config *pgxpool.Config, writes *pgxpool.Pool) (*pgxpool.Pool, error) {
 	config = config.Copy()
 	config.PrepareConn = nil // reads bind their connection themselves
 	config.ConnConfig.DescriptionCacheCapacity = 0
@@ -34,6 +35,10 @@ func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, erro
 	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	reads, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := checkSessions(ctx, writes, reads); err != nil {
+		reads.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return reads, nil

@@ -49,7 +49,8 @@ func refusedByPolicy(t *testing.T, err error, what string) {
 // Statements that forget the company altogether see and change its rows only, whatever the table.
 func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 	t.Parallel()
-	store, conn := fresh(t)
+	address := dbtest.URL(t)
+	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32), Tracer: dbtest.Unchecked{}}), connect(t, address)
 	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
 	mine, theirs, nobody := own.tenant, other.tenant, store.Tenant("")
 	company, err := mine.Company(t.Context())
@@ -108,7 +109,7 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 func TestAConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store := dbtest.Open(t, address, db.Options{MaxConnections: 1})
+	store := dbtest.Open(t, address, db.Options{MaxConnections: 1, Tracer: dbtest.Unchecked{}})
 	one, oneID := newCompany(t, store)
 	two, twoID := newCompany(t, store)
 	newAgent(t, one)
@@ -175,7 +176,7 @@ func TestAConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store := dbtest.Open(t, address, db.Options{MaxConnections: 1})
+	store := dbtest.Open(t, address, db.Options{MaxConnections: 1, Tracer: dbtest.Unchecked{}})
 	one, _ := newCompany(t, store)
 	two, _ := newCompany(t, store)
 	mine, theirs := newAgent(t, one), newAgent(t, two)
@@ -224,7 +225,7 @@ func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
 	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO agentgraph_gateway")
 	require.NoError(t, err)
 	require.NoError(t, newMigrator(t, address).Up(t.Context()))
-	store := dbtest.Open(t, address, db.Options{})
+	store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}})
 	tenant, _ := newCompany(t, store)
 	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'river\_%'`)
 	require.NoError(t, err)
@@ -250,13 +251,13 @@ func TestRowsAreSecuredUnderAProcess(t *testing.T) {
 	const agents = "SELECT count(*) FROM agents"
 	for name, notice := range map[string]func(*testing.T, *db.Store){
 		"asked whether it is ready": func(t *testing.T, s *db.Store) { require.NoError(t, s.Ping(t.Context())) },
-		"sweeping":                  func(t *testing.T, s *db.Store) { require.NoError(t, db.Sweep(s)(t.Context())) },
+		"looking now and then":      func(t *testing.T, s *db.Store) { require.NoError(t, db.Look(t.Context(), s)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := dbtest.Locks(t)["the program alone"]
 			said := &warnings{}
-			store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Log: said.log()})
+			store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Tracer: dbtest.Unchecked{}, Log: said.log()})
 			require.Contains(t, said.String(), "row-level security is off")
 			one, _ := newCompany(t, store)
 			two, _ := newCompany(t, store)
@@ -346,7 +347,7 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 			require.NoError(t, migrator.Up(t.Context()))
 			require.NoError(t, migrator.Up(t.Context()), "again")
 			said := &warnings{}
-			store := dbtest.Open(t, address, db.Options{Log: said.log(), SecretKey: make([]byte, 32)})
+			store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}, Log: said.log(), SecretKey: make([]byte, 32)})
 			own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
 			require.NotEmpty(t, own.ids)
 			companies, err := store.Companies(t.Context())

@@ -141,3 +141,14 @@ func changeChat(ctx context.Context, query *bun.UpdateQuery) (*model.SimulationC
 	}
 	return chats[0], nil
 }
+
+// DeleteSimulationChat deletes a chat with its messages and calls. A turn that is under way is dropped.
+func (t *Tenant) DeleteSimulationChat(ctx context.Context, id string) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.SimulationChat(ctx, id); err != nil {
+			return err
+		}
+		t.wake(id)
+		return t.delete(ctx, simulationChat, id, (*model.SimulationChat)(nil))
+	})
+}

@@ -36,8 +36,8 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string, after int32)
 	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
-// FollowEvents delivers what happens in a chat from now on: the reply's text as it is generated, as far as the
-// reader keeps up; every message that is written, as FollowMessages does; and the end of the chat, at
+// FollowEvents delivers what happens in a chat from now on: what the contact said and the reply's text as it is generated,
+// as far as the reader keeps up; every message that is written, as FollowMessages does; and the end of the chat, at
 // once when it has ended. The channel is closed after the end, when the chat was deleted, and when ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
@@ -182,8 +182,12 @@ func (r *chatReader) take(p *topic) {
 // release passes on what is held, up to what is too early for it, or all of it.
 func (r *chatReader) release(all bool) {
 	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
-		// Text that comes late is part of the message by now; a call is news even then.
-		_, isText := r.held[0].Event.(model.MessageDelta)
+		// Text that comes late is part of the messages by now; a call is news even then.
+		isText := false
+		switch r.held[0].Event.(type) {
+		case model.MessageDelta, model.TurnStarted:
+			isText = true
+		}
 		if r.held[0].Sequence > r.cursor || !isText {
 			r.say(r.held[0].Event)
 		}
@@ -195,6 +199,8 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 	size := sizeOfEvent
 	switch e := event.(type) {
 	case model.MessageDelta:
+		size += len(e.Text)
+	case model.TurnStarted:
 		size += len(e.Text)
 	case model.ToolCallStarted:
 		size += len(e.Arguments)

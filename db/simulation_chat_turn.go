@@ -131,7 +131,8 @@ func (u *Turn) end(t *Tenant) *bun.UpdateQuery {
 	return query.Set("warnings = to_jsonb(?::text[])", pgdialect.Array(slices.Concat(u.Chat.Warnings, u.warnings)))
 }
 
-// Announce tells the chat's subscribers that a call began or ended, or that the turn failed. Nothing is kept of it.
+// Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is kept of
+// it.
 func (u *Turn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }

@@ -121,7 +121,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	locks.pool = pool
-	reads, err := openReads(ctx, config)
+	reads, err := openReads(ctx, config, pool)
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -134,7 +134,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	})
 	store.topics = newTopics(store)
-	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
+	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: locks.await, Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
 	}

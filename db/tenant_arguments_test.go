@@ -28,15 +28,17 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		id := other.ids["AgentID"]
 		return []any{(*string)(nil), &id}, true
 	case reflect.TypeFor[[]string]():
-		var ids []string
-		for _, id := range other.ids {
-			ids = append(ids, id)
+		values = []any{[]string{}}
+		for ids := range slices.Chunk(slices.Sorted(maps.Values(other.ids)), 4) { // as many as any method takes
+			values = append(values, ids)
 		}
-		return []any{[]string{}, ids}, true
+		return values, true
 	case reflect.TypeFor[db.Rows]():
 		return []any{db.AgentRows, db.ToolsOfAgents}, true
 	case reflect.TypeFor[db.List]():
 		return []any{db.TestsOfAgents, db.AgentsOfTools}, true
+	case reflect.TypeFor[model.AgentTestCorrection]():
+		return []any{model.AgentTestCorrectionHolm}, true
 	case reflect.TypeFor[db.Filter]():
 		return []any{db.Filter(nil)}, true
 	case reflect.TypeFor[model.PageArgs]():
@@ -122,7 +124,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
-		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling", "Secret": "legacy-9876543210-abcdef",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling", "Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef",
 	}
 	own = own.suiting(of)
 	var named []int

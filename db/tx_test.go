@@ -10,13 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
 var errChanged = errors.New("changed my mind")
 
 func TestBunAndPgxShareATransaction(t *testing.T) {
 	t.Parallel()
-	store, conn := fresh(t)
+	address := dbtest.URL(t)
+	store, conn := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}}), connect(t, address)
 	tenant, companyID := newCompany(t, store)
 	enqueue := func(tx pgx.Tx, id string) error {
 		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3, NULL, 'test')", companyID, id, time.Now())

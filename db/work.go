@@ -82,7 +82,7 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for requests whose answers have expired, and for old audit events.
+// forgetEvery is how often a process looks for requests whose answers have expired, and for what is older than it is kept.
 const forgetEvery = time.Minute
 
 // sweeper returns what the queue does about once a second: it ends what was left behind, and now and then forgets
@@ -90,11 +90,14 @@ const forgetEvery = time.Minute
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	return func(ctx context.Context) error {
-		err := errors.Join(s.locks.await(ctx), s.endAbandonedRuns(ctx))
-		if err != nil || time.Since(forgotten) < forgetEvery {
+		err := s.endAbandonedRuns(ctx)
+		if time.Since(forgotten) < forgetEvery {
 			return err
 		}
-		forgotten = time.Now()
-		return errors.Join(s.forgetRequests(ctx), s.forgetAuditEvents(ctx))
+		isLeft, old := s.forgetOld(ctx)
+		if !isLeft {
+			forgotten = time.Now()
+		}
+		return errors.Join(err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), old)
 	}
 }

@@ -76,6 +76,7 @@ async function speakUntilHeard(answer, gateway, chatId) {
     gateway,
     `subscription ($chatId: ID!) {
       simulationChatEvents(simulationChatId: $chatId) {
+        ... on TurnStarted { turnId messageSequence asked: text }
         ... on MessageDelta { sequence turnId offset text }
         ... on MessageWritten { message { sequence text } }
         ... on TurnFailed { turnId messageSequence reason }
@@ -85,7 +86,13 @@ async function speakUntilHeard(answer, gateway, chatId) {
   );
   let said = "";
   let heard;
-  const listening = events.next().then((step) => (heard = step.value));
+  const listening = (async () => {
+    // The beginning of the turn may or may not have been heard.
+    for (;;) {
+      const { value } = await events.next();
+      if (value.offset !== undefined) return (heard = value);
+    }
+  })();
   for (let n = 1; heard === undefined; n++) {
     answer.speak(`piece ${n} `);
     said += `piece ${n} `;
@@ -175,9 +182,12 @@ test("a model that breaks off leaves nothing behind, so sending again is safe", 
   const again = second.say(chatId, "Hello?");
   const better = await model.asked();
   better.speak("A whole answer.");
+  // What the contact said comes before what the agent says.
+  const { value: begun } = await events.next();
+  assert.deepEqual([begun.messageSequence, begun.asked], [2, "Hello?"]);
+  assert.notEqual(begun.turnId, heard.turnId);
   ({ value: event } = await events.next());
-  assert.notEqual(event.turnId, heard.turnId);
-  assert.deepEqual([event.sequence, event.offset], [3, 0]);
+  assert.deepEqual([event.turnId, event.sequence, event.offset], [begun.turnId, 3, 0]);
   better.finish();
   assert.deepEqual((await again).map((m) => [m.sequence, m.text]), [[2, "Hello?"], [3, "A whole answer."]]);
 });

@@ -19,6 +19,8 @@ type part struct {
 	cause model.RunErrorCause
 	// timeout bounds one answer.
 	timeout time.Duration
+	// votes is how often the judge is asked about a criterion; 0 means once.
+	votes int
 }
 
 // runFault is why a run has no verdict.

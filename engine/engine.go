@@ -93,9 +93,9 @@ func New(m llm.Model, o Options) *Engine {
 		},
 	}
 	e.tests = parts{
-		contact:    part{orElse(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator, e.limits.reply},
-		judge:      part{orElse(o.Judge, m), "the judge", model.RunErrorCauseJudge, e.limits.reply},
-		classifier: part{orElse(o.Classifier, m), "the classifier", model.RunErrorCauseAgent, e.limits.reply},
+		contact:    part{Model: orElse(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: e.limits.reply},
+		judge:      part{Model: &steady{Model: orElse(o.Judge, m)}, name: "the judge", cause: model.RunErrorCauseJudge, timeout: e.limits.reply},
+		classifier: part{Model: orElse(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
 	}
 	if e.caller == nil {
 		// Only an allow list can be wrong.

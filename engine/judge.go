@@ -62,7 +62,7 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 	for i, criterion := range criteria {
 		group.Go(func() error {
 			if verdicts[i] = decide(ctx, rules, criterion, t); verdicts[i] == nil {
-				verdicts[i], faults[i] = judgeOne(ctx, p, criterion, shown)
+				verdicts[i], faults[i] = vote(ctx, p, criterion, shown)
 			}
 			return nil
 		})
@@ -83,12 +83,12 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 	return results, first
 }
 
-func judgeOne(ctx context.Context, p part, criterion string, t transcript) (*model.CriterionResult, error) {
+func judgeOne(ctx context.Context, p part, criterion string, t transcript, settings llm.Settings) (*model.CriterionResult, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	req := llm.Request{
-		System: judgeInstruction, Schema: json.RawMessage(verdictSchema),
+		System: judgeInstruction, Schema: json.RawMessage(verdictSchema), Settings: settings,
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(question{t, t.values.filled(criterion)})}},
 	}
 	return askFor(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {

@@ -268,6 +268,8 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	require.Contains(t, log.String(), `msg="turn failed" chat=`+chat.ID)
 	require.Contains(t, log.String(), `msg="call failed" chat=`+chat.ID)
 	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte("traceId=trace-7\n")))
+	begun := next(events).(model.TurnStarted)
+	require.Equal(t, model.TurnStarted{TurnID: begun.TurnID, MessageSequence: 1, Text: "Book"}, begun)
 	started := next(events).(model.ToolCallStarted)
 	finished := next(events).(model.ToolCallFinished)
 	require.Equal(t, &book.ID, finished.TargetID)
@@ -276,7 +278,7 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	failed := next(events).(model.TurnFailed)
 	require.Equal(t, "the provider answered 500", failed.Reason)
 	require.Equal(t, int32(1), failed.MessageSequence)
-	require.NotEmpty(t, failed.TurnID)
+	require.Equal(t, begun.TurnID, failed.TurnID)
 
 	ctx, leave := context.WithCancel(t.Context())
 	e = newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {
@@ -285,6 +287,7 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	}), engine.Options{})
 	_, _, err = send(ctx, e, c.tenant, chat.ID, "Book")
 	require.ErrorIs(t, err, context.Canceled)
+	require.IsType(t, model.TurnStarted{}, next(events))
 	left := next(events).(model.TurnFailed)
 	require.Equal(t, "whoever sent the message did not wait for the answer", left.Reason)
 	require.NotEqual(t, failed.TurnID, left.TurnID)

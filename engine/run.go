@@ -101,6 +101,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	counted := &meter{}
 	defer func() { run.Spent = e.spent(subject, counted, run.TurnCount) }()
 	take := counted.ofAll(e.tests)
+	take.judge.votes = int(run.Snapshot.Votes)
 	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, now: now, checks: e.checks}
 	runner.spent = func(turns int32) model.Credits { return e.spent(subject, counted, turns).Credits }
 	if test.Kind == model.AgentTestKindClassification {

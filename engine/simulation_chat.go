@@ -82,6 +82,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 	}
 	s := &chatTurn{Engine: e, tenant: t, turn: held}
 	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: now()}
+	held.Announce(model.TurnStarted{TurnID: held.ID, MessageSequence: held.Chat.LastSequence + 1, Text: in.Text})
 	answer, chat, err := s.answer(ctx, message)
 	if err != nil {
 		s.fail(ctx, err)

@@ -167,6 +167,10 @@ func TestTextIsSeenElsewhereWhileItIsGenerated(t *testing.T) {
 	for seen := false; !seen; {
 		select {
 		case event := <-events:
+			if begun, ok := event.(model.TurnStarted); ok {
+				require.Equal(t, "Hello", begun.Text)
+				continue
+			}
 			delta, ok := event.(model.MessageDelta)
 			require.True(t, ok, "%T", event)
 			require.Equal(t, int32(2), delta.Sequence)

@@ -243,6 +243,7 @@ func TestClientThatLeavesDuringADelay(t *testing.T) {
 		_, _, err := send(ctx, e, c.tenant, chat.ID, "Book")
 		sent <- err
 	}()
+	require.IsType(t, model.TurnStarted{}, next(events))
 	require.IsType(t, model.ToolCallStarted{}, next(events))
 	cancel()
 	require.ErrorIs(t, <-sent, context.Canceled)

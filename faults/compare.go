@@ -36,7 +36,7 @@ var settled = []struct{ what, query string }{
 
 // invariants count what must not be.
 var invariants = []struct{ what, query string }{
-	{"chats whose messages are not numbered without gaps", `SELECT count(*) FROM (SELECT FROM simulation_chat_messages
+	{"chats whose messages are not numbered without gaps", `SELECT count(*) FROM (SELECT 1 FROM simulation_chat_messages
 		GROUP BY company_id, chat_id HAVING max(sequence) <> count(*)) AS wrong`},
 	{"entries by which the days of usage differ from the ledger", `SELECT abs((SELECT coalesce(sum(entries), 0) FROM usage_days)
 		- (SELECT count(*) FROM usage_entries))::bigint`},

@@ -170,7 +170,7 @@ func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
 // start runs the program and returns when it serves.
 func (r *replica) start(ctx context.Context, flags ...string) error {
 	r.cmd = exec.CommandContext(ctx, r.stage.program, append([]string{
-		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn",
+		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn", "--drain-delay", "0s",
 		"--openai-base-url", r.stage.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "2s",
 		"--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0",
 	}, flags...)...)

@@ -110,6 +110,21 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: open}).status)
 }
 
+func TestRetire(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
+	require.Equal(t, event{}, <-stream)
+	f.Retire()
+	a := f.do(t, call{method: "GET", path: "/readyz", headers: []string{"X-Api-Key:"}})
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.JSONEq(t, `{"status":"draining","reasons":["the gateway is shutting down"]}`, a.text)
+	require.Equal(t, http.StatusOK, f.post(t, "{ hello }").status, "balancers need a while to see it")
+	require.Equal(t, "next", (<-stream).name, "subscriptions go on")
+	require.NoError(t, f.Drain(t.Context()))
+	require.Equal(t, http.StatusServiceUnavailable, f.post(t, "{ hello }").status)
+}
+
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := start(t)

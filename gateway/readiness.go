@@ -76,7 +76,7 @@ func (r *readiness) look(ctx context.Context, asked *readyAnswer) {
 }
 
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
-	if s.traffic.closing.Err() != nil {
+	if s.traffic.retiring.Load() || s.traffic.closing.Err() != nil {
 		health(w, r, http.StatusServiceUnavailable, "draining", "the gateway is shutting down")
 		return
 	}

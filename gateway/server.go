@@ -84,7 +84,7 @@ type Server struct {
 	presenter    presenter
 	log          *slog.Logger
 	observer     Observer
-	traffic      traffic
+	traffic      *traffic
 	sockets      atomic.Int64
 	// entrance handles every request that browse does not answer.
 	entrance  http.Handler
@@ -161,6 +161,10 @@ func New(o Options) *Server {
 	s.own = []graphql.Transport{socketTransport{s}, postTransport{s}, getTransport{s}, otherMethods{s}}
 	return s
 }
+
+// Retire lets /readyz answer 503 from now on, so that balancers send requests elsewhere. All requests that still come are
+// taken until Drain.
+func (s *Server) Retire() { s.traffic.retiring.Store(true) }
 
 // Drain stops the server. From now on it refuses requests with UNAVAILABLE, /readyz says so, and open subscriptions are
 // closed so that their clients reconnect elsewhere. Requests under way may finish until ctx ends. Drain returns nil if

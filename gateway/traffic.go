@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // traffic counts the requests under way and stops new ones.
@@ -10,15 +11,17 @@ type traffic struct {
 	// closing ends when draining begins; open streams watch it.
 	closing context.Context
 	begin   context.CancelFunc
+	// retiring is set when the process has begun to end and still takes requests.
+	retiring atomic.Bool
 
 	mu       sync.Mutex
 	underWay int
 	idle     chan struct{}
 }
 
-func newTraffic() traffic {
+func newTraffic() *traffic {
 	closing, begin := context.WithCancel(context.Background())
-	return traffic{closing: closing, begin: begin, idle: make(chan struct{})}
+	return &traffic{closing: closing, begin: begin, idle: make(chan struct{})}
 }
 
 // enter counts a request in. It reports false if the server is draining.

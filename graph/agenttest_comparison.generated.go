@@ -60,6 +60,38 @@ func (ec *executionContext) fieldContext_AgentTestComparison_base(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _AgentTestComparison_bases(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparison_bases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Bases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestExecution) graphql.Marshaler {
+			return ec.marshalNAgentTestExecution2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparison_bases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestComparison",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestExecution(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestComparison_head(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -278,6 +310,52 @@ func (ec *executionContext) _AgentTestComparison_pValue(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_AgentTestComparison_pValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestComparison", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestComparison_stratifiedPValue(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparison_stratifiedPValue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StratifiedPValue, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparison_stratifiedPValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparison", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestComparison_correction(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparison_correction(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Correction, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.AgentTestCorrection) graphql.Marshaler {
+			return ec.marshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparison_correction(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparison", field, false, false, errors.New("field of type AgentTestCorrection does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestComparison_conclusion(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
@@ -601,6 +679,29 @@ func (ec *executionContext) fieldContext_AgentTestComparisonTest_pValue(_ contex
 	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestComparisonTest_adjustedPValue(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_adjustedPValue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AdjustedPValue, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_adjustedPValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestComparisonTest_conclusion(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -622,6 +723,29 @@ func (ec *executionContext) _AgentTestComparisonTest_conclusion(ctx context.Cont
 }
 func (ec *executionContext) fieldContext_AgentTestComparisonTest_conclusion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type AgentTestConclusion does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestComparisonTest_decidingRepeats(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_decidingRepeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidingRepeats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_decidingRepeats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -650,6 +774,11 @@ func (ec *executionContext) _AgentTestComparison(ctx context.Context, sel ast.Se
 			out.Values[i] = graphql.MarshalString("AgentTestComparison")
 		case "base":
 			out.Values[i] = ec._AgentTestComparison_base(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bases":
+			out.Values[i] = ec._AgentTestComparison_bases(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -691,6 +820,16 @@ func (ec *executionContext) _AgentTestComparison(ctx context.Context, sel ast.Se
 		case "pValue":
 			out.Values[i] = ec._AgentTestComparison_pValue(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stratifiedPValue":
+			out.Values[i] = ec._AgentTestComparison_stratifiedPValue(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "correction":
+			out.Values[i] = ec._AgentTestComparison_correction(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "conclusion":
@@ -819,9 +958,19 @@ func (ec *executionContext) _AgentTestComparisonTest(ctx context.Context, sel as
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "adjustedPValue":
+			out.Values[i] = ec._AgentTestComparisonTest_adjustedPValue(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "conclusion":
 			out.Values[i] = ec._AgentTestComparisonTest_conclusion(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "decidingRepeats":
+			out.Values[i] = ec._AgentTestComparisonTest_decidingRepeats(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
@@ -892,6 +1041,16 @@ func (ec *executionContext) unmarshalNAgentTestConclusion2githubᚗcomᚋagentgr
 }
 
 func (ec *executionContext) marshalNAgentTestConclusion2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestConclusion(ctx context.Context, sel ast.SelectionSet, v model.AgentTestConclusion) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx context.Context, v any) (model.AgentTestCorrection, error) {
+	var res model.AgentTestCorrection
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx context.Context, sel ast.SelectionSet, v model.AgentTestCorrection) graphql.Marshaler {
 	return v
 }
 

@@ -24,7 +24,9 @@ type AgentTestExecutionResolver interface {
 
 	Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error)
 	PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error)
+	PassRateInterval(ctx context.Context, obj *model.AgentTestExecution) (*model.RateInterval, error)
 	PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error)
+	PassHatKTests(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error)
 	PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error)
@@ -245,6 +247,29 @@ func (ec *executionContext) fieldContext_AgentTestExecution_repeats(_ context.Co
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_votes(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_votes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Votes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_votes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestExecution_counts(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -300,6 +325,38 @@ func (ec *executionContext) fieldContext_AgentTestExecution_passRate(_ context.C
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_passRateInterval(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_passRateInterval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().PassRateInterval(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {
+			return ec.marshalORateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_passRateInterval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RateInterval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestExecution_passHatK(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -321,6 +378,29 @@ func (ec *executionContext) _AgentTestExecution_passHatK(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_passHatK(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_passHatKTests(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_passHatKTests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().PassHatKTests(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int32) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint32ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_passHatKTests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecution_flakyTestIds(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
@@ -1184,6 +1264,38 @@ func (ec *executionContext) fieldContext_AgentTestRunCounts_passRate(_ context.C
 	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, true, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRunCounts_passRateInterval(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRunCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRunCounts_passRateInterval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRateInterval(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {
+			return ec.marshalORateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRunCounts_passRateInterval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestRunCounts",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RateInterval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CancelAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.CancelAgentTestExecutionPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1214,6 +1326,29 @@ func (ec *executionContext) fieldContext_CancelAgentTestExecutionPayload_executi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _DeleteAgentTestExecutionPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteAgentTestExecutionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteAgentTestExecutionPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteAgentTestExecutionPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteAgentTestExecutionPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _LeftOutTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
@@ -1260,6 +1395,52 @@ func (ec *executionContext) _LeftOutTest_testName(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_LeftOutTest_testName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RateInterval_low(ctx context.Context, field graphql.CollectedField, obj *model.RateInterval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateInterval_low(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Low, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RateInterval_low(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateInterval", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RateInterval_high(ctx context.Context, field graphql.CollectedField, obj *model.RateInterval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateInterval_high(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.High, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RateInterval_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateInterval", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _RetryAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.RetryAgentTestExecutionPayload) (ret graphql.Marshaler) {
@@ -1360,6 +1541,36 @@ func (ec *executionContext) unmarshalInputCancelAgentTestExecutionInput(ctx cont
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteAgentTestExecutionInput(ctx context.Context, obj any) (model.DeleteAgentTestExecutionInput, error) {
+	var it model.DeleteAgentTestExecutionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"executionId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "executionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("executionId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExecutionID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRetryAgentTestExecutionInput(ctx context.Context, obj any) (model.RetryAgentTestExecutionInput, error) {
 	var it model.RetryAgentTestExecutionInput
 	if obj == nil {
@@ -1421,8 +1632,11 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 	if _, present := asMap["virtualTime"]; !present {
 		asMap["virtualTime"] = false
 	}
+	if _, present := asMap["votes"]; !present {
+		asMap["votes"] = 1
+	}
 
-	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "concurrency", "virtualTime", "prompt"}
+	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "concurrency", "virtualTime", "votes", "prompt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1471,6 +1685,13 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 				return it, err
 			}
 			it.VirtualTime = data
+		case "votes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("votes"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Votes = data
 		case "prompt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prompt"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -1599,6 +1820,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "votes":
+			out.Values[i] = ec._AgentTestExecution_votes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "counts":
 			field := field
 
@@ -1675,6 +1901,44 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passRateInterval":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_passRateInterval(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "passHatK":
 			field := field
 
@@ -1685,6 +1949,44 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 					}
 				}()
 				res = ec._AgentTestExecution_passHatK(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passHatKTests":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_passHatKTests(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -2236,6 +2538,11 @@ func (ec *executionContext) _AgentTestRunCounts(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "passRateInterval":
+			out.Values[i] = ec._AgentTestRunCounts_passRateInterval(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2295,6 +2602,44 @@ func (ec *executionContext) _CancelAgentTestExecutionPayload(ctx context.Context
 	return out
 }
 
+var deleteAgentTestExecutionPayloadImplementors = []string{"DeleteAgentTestExecutionPayload"}
+
+func (ec *executionContext) _DeleteAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteAgentTestExecutionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteAgentTestExecutionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteAgentTestExecutionPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteAgentTestExecutionPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var leftOutTestImplementors = []string{"LeftOutTest"}
 
 func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionSet, obj *model.LeftOutTest) graphql.Marshaler {
@@ -2314,6 +2659,49 @@ func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionS
 			}
 		case "testName":
 			out.Values[i] = ec._LeftOutTest_testName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var rateIntervalImplementors = []string{"RateInterval"}
+
+func (ec *executionContext) _RateInterval(ctx context.Context, sel ast.SelectionSet, obj *model.RateInterval) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rateIntervalImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RateInterval")
+		case "low":
+			out.Values[i] = ec._RateInterval_low(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "high":
+			out.Values[i] = ec._RateInterval_high(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2541,6 +2929,11 @@ func (ec *executionContext) unmarshalNCancelAgentTestExecutionInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionInput(ctx context.Context, v any) (model.DeleteAgentTestExecutionInput, error) {
+	res, err := ec.unmarshalInputDeleteAgentTestExecutionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTest(ctx context.Context, sel ast.SelectionSet, v model.LeftOutTest) graphql.Marshaler {
 	return ec._LeftOutTest(ctx, sel, &v)
 }
@@ -2606,6 +2999,20 @@ func (ec *executionContext) marshalOCancelAgentTestExecutionPayload2ᚖgithubᚗ
 		return graphql.Null
 	}
 	return ec._CancelAgentTestExecutionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteAgentTestExecutionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteAgentTestExecutionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx context.Context, sel ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RateInterval(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORetryAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetryAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RetryAgentTestExecutionPayload) graphql.Marshaler {

@@ -1462,6 +1462,29 @@ func (ec *executionContext) fieldContext_CriterionResult_decidedBy(_ context.Con
 	return graphql.NewScalarFieldContext("CriterionResult", field, true, false, errors.New("field of type CriterionDecider does not have child fields"))
 }
 
+func (ec *executionContext) _CriterionResult_agreement(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CriterionResult_agreement(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Agreement, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CriterionResult_agreement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CriterionResult", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _Evidence_messageIndex(ctx context.Context, field graphql.CollectedField, obj *model.Evidence) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2225,6 +2248,11 @@ func (ec *executionContext) _CriterionResult(ctx context.Context, sel ast.Select
 		case "decidedBy":
 			out.Values[i] = ec._CriterionResult_decidedBy(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agreement":
+			out.Values[i] = ec._CriterionResult_agreement(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

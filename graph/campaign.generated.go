@@ -935,6 +935,29 @@ func (ec *executionContext) fieldContext_CreateCampaignPayload_campaign(_ contex
 	return fc, nil
 }
 
+func (ec *executionContext) _DeleteCampaignPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteCampaignPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteCampaignPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteCampaignPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteCampaignPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateCampaignPayload_campaign(ctx context.Context, field graphql.CollectedField, obj *model.UpdateCampaignPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1130,6 +1153,36 @@ func (ec *executionContext) unmarshalInputCreateCampaignInput(ctx context.Contex
 				return it, err
 			}
 			it.DefaultRegion = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteCampaignInput(ctx context.Context, obj any) (model.DeleteCampaignInput, error) {
+	var it model.DeleteCampaignInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"campaignId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "campaignId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("campaignId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CampaignID = data
 		}
 	}
 	return it, nil
@@ -1771,6 +1824,44 @@ func (ec *executionContext) _CreateCampaignPayload(ctx context.Context, sel ast.
 	return out
 }
 
+var deleteCampaignPayloadImplementors = []string{"DeleteCampaignPayload"}
+
+func (ec *executionContext) _DeleteCampaignPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteCampaignPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteCampaignPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteCampaignPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteCampaignPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateCampaignPayloadImplementors = []string{"UpdateCampaignPayload"}
 
 func (ec *executionContext) _UpdateCampaignPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateCampaignPayload) graphql.Marshaler {
@@ -1931,6 +2022,11 @@ func (ec *executionContext) unmarshalNCreateCampaignInput2githubᚗcomᚋagentgr
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteCampaignInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteCampaignInput(ctx context.Context, v any) (model.DeleteCampaignInput, error) {
+	res, err := ec.unmarshalInputDeleteCampaignInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateCampaignInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateCampaignInput(ctx context.Context, v any) (model.UpdateCampaignInput, error) {
 	res, err := ec.unmarshalInputUpdateCampaignInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -2015,6 +2111,13 @@ func (ec *executionContext) marshalOCreateCampaignPayload2ᚖgithubᚗcomᚋagen
 		return graphql.Null
 	}
 	return ec._CreateCampaignPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteCampaignPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteCampaignPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteCampaignPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteCampaignPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateCampaignPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateCampaignPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateCampaignPayload) graphql.Marshaler {

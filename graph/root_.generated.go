@@ -111,12 +111,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateTestFromSimulationChatInput,
 		ec.unmarshalInputCreateToolInput,
 		ec.unmarshalInputDeleteAgentInput,
+		ec.unmarshalInputDeleteAgentTestExecutionInput,
 		ec.unmarshalInputDeleteAgentTestFolderInput,
 		ec.unmarshalInputDeleteAgentTestInput,
+		ec.unmarshalInputDeleteCampaignInput,
 		ec.unmarshalInputDeleteCampaignItemInput,
 		ec.unmarshalInputDeleteDatasetInput,
 		ec.unmarshalInputDeleteDocumentInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
+		ec.unmarshalInputDeleteSimulationChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
 		ec.unmarshalInputDisconnectToolInput,
@@ -1322,22 +1325,32 @@ enum AgentTestChange {
   Undecided
 }
 
-"What the samples of a comparison show, at a level of significance of 5 %."
+"How many tests are taken into account. Each lets 2.5 % of the comparisons in which nothing changed call some test worse, and as many call some test better."
+enum AgentTestCorrection {
+  "Holm's step-down procedure, which looks at the chance of naming any test by mistake, whatever became of the others."
+  Holm
+  "Benjamini and Hochberg's step-up procedure, which looks at the share of the named tests that are named by mistake. It notices more where several tests changed."
+  BenjaminiHochberg
+}
+
+"What the samples of a comparison show. Chance alone has 2.5 % for a fall and as much for a rise, all tests taken together, and the same again for the whole: when nothing changed, it is 5 % at most that anything is called worse."
 enum AgentTestConclusion {
-  "The pass rate fell, and chance does not explain it: p is at most 0.05."
+  "The pass rate fell, and chance does not explain it: the ` + "`" + `adjustedPValue` + "`" + ` of a test, or the ` + "`" + `stratifiedPValue` + "`" + ` of the whole, is at most 0.05."
   Regressed
-  "The pass rate rose, and chance does not explain it: p is at most 0.05."
+  "The pass rate rose, and chance does not explain it."
   Improved
   "The samples could have shown a difference, and show none."
   NoDifference
-  "The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that p is at most 0.05. Where all runs passed, or all failed, it is the numbers of runs alone that must allow such a p."
+  "The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that chance does not explain it. Where all runs passed, or all failed, it is the numbers of runs alone that must allow it."
   CannotDecide
 }
 
-"Two executions beside each other, as they are now; runs that have not ended are not judged yet."
+"An execution beside one or several others, as they are now; runs that have not ended are not judged yet."
 type AgentTestComparison {
-  "The execution that is compared with, usually the earlier one."
+  "The execution that is compared with, usually the earlier one; the first where there are several."
   base: AgentTestExecution!
+  "All executions that are compared with: ` + "`" + `base` + "`" + ` and those of ` + "`" + `moreBaseIds` + "`" + `. Runs of a test in several of them are one sample."
+  bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
   "The execution that is looked at."
   head: AgentTestExecution!
   "Each test that stands in either: those of the head in its order, then those of the base alone."
@@ -1352,13 +1365,17 @@ type AgentTestComparison {
   baseCounts: AgentTestRunCounts!
   "The runs of the head of those tests that were judged in both."
   headCounts: AgentTestRunCounts!
-  "Fisher's exact test, two-sided, on the judged runs of all tests that were judged in both; null when there are none. Runs of one test count like runs of different ones."
+  "Fisher's exact test, two-sided, on the judged runs of all tests that were judged in both, as if they were of one test; null when there are none. Nothing is concluded from it."
   pValue: Float
-  "What the judged runs of these tests show together. It says nothing of a single test, and a test says nothing of it."
+  "Cochran, Mantel and Haenszel's test in its exact form: each test is compared with itself only, and what all of them show is put together. Twice the smaller side; null when no test was judged in both."
+  stratifiedPValue: Float
+  "How the tests' values are corrected for their number."
+  correction: AgentTestCorrection!
+  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It says nothing of a single test, and a test says nothing of it."
   conclusion: AgentTestConclusion!
 }
 
-"A test in two executions."
+"A test on both sides of a comparison."
 type AgentTestComparisonTest {
   "The id that the test had when it was run; it may have been deleted since."
   testId: ID!
@@ -1370,7 +1387,7 @@ type AgentTestComparisonTest {
   base: AgentTestRunCounts
   "Its runs in the head; null when it does not stand there."
   head: AgentTestRunCounts
-  "Each of its runs in the base at a glance, by attempt."
+  "Each of its runs in the base at a glance, by attempt; of several bases, one after the other."
   baseRuns: [AgentTestRunSummary!]!
   "Each of its runs in the head at a glance, by attempt."
   headRuns: [AgentTestRunSummary!]!
@@ -1382,17 +1399,25 @@ type AgentTestComparisonTest {
   isFlakyInHead: Boolean!
   "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
-  "What its judged runs show. Fewer than four on a side rarely decide."
+  "The chance that a fall, or a rise, as large as that of this test is found among all tests that were judged on both sides if nothing changed, corrected as ` + "`" + `correction` + "`" + ` says. Twice the smaller side; null when a side has no judged run."
+  adjustedPValue: Float
+  "What its judged runs show, by ` + "`" + `adjustedPValue` + "`" + `. Fewer than four on a side rarely decide."
   conclusion: AgentTestConclusion!
+  "How many judged runs on each side would show the difference that was seen, in four of five cases, if no other test were compared. Null when nothing was seen, when it is decided, and when more than 100 are needed."
+  decidingRepeats: Int
 }
 
 extend type Query {
-  "Compares two executions, test by test and as a whole, by what has been judged so far. The tests are told apart by their ids."
+  "Compares an execution with one or several others, test by test and as a whole, by what has been judged so far. The tests are told apart by their ids."
   compareAgentTestExecutions(
     "The execution to compare with, usually the earlier one."
     baseId: ID!
     "The execution to look at."
     headId: ID!
+    "More executions to compare with, at most 4; duplicates are dropped."
+    moreBaseIds: [ID!]! = []
+    "How to correct for the number of tests."
+    correction: AgentTestCorrection! = Holm
   ): AgentTestComparison @requires(scope: browse) @cost(weight: 2000)
 }
 `, BuiltIn: false},
@@ -1422,7 +1447,7 @@ enum AgentTestVerdict {
   Inconclusive
 }
 
-"The runs that were created together for a list of tests, each repeated up to five times."
+"The runs that were created together for a list of tests, each repeated up to twenty times."
 type AgentTestExecution implements Node {
   "The id."
   id: ID!
@@ -1436,17 +1461,23 @@ type AgentTestExecution implements Node {
   verdict: AgentTestVerdict
   "How often each test is run; in a retry, the most often that one is."
   repeats: Int!
+  "How often the judge is asked about each criterion that the program does not decide."
+  votes: Int!
   "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
   counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
-  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k)."
+  "Where the pass rate of these tests may truly be, with a confidence of 95 %; null when no run was judged."
+  passRateInterval: RateInterval
+  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k). From the k on that some test has too few judged runs for, it falls by as much as the mean of the others does, so it never grows with k."
   passHatK: [Float!]!
+  "How many tests each value of ` + "`" + `passHatK` + "`" + ` stands for: those with at least k judged runs."
+  passHatKTests: [Int!]!
   "The ids of the tests that are flaky in it: runs of them both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
   "The numbers of the prompts that its runs had, each once, lowest first."
   promptVersions: [Int!]! @cost(weight: 1000, isShared: true)
-  "Its tests with all their runs at a glance, in the order in which they were first run: at most 200 tests with at most 5 runs each."
+  "Its tests with all their runs at a glance, in the order in which they were first run: at most 200 tests with at most 20 runs each."
   tests: [AgentTestExecutionTest!]! @cost(weight: 1000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
@@ -1523,6 +1554,16 @@ type AgentTestRunCounts {
   judged: Int!
   "The share of the judged runs that passed, 0 to 1; null when none was judged."
   passRate: Float
+  "Where that share may truly be, with a confidence of 95 %; null when none was judged."
+  passRateInterval: RateInterval
+}
+
+"Where a rate may truly be, given how many were counted: Wilson's score interval."
+type RateInterval {
+  "The lower end, 0 to 1."
+  low: Float!
+  "The upper end, 0 to 1."
+  high: Float!
 }
 
 "A page of executions."
@@ -1553,12 +1594,17 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test is run, 1 to 5."
-  repeats: Int! = 1 @bounds(min: 1, max: 5)
+  "How often each test is run, 1 to 20."
+  repeats: Int! = 1 @bounds(min: 1, max: 20)
   "How many of its runs may be under way at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
+  """
+  How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
+  without such a majority the run is an error of the judge. Each vote costs its tokens.
+  """
+  votes: Int = 1
   """
   A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
   All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `.
@@ -1620,6 +1666,18 @@ extend type Agent {
   ): AgentTestExecutionConnection!
 }
 
+"Which execution to delete."
+input DeleteAgentTestExecutionInput {
+  "The execution."
+  executionId: ID!
+}
+
+"What is gone."
+type DeleteAgentTestExecutionPayload {
+  "The id of the deleted execution."
+  deletedId: ID!
+}
+
 extend type Query {
   "One execution."
   agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: browse)
@@ -1647,6 +1705,11 @@ extend type Mutation {
   finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
+  """
+  Deletes a finished execution with its runs, for good. Tests whose last run was one of them have the one before as their
+  last; usage stays on record. ` + "`" + `CONFLICT` + "`" + ` when it is not finished.
+  """
+  deleteAgentTestExecution("The execution." input: DeleteAgentTestExecutionInput!): DeleteAgentTestExecutionPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -1939,6 +2002,8 @@ type CriterionResult {
   evidence: [Evidence!]! @listSize(assumedSize: 2)
   "Who decided it."
   decidedBy: CriterionDecider!
+  "The share of the judge's votes that say so, at least two thirds; null when the program decided it, and when the judge was asked once."
+  agreement: Float
 }
 
 "Who decided a criterion."
@@ -2160,6 +2225,12 @@ enum AuditAction {
   DeleteAgentTestFolder
   "Deleted a campaign item."
   DeleteCampaignItem
+  "Deleted a campaign with its items."
+  DeleteCampaign
+  "Deleted a simulated chat."
+  DeleteSimulationChat
+  "Deleted an execution of agent tests with its runs."
+  DeleteAgentTestExecution
 }
 
 "Who did what, when and from where. It is written together with what was done, and never changed."
@@ -2415,6 +2486,18 @@ extend type Agent {
   ): CampaignConnection!
 }
 
+"Which campaign to delete."
+input DeleteCampaignInput {
+  "The campaign."
+  campaignId: ID!
+}
+
+"What is gone."
+type DeleteCampaignPayload {
+  "The id of the deleted campaign."
+  deletedId: ID!
+}
+
 extend type Query {
   "One campaign."
   campaign("Its id." id: ID!): Campaign @requires(scope: browse)
@@ -2438,6 +2521,12 @@ extend type Mutation {
   updateCampaign("What to change." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
   "Adds a field of its own to a campaign. Items that it has already stay as they are."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
+  """
+  Deletes an archived campaign with its items, for good; usage stays on record as that of a deleted one. ` + "`" + `CONFLICT` + "`" + ` when
+  it is not archived. The items go first, in parts: should a request with very many of them not get to the end, what is left
+  is deleted by the next one.
+  """
+  deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -3960,7 +4049,20 @@ type SimulationChatEdge {
 }
 
 "What happens in a simulated chat."
-union SimulationChatEvent = MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
+union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
+
+"""
+The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
+turn. It is not kept: the written message replaces it, and so does the ` + "`" + `TurnStarted` + "`" + ` of a new attempt.
+"""
+type TurnStarted {
+  "The attempt at an answer."
+  turnId: ID! @openTo(scope: chat)
+  "The number that the contact's message will have."
+  messageSequence: Int! @openTo(scope: chat)
+  "What the contact said."
+  text: String! @openTo(scope: chat)
+}
 
 """
 A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
@@ -4075,6 +4177,18 @@ extend type Agent {
   ): SimulationChatConnection!
 }
 
+"Which simulated chat to delete."
+input DeleteSimulationChatInput {
+  "The chat."
+  simulationChatId: ID!
+}
+
+"What is gone."
+type DeleteSimulationChatPayload {
+  "The id of the deleted chat."
+  deletedId: ID!
+}
+
 extend type Query {
   "One simulated chat."
   simulationChat("Its id." id: ID!): SimulationChat @requires(scope: browse) @openTo(scope: chat)
@@ -4109,6 +4223,8 @@ extend type Mutation {
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat)
+  "Deletes a simulated chat with its messages and calls, for good. A reply that is being written is dropped; usage stays on record."
+  deleteSimulationChat("The chat." input: DeleteSimulationChatInput!): DeleteSimulationChatPayload @requires(scope: write)
 }
 
 extend type Subscription {
@@ -4122,7 +4238,7 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "What happens while the agent answers: text as it is generated, calls, messages, failed attempts, the end."
+  "What happens while the agent answers: what the contact said, text as it is generated, calls, messages, failed attempts, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
@@ -4995,6 +5111,8 @@ func (ec *executionContext) childFields_AgentTestComparison(ctx context.Context,
 	switch field.Name {
 	case "base":
 		return ec.fieldContext_AgentTestComparison_base(ctx, field)
+	case "bases":
+		return ec.fieldContext_AgentTestComparison_bases(ctx, field)
 	case "head":
 		return ec.fieldContext_AgentTestComparison_head(ctx, field)
 	case "tests":
@@ -5011,6 +5129,10 @@ func (ec *executionContext) childFields_AgentTestComparison(ctx context.Context,
 		return ec.fieldContext_AgentTestComparison_headCounts(ctx, field)
 	case "pValue":
 		return ec.fieldContext_AgentTestComparison_pValue(ctx, field)
+	case "stratifiedPValue":
+		return ec.fieldContext_AgentTestComparison_stratifiedPValue(ctx, field)
+	case "correction":
+		return ec.fieldContext_AgentTestComparison_correction(ctx, field)
 	case "conclusion":
 		return ec.fieldContext_AgentTestComparison_conclusion(ctx, field)
 	}
@@ -5041,8 +5163,12 @@ func (ec *executionContext) childFields_AgentTestComparisonTest(ctx context.Cont
 		return ec.fieldContext_AgentTestComparisonTest_isFlakyInHead(ctx, field)
 	case "pValue":
 		return ec.fieldContext_AgentTestComparisonTest_pValue(ctx, field)
+	case "adjustedPValue":
+		return ec.fieldContext_AgentTestComparisonTest_adjustedPValue(ctx, field)
 	case "conclusion":
 		return ec.fieldContext_AgentTestComparisonTest_conclusion(ctx, field)
+	case "decidingRepeats":
+		return ec.fieldContext_AgentTestComparisonTest_decidingRepeats(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestComparisonTest", field.Name)
 }
@@ -5085,12 +5211,18 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_verdict(ctx, field)
 	case "repeats":
 		return ec.fieldContext_AgentTestExecution_repeats(ctx, field)
+	case "votes":
+		return ec.fieldContext_AgentTestExecution_votes(ctx, field)
 	case "counts":
 		return ec.fieldContext_AgentTestExecution_counts(ctx, field)
 	case "passRate":
 		return ec.fieldContext_AgentTestExecution_passRate(ctx, field)
+	case "passRateInterval":
+		return ec.fieldContext_AgentTestExecution_passRateInterval(ctx, field)
 	case "passHatK":
 		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
+	case "passHatKTests":
+		return ec.fieldContext_AgentTestExecution_passHatKTests(ctx, field)
 	case "flakyTestIds":
 		return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
 	case "promptVersions":
@@ -5309,6 +5441,8 @@ func (ec *executionContext) childFields_AgentTestRunCounts(ctx context.Context, 
 		return ec.fieldContext_AgentTestRunCounts_judged(ctx, field)
 	case "passRate":
 		return ec.fieldContext_AgentTestRunCounts_passRate(ctx, field)
+	case "passRateInterval":
+		return ec.fieldContext_AgentTestRunCounts_passRateInterval(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunCounts", field.Name)
 }
@@ -6053,6 +6187,8 @@ func (ec *executionContext) childFields_CriterionResult(ctx context.Context, fie
 		return ec.fieldContext_CriterionResult_evidence(ctx, field)
 	case "decidedBy":
 		return ec.fieldContext_CriterionResult_decidedBy(ctx, field)
+	case "agreement":
+		return ec.fieldContext_CriterionResult_agreement(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CriterionResult", field.Name)
 }
@@ -6129,6 +6265,14 @@ func (ec *executionContext) childFields_DeleteAgentPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAgentTestExecutionPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestExecutionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteAgentTestFolderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -6153,6 +6297,14 @@ func (ec *executionContext) childFields_DeleteCampaignItemPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignItemPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteCampaignPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteCampaignPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -6175,6 +6327,14 @@ func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx conte
 		return ec.fieldContext_DeleteKnowledgeBaseChatPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteKnowledgeBaseChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteSimulationChatPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteSimulationChatPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6569,6 +6729,16 @@ func (ec *executionContext) childFields_PromptVersionEdge(ctx context.Context, f
 		return ec.fieldContext_PromptVersionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromptVersionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RateInterval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "low":
+		return ec.fieldContext_RateInterval_low(ctx, field)
+	case "high":
+		return ec.fieldContext_RateInterval_high(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RateInterval", field.Name)
 }
 
 func (ec *executionContext) childFields_RecordUsagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -35,6 +35,7 @@ type MutationResolver interface {
 	StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error)
 	CancelAgentTestExecution(ctx context.Context, input model.CancelAgentTestExecutionInput) (*model.CancelAgentTestExecutionPayload, error)
 	RetryAgentTestExecution(ctx context.Context, input model.RetryAgentTestExecutionInput) (*model.RetryAgentTestExecutionPayload, error)
+	DeleteAgentTestExecution(ctx context.Context, input model.DeleteAgentTestExecutionInput) (*model.DeleteAgentTestExecutionPayload, error)
 	CreateAgentTestFolder(ctx context.Context, input model.CreateAgentTestFolderInput) (*model.CreateAgentTestFolderPayload, error)
 	UpdateAgentTestFolder(ctx context.Context, input model.UpdateAgentTestFolderInput) (*model.UpdateAgentTestFolderPayload, error)
 	DeleteAgentTestFolder(ctx context.Context, input model.DeleteAgentTestFolderInput) (*model.DeleteAgentTestFolderPayload, error)
@@ -44,6 +45,7 @@ type MutationResolver interface {
 	CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error)
 	UpdateCampaign(ctx context.Context, input model.UpdateCampaignInput) (*model.UpdateCampaignPayload, error)
 	AddCampaignField(ctx context.Context, input model.AddCampaignFieldInput) (*model.AddCampaignFieldPayload, error)
+	DeleteCampaign(ctx context.Context, input model.DeleteCampaignInput) (*model.DeleteCampaignPayload, error)
 	AddCampaignItems(ctx context.Context, input model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload, error)
 	AdvanceCampaignItem(ctx context.Context, input model.AdvanceCampaignItemInput) (*model.AdvanceCampaignItemPayload, error)
 	ResetCampaignItem(ctx context.Context, input model.ResetCampaignItemInput) (*model.ResetCampaignItemPayload, error)
@@ -67,6 +69,7 @@ type MutationResolver interface {
 	StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error)
 	SendSimulationMessage(ctx context.Context, input model.SendSimulationMessageInput) (*model.SendSimulationMessagePayload, error)
 	EndSimulationChat(ctx context.Context, input model.EndSimulationChatInput) (*model.EndSimulationChatPayload, error)
+	DeleteSimulationChat(ctx context.Context, input model.DeleteSimulationChatInput) (*model.DeleteSimulationChatPayload, error)
 	AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error)
 	UpdateSubAgent(ctx context.Context, input model.UpdateSubAgentInput) (*model.UpdateSubAgentPayload, error)
 	RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error)
@@ -85,7 +88,7 @@ type QueryResolver interface {
 	Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error)
 	AgentTest(ctx context.Context, id string) (model.AgentTest, error)
 	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
-	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string) (*model.AgentTestComparison, error)
+	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
 	AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
 	AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error)
@@ -441,6 +444,20 @@ func (ec *executionContext) field_Mutation_createTool_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteAgentTestExecution_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteAgentTestExecutionInput, error) {
+			return ec.unmarshalNDeleteAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteAgentTestFolder_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -497,6 +514,20 @@ func (ec *executionContext) field_Mutation_deleteCampaignItem_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteCampaign_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteCampaignInput, error) {
+			return ec.unmarshalNDeleteCampaignInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteCampaignInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteDataset_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -531,6 +562,20 @@ func (ec *executionContext) field_Mutation_deleteKnowledgeBaseChat_args(ctx cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.DeleteKnowledgeBaseChatInput, error) {
 			return ec.unmarshalNDeleteKnowledgeBaseChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteKnowledgeBaseChatInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteSimulationChat_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteSimulationChatInput, error) {
+			return ec.unmarshalNDeleteSimulationChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteSimulationChatInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1470,6 +1515,22 @@ func (ec *executionContext) field_Query_compareAgentTestExecutions_args(ctx cont
 		return nil, err
 	}
 	args["headId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "moreBaseIds",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["moreBaseIds"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "correction",
+		func(ctx context.Context, v any) (model.AgentTestCorrection, error) {
+			return ec.unmarshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["correction"] = arg3
 	return args, nil
 }
 
@@ -2906,6 +2967,73 @@ func (ec *executionContext) fieldContext_Mutation_retryAgentTestExecution(ctx co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_deleteAgentTestExecution(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgentTestExecution(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgentTestExecution(ctx, fc.Args["input"].(model.DeleteAgentTestExecutionInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.DeleteAgentTestExecutionPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteAgentTestExecutionPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.DeleteAgentTestExecutionPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteAgentTestExecutionPayload) graphql.Marshaler {
+			return ec.marshalODeleteAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteAgentTestExecutionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgentTestExecution(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteAgentTestExecutionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgentTestExecution_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createAgentTestFolder(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3503,6 +3631,73 @@ func (ec *executionContext) fieldContext_Mutation_addCampaignField(ctx context.C
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_addCampaignField_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteCampaign(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteCampaign(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteCampaign(ctx, fc.Args["input"].(model.DeleteCampaignInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.DeleteCampaignPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteCampaignPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.DeleteCampaignPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteCampaignPayload) graphql.Marshaler {
+			return ec.marshalODeleteCampaignPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteCampaignPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteCampaign(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteCampaignPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteCampaign_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5050,6 +5245,73 @@ func (ec *executionContext) fieldContext_Mutation_endSimulationChat(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_deleteSimulationChat(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteSimulationChat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteSimulationChat(ctx, fc.Args["input"].(model.DeleteSimulationChatInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.DeleteSimulationChatPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteSimulationChatPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.DeleteSimulationChatPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteSimulationChatPayload) graphql.Marshaler {
+			return ec.marshalODeleteSimulationChatPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteSimulationChatPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteSimulationChat(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteSimulationChatPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteSimulationChat_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_addSubAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6212,7 +6474,7 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string))
+			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string), fc.Args["moreBaseIds"].([]string), fc.Args["correction"].(model.AgentTestCorrection))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -8642,6 +8904,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "deleteAgentTestExecution":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgentTestExecution(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createAgentTestFolder":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createAgentTestFolder(ctx, field)
@@ -8701,6 +8970,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "addCampaignField":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addCampaignField(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteCampaign":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteCampaign(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -8862,6 +9138,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "endSimulationChat":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_endSimulationChat(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteSimulationChat":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteSimulationChat(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

@@ -224,6 +224,29 @@ func (ec *executionContext) fieldContext_Citation_content(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Citation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteSimulationChatPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteSimulationChatPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteSimulationChatPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteSimulationChatPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteSimulationChatPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _EndSimulationChatPayload_simulationChat(ctx context.Context, field graphql.CollectedField, obj *model.EndSimulationChatPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1550,9 +1573,108 @@ func (ec *executionContext) fieldContext_TurnFailed_reason(_ context.Context, fi
 	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _TurnStarted_turnId(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_turnId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TurnID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_turnId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _TurnStarted_messageSequence(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_messageSequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessageSequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_messageSequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TurnStarted_text(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnStarted_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnStarted_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnStarted", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
+
+func (ec *executionContext) unmarshalInputDeleteSimulationChatInput(ctx context.Context, obj any) (model.DeleteSimulationChatInput, error) {
+	var it model.DeleteSimulationChatInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"simulationChatId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "simulationChatId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("simulationChatId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SimulationChatID = data
+		}
+	}
+	return it, nil
+}
 
 func (ec *executionContext) unmarshalInputEndSimulationChatInput(ctx context.Context, obj any) (model.EndSimulationChatInput, error) {
 	var it model.EndSimulationChatInput
@@ -1717,6 +1839,13 @@ func (ec *executionContext) _SimulationChatEvent(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.TurnStarted:
+		return ec._TurnStarted(ctx, sel, &obj)
+	case *model.TurnStarted:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TurnStarted(ctx, sel, obj)
 	case model.TurnFailed:
 		return ec._TurnFailed(ctx, sel, &obj)
 	case *model.TurnFailed:
@@ -1854,6 +1983,44 @@ func (ec *executionContext) _Citation(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "content":
 			out.Values[i] = ec._Citation_content(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteSimulationChatPayloadImplementors = []string{"DeleteSimulationChatPayload"}
+
+func (ec *executionContext) _DeleteSimulationChatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteSimulationChatPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteSimulationChatPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteSimulationChatPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteSimulationChatPayload_deletedId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2687,6 +2854,54 @@ func (ec *executionContext) _TurnFailed(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var turnStartedImplementors = []string{"TurnStarted", "SimulationChatEvent"}
+
+func (ec *executionContext) _TurnStarted(ctx context.Context, sel ast.SelectionSet, obj *model.TurnStarted) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, turnStartedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TurnStarted")
+		case "turnId":
+			out.Values[i] = ec._TurnStarted_turnId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "messageSequence":
+			out.Values[i] = ec._TurnStarted_messageSequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._TurnStarted_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -2709,6 +2924,11 @@ func (ec *executionContext) marshalNCitation2ᚕgithubᚗcomᚋagentgraphᚋagen
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNDeleteSimulationChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteSimulationChatInput(ctx context.Context, v any) (model.DeleteSimulationChatInput, error) {
+	res, err := ec.unmarshalInputDeleteSimulationChatInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNEndSimulationChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEndSimulationChatInput(ctx context.Context, v any) (model.EndSimulationChatInput, error) {
@@ -2842,6 +3062,13 @@ func (ec *executionContext) marshalNSimulationChatStatus2githubᚗcomᚋagentgra
 func (ec *executionContext) unmarshalNStartSimulationChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStartSimulationChatInput(ctx context.Context, v any) (model.StartSimulationChatInput, error) {
 	res, err := ec.unmarshalInputStartSimulationChatInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODeleteSimulationChatPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteSimulationChatPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteSimulationChatPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteSimulationChatPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOEndSimulationChatPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEndSimulationChatPayload(ctx context.Context, sel ast.SelectionSet, v *model.EndSimulationChatPayload) graphql.Marshaler {

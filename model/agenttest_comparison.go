@@ -1,24 +1,35 @@
 package model
 
-import "math/big"
+import "slices"
 
-// significant is the highest p that counts as a difference.
-const significant = 0.05
+// maxBases bounds the executions that one is compared with.
+const maxBases = 5
 
-// AgentTestComparison compares two executions.
+// CheckBases returns BAD_INPUT when an execution would be compared with too many others.
+func CheckBases(ids []string) error {
+	var faults Fields
+	faults.list("moreBaseIds", len(ids)-1, maxBases-1)
+	return faults.Err()
+}
+
+// AgentTestComparison compares an execution with one or several others.
 type AgentTestComparison struct {
-	Base *AgentTestExecution
-	Head *AgentTestExecution
+	// Bases are those that the head is compared with. Base is the first of them.
+	Bases []*AgentTestExecution
+	Base  *AgentTestExecution
+	Head  *AgentTestExecution
 	// Tests are those of the head in its order, then those of the base alone.
 	Tests        []*AgentTestComparisonTest
 	NewlyFailing int32
 	NewlyPassing int32
 	Flaky        int32
 	// BaseCounts and HeadCounts are of the tests that were judged in both.
-	BaseCounts *AgentTestRunCounts
-	HeadCounts *AgentTestRunCounts
-	PValue     *float64
-	Conclusion AgentTestConclusion
+	BaseCounts       *AgentTestRunCounts
+	HeadCounts       *AgentTestRunCounts
+	PValue           *float64
+	StratifiedPValue *float64
+	Correction       AgentTestCorrection
+	Conclusion       AgentTestConclusion
 }
 
 // AgentTestComparisonTest is a test in two executions.
@@ -38,15 +49,22 @@ type AgentTestComparisonTest struct {
 	IsFlakyInBase bool
 	IsFlakyInHead bool
 	PValue        *float64
-	Conclusion    AgentTestConclusion
+	// AdjustedPValue is corrected for the number of tests.
+	AdjustedPValue *float64
+	Conclusion     AgentTestConclusion
+	// DecidingRepeats is nil where nothing is undecided, or too much.
+	DecidingRepeats *int32
 }
 
-// CompareExecutions compares two executions by their tests.
-func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []*AgentTestExecutionTest) *AgentTestComparison {
+// CompareExecutions compares an execution with others by their tests. Runs of a test in several bases are one sample.
+func CompareExecutions(
+	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest, correction AgentTestCorrection,
+) *AgentTestComparison {
 	c := &AgentTestComparison{
-		Base: base, Head: head, Tests: []*AgentTestComparisonTest{},
-		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{},
+		Bases: bases, Base: bases[0], Head: head, Tests: []*AgentTestComparisonTest{},
+		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction,
 	}
+	inBase := pooled(inBases)
 	byID := make(map[string]*AgentTestExecutionTest, len(inBase))
 	for _, test := range inBase {
 		byID[test.TestID] = test
@@ -60,8 +78,24 @@ func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []*AgentTe
 			c.add(test, nil)
 		}
 	}
-	c.PValue, c.Conclusion = conclude(c.BaseCounts, c.HeadCounts)
+	c.conclude()
 	return c
+}
+
+// pooled returns each test once, with all of its runs.
+func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
+	byID, each := map[string]*AgentTestExecutionTest{}, []*AgentTestExecutionTest{}
+	for _, test := range tests {
+		if known := byID[test.TestID]; known != nil {
+			known.Runs = append(known.Runs, test.Runs...)
+			continue
+		}
+		once := *test
+		once.Runs = slices.Clone(test.Runs)
+		byID[test.TestID] = &once
+		each = append(each, &once)
+	}
+	return each
 }
 
 // add compares a test. It may be nil in one of the executions.
@@ -78,8 +112,8 @@ func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 		test.IsFlakyInHead = test.Head.IsFlaky()
 	}
 	test.Change = changeOf(test.Base, test.Head)
-	test.PValue, test.Conclusion = conclude(test.Base, test.Head)
-	if test.PValue != nil {
+	test.Conclusion = AgentTestConclusionCannotDecide
+	if test.isJudged() {
 		c.BaseCounts.add(test.Base)
 		c.HeadCounts.add(test.Head)
 	}
@@ -127,57 +161,50 @@ func changeOf(base, head *AgentTestRunCounts) AgentTestChange {
 	return AgentTestChangeStillPassing
 }
 
-// conclude returns the p of two samples and what it decides; no p when one of them has no judged run or is
-// not there.
-func conclude(base, head *AgentTestRunCounts) (*float64, AgentTestConclusion) {
-	if base == nil || head == nil || base.Judged() == 0 || head.Judged() == 0 {
-		return nil, AgentTestConclusionCannotDecide
-	}
-	p, least := fisher(base.Passed, base.Failed, head.Passed, head.Failed)
-	if base.Passed+head.Passed == 0 || base.Failed+head.Failed == 0 {
-		// Nothing could have come out otherwise given that all came out alike. What counts is whether so
-		// many runs would have shown it, had they not.
-		_, least = fisher(base.Judged(), 0, 0, head.Judged())
-	}
-	switch rise := *head.PassRate() - *base.PassRate(); {
-	case p <= significant && rise < 0:
-		return &p, AgentTestConclusionRegressed
-	case p <= significant && rise > 0:
-		return &p, AgentTestConclusionImproved
-	case least > significant:
-		return &p, AgentTestConclusionCannotDecide
-	}
-	return &p, AgentTestConclusionNoDifference
+// isJudged reports whether there is something to compare.
+func (t *AgentTestComparisonTest) isJudged() bool {
+	return t.Base != nil && t.Head != nil && t.Base.Judged() > 0 && t.Head.Judged() > 0
 }
 
-// fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
-// probability, given how many runs each side has and how many of all passed, of what was seen and of everything
-// that is no more likely. The second value is the least p that this number of passed runs could have, however they are spread. Both
-// are computed in whole numbers, so that only the result is rounded.
-func fisher(passedA, failedA, passedB, failedB int32) (p, least float64) {
-	a, b, passed := int64(passedA+failedA), int64(passedB+failedB), int64(passedA+passedB)
-	lowest, highest := max(0, passed-b), min(a, passed)
-	// ways counts, for each possible number of passed runs of A from the lowest up, the ways to choose them.
-	ways := make([]*big.Int, highest-lowest+1)
-	ways[0] = new(big.Int).Mul(new(big.Int).Binomial(a, lowest), new(big.Int).Binomial(b, passed-lowest))
-	for i := 1; i < len(ways); i++ {
-		inA := lowest + int64(i)
-		next := new(big.Int).Mul(ways[i-1], big.NewInt((a-inA+1)*(passed-inA+1)))
-		ways[i] = next.Quo(next, big.NewInt(inA*(b-passed+inA)))
-	}
-	seen, rarest := ways[int64(passedA)-lowest], ways[0]
-	if last := ways[len(ways)-1]; last.Cmp(rarest) < 0 {
-		rarest = last
-	}
-	chance := func(most *big.Int) float64 {
-		sum := new(big.Int)
-		for _, n := range ways {
-			if n.Cmp(most) <= 0 {
-				sum.Add(sum, n)
-			}
+// conclude says what the runs of the tests show that were judged on both sides: of each, and of all.
+func (c *AgentTestComparison) conclude() {
+	var judged []*AgentTestComparisonTest
+	var spreads, turned []spread
+	for _, test := range c.Tests {
+		if test.isJudged() {
+			s := spreadOf(test.Base, test.Head)
+			judged, spreads, turned = append(judged, test), append(spreads, s), append(turned, s.turned())
 		}
-		share, _ := new(big.Rat).SetFrac(sum, new(big.Int).Binomial(a+b, passed)).Float64()
-		return share
 	}
-	return chance(seen), chance(rarest)
+	c.Conclusion = AgentTestConclusionCannotDecide
+	if len(judged) == 0 {
+		return
+	}
+	falls, rises := c.Correction.corrected(spreads), c.Correction.corrected(turned)
+	canFall, canRise := decidable(spreads), decidable(turned)
+	for i, test := range judged {
+		p, adjusted := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed), min(1, 2*min(falls[i], rises[i]))
+		test.PValue, test.AdjustedPValue = &p, &adjusted
+		test.Conclusion = conclusionOf(falls[i], rises[i], canFall[i] || canRise[i])
+		if test.Conclusion == AgentTestConclusionCannotDecide || test.Conclusion == AgentTestConclusionNoDifference {
+			test.DecidingRepeats = decidingRepeats(*test.Base.PassRate(), *test.Head.PassRate())
+		}
+	}
+	whole := sumOf(spreads)
+	p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed), whole.twoSided()
+	c.PValue, c.StratifiedPValue = &p, &stratified
+	c.Conclusion = conclusionOf(whole.fall(), whole.rise(), whole.least <= significantSide*rounding)
+}
+
+// conclusionOf is what the chances of a fall and a rise decide. Each has half of what chance is allowed.
+func conclusionOf(fall, rise float64, isDecidable bool) AgentTestConclusion {
+	switch {
+	case fall <= significantSide*rounding:
+		return AgentTestConclusionRegressed
+	case rise <= significantSide*rounding:
+		return AgentTestConclusionImproved
+	case isDecidable:
+		return AgentTestConclusionNoDifference
+	}
+	return AgentTestConclusionCannotDecide
 }

@@ -12,8 +12,8 @@ func ran(passed, failed int32) *AgentTestRunCounts {
 	return &AgentTestRunCounts{Total: passed + failed, Passed: passed, Failed: failed}
 }
 
-// exactly computes fisher by counting all spreads in whole numbers. least is the smallest p that any spread has.
-func exactly(passedA, failedA, passedB, failedB int64) (p, least float64) {
+// exactly computes fisher by counting all spreads in whole numbers.
+func exactly(passedA, failedA, passedB, failedB int64) float64 {
 	a, b, passed := passedA+failedA, passedB+failedB, passedA+passedB
 	ways := func(inA int64) *big.Int {
 		if inA > passed {
@@ -21,23 +21,14 @@ func exactly(passedA, failedA, passedB, failedB int64) (p, least float64) {
 		}
 		return new(big.Int).Mul(new(big.Int).Binomial(a, inA), new(big.Int).Binomial(b, passed-inA))
 	}
-	seen, rarest := ways(passedA), ways(passedA)
+	seen, sum := ways(passedA), new(big.Int)
 	for inA := range a + 1 {
-		if w := ways(inA); w.Sign() > 0 && w.Cmp(rarest) < 0 {
-			rarest = w
+		if w := ways(inA); w.Cmp(seen) <= 0 {
+			sum.Add(sum, w)
 		}
 	}
-	share := func(most *big.Int) float64 {
-		sum := new(big.Int)
-		for inA := range a + 1 {
-			if w := ways(inA); w.Cmp(most) <= 0 {
-				sum.Add(sum, w)
-			}
-		}
-		share, _ := new(big.Rat).SetFrac(sum, new(big.Int).Binomial(a+b, passed)).Float64()
-		return share
-	}
-	return share(seen), share(rarest)
+	share, _ := new(big.Rat).SetFrac(sum, new(big.Int).Binomial(a+b, passed)).Float64()
+	return share
 }
 
 func TestFisherCountsAllSpreads(t *testing.T) {
@@ -46,16 +37,14 @@ func TestFisherCountsAllSpreads(t *testing.T) {
 		most := rapid.SampledFrom([]int32{6, 60, 600}).Draw(t, "most")
 		n := rapid.Int32Range(0, most)
 		passedA, failedA, passedB, failedB := n.Draw(t, "passedA"), n.Draw(t, "failedA"), n.Draw(t, "passedB"), n.Draw(t, "failedB")
-		p, least := fisher(passedA, failedA, passedB, failedB)
-		wantP, wantLeast := exactly(int64(passedA), int64(failedA), int64(passedB), int64(failedB))
-		require.Equal(t, wantP, p)
-		require.Equal(t, wantLeast, least)
-		require.True(t, p >= least && p <= 1)
+		p := fisher(passedA, failedA, passedB, failedB)
+		require.Equal(t, exactly(int64(passedA), int64(failedA), int64(passedB), int64(failedB)), p)
+		require.True(t, p > 0 && p <= 1)
 
 		// The order of the sides does not matter, nor which outcome is called passed.
-		swapped, _ := fisher(passedB, failedB, passedA, failedA)
+		swapped := fisher(passedB, failedB, passedA, failedA)
 		require.Equal(t, p, swapped)
-		turned, _ := fisher(failedA, passedA, failedB, passedB)
+		turned := fisher(failedA, passedA, failedB, passedB)
 		require.Equal(t, p, turned)
 	})
 }
@@ -75,7 +64,7 @@ func TestFisherOfKnownTables(t *testing.T) {
 		{500, 500, 500, 500, 1},
 		{36, 4, 36, 4, 1},
 	} {
-		p, _ := fisher(test.passedA, test.failedA, test.passedB, test.failedB)
+		p := fisher(test.passedA, test.failedA, test.passedB, test.failedB)
 		require.Equal(t, test.p, p, "%v", test) // equal to the last digit, not only close
 	}
 }
@@ -107,35 +96,43 @@ func TestConclusions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.change, changeOf(test.base, test.head))
-			p, conclusion := conclude(test.base, test.head)
-			require.Equal(t, test.conclusion, conclusion)
+			c := &AgentTestComparison{Correction: AgentTestCorrectionHolm, Tests: []*AgentTestComparisonTest{
+				{Base: test.base, Head: test.head, Conclusion: AgentTestConclusionCannotDecide},
+			}, BaseCounts: test.base, HeadCounts: test.head}
+			c.conclude()
+			require.Equal(t, test.conclusion, c.Tests[0].Conclusion)
+			require.Equal(t, test.conclusion, c.Conclusion, "what one test shows is what the whole shows")
 			judged := test.base != nil && test.head != nil && test.base.Judged() > 0 && test.head.Judged() > 0
-			require.Equal(t, judged, p != nil)
+			require.Equal(t, judged, c.Tests[0].PValue != nil)
+			require.Equal(t, judged, c.Tests[0].AdjustedPValue != nil)
+			require.Equal(t, judged, c.StratifiedPValue != nil)
 		})
 	}
 }
 
+// stood returns a test that ran as often, with these outcomes.
+func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
+	test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
+	for status, n := range map[AgentTestRunStatus]int32{
+		AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed, AgentTestRunStatusError: counts.Error,
+	} {
+		for range n {
+			test.Runs = append(test.Runs, &AgentTestRun{Status: status})
+		}
+	}
+	return test
+}
+
 func TestComparedExecutions(t *testing.T) {
 	t.Parallel()
-	stood := func(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
-		test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
-		for status, n := range map[AgentTestRunStatus]int32{
-			AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed, AgentTestRunStatusError: counts.Error,
-		} {
-			for range n {
-				test.Runs = append(test.Runs, &AgentTestRun{Status: status})
-			}
-		}
-		require.Equal(t, counts, test.Counts())
-		return test
-	}
 	deleted := stood("gone", ran(2, 0))
 	deleted.ExistingID = nil
 	renamed := stood("b", ran(0, 2))
 	renamed.TestName = "Renamed"
-	c := CompareExecutions(&AgentTestExecution{ID: "base"}, &AgentTestExecution{ID: "head"},
+	c := CompareExecutions([]*AgentTestExecution{{ID: "base"}}, &AgentTestExecution{ID: "head"},
 		[]*AgentTestExecutionTest{deleted, stood("a", ran(1, 1)), stood("b", ran(2, 0)), stood("c", ran(1, 1)), stood("e", ran(2, 0))},
-		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)), stood("e", &AgentTestRunCounts{Total: 2, Error: 2})})
+		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)), stood("e", &AgentTestRunCounts{Total: 2, Error: 2})},
+		AgentTestCorrectionHolm)
 	var ids, names []string
 	var changes []AgentTestChange
 	for _, test := range c.Tests {
@@ -159,20 +156,33 @@ func TestComparedExecutions(t *testing.T) {
 	require.Equal(t, ran(4, 2), c.BaseCounts, "of the tests that were judged in both")
 	require.Equal(t, ran(2, 4), c.HeadCounts)
 	require.InDelta(t, 0.567, *c.PValue, 1e-3)
-	require.Equal(t, AgentTestConclusionNoDifference, c.Conclusion)
+	require.InDelta(t, 7.0/12, *c.StratifiedPValue, 1e-9)
+	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion, "1/6 * 1/2 * 1/2 is the rarest that could have been seen")
 
 	// Many tests with one run each decide together what none of them decides alone.
 	var before, after []*AgentTestExecutionTest
 	for _, id := range []string{"1", "2", "3", "4", "5", "6"} {
 		before, after = append(before, stood(id, ran(1, 0))), append(after, stood(id, ran(0, 1)))
 	}
-	c = CompareExecutions(nil, nil, before, after)
+	c = CompareExecutions([]*AgentTestExecution{nil}, nil, before, after, AgentTestCorrectionHolm)
 	require.EqualValues(t, 6, c.NewlyFailing)
 	require.Equal(t, AgentTestConclusionRegressed, c.Conclusion)
 	for _, test := range c.Tests {
 		require.Equal(t, AgentTestConclusionCannotDecide, test.Conclusion)
 	}
-	c = CompareExecutions(nil, nil, nil, nil)
+	c = CompareExecutions([]*AgentTestExecution{nil}, nil, nil, nil, AgentTestCorrectionHolm)
 	require.Nil(t, c.PValue)
 	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion)
+
+	// Runs of a test in several bases are one sample.
+	bases := []*AgentTestExecution{{ID: "first"}, {ID: "second"}}
+	c = CompareExecutions(bases, nil,
+		[]*AgentTestExecutionTest{stood("a", ran(2, 0)), stood("b", ran(1, 0)), stood("a", ran(2, 1))},
+		[]*AgentTestExecutionTest{stood("a", ran(1, 1)), stood("b", ran(1, 0))}, AgentTestCorrectionHolm)
+	require.Equal(t, bases, c.Bases)
+	require.Same(t, bases[0], c.Base)
+	require.Len(t, c.Tests, 2)
+	require.Equal(t, ran(4, 1), c.Tests[0].Base)
+	require.Len(t, c.Tests[0].BaseRuns, 5)
+	require.True(t, c.Tests[0].IsFlakyInBase)
 }

@@ -10,7 +10,7 @@ import (
 // Bounds of an execution.
 const (
 	MaxTests       = 200
-	maxRepeats     = 5
+	maxRepeats     = 20
 	maxConcurrency = 50
 )
 
@@ -25,8 +25,10 @@ type AgentTestExecution struct {
 	Repeats     int32
 	Concurrency int32
 	VirtualTime bool
-	State       AgentTestExecutionStatus `bun:"status"`
-	RetryOfID   *string
+	// Votes is how often the judge is asked about a criterion.
+	Votes     int32
+	State     AgentTestExecutionStatus `bun:"status"`
+	RetryOfID *string
 	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
@@ -92,8 +94,26 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	}
 	faults.count("repeats", &in.Repeats, 1, maxRepeats)
 	faults.count("concurrency", &in.Concurrency, 1, maxConcurrency)
+	if votes := in.votes(); votes != 1 && votes != 3 && votes != 5 {
+		faults.Add("votes", "must be 1, 3 or 5, not %d", votes)
+	}
 	faults.draft("prompt", in.Prompt)
 	return faults.Err()
+}
+
+// NewExecution returns the execution that the input describes, before it is created.
+func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
+	return &AgentTestExecution{
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: in.votes(),
+		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+	}
+}
+
+func (in StartAgentTestExecutionInput) votes() int32 {
+	if in.Votes == nil {
+		return 1
+	}
+	return *in.Votes
 }
 
 // AgentTestRunCounts is how many runs are in each state.
@@ -152,31 +172,38 @@ func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
 	return counts
 }
 
-// PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test
-// all pass: the mean over the tests with at least k judged runs of C(passed, k) / C(judged, k), which
-// is unbiased. Each is rounded once.
-func PassHatK(tallies []TestTally) []float64 {
-	most := int32(0)
-	for _, t := range tallies {
-		most = max(most, t.Judged())
-	}
-	chances := make([]float64, 0, most)
-	for k := int32(1); k <= most; k++ {
-		sum, tests := new(big.Rat), int64(0)
-		for _, t := range tallies {
-			if t.Judged() < k {
-				continue
+// PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test all pass, and how
+// many tests have so many judged runs. For one test it is C(passed, k) / C(judged, k), which is unbiased. For several it
+// is their mean as long as all of them have k judged runs; beyond that it falls from k-1 by as much as the mean of those
+// that have, so it never grows because a test drops out. Each is rounded once.
+func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
+	chances, tests = []float64{}, []int32{}
+	all := big.NewRat(1, 1)
+	for k := int32(1); ; k++ {
+		of := int32(0)
+		now, before := new(big.Rat), new(big.Rat)
+		for i := range tallies {
+			if tallies[i].Judged() >= k {
+				of++
+				now.Add(now, tallies[i].allPass(k))
+				before.Add(before, tallies[i].allPass(k-1))
 			}
-			all, judged := new(big.Int), new(big.Int)
-			all.Binomial(int64(t.Passed), int64(k))
-			judged.Binomial(int64(t.Judged()), int64(k))
-			sum.Add(sum, new(big.Rat).SetFrac(all, judged))
-			tests++
 		}
-		chance, _ := sum.Quo(sum, new(big.Rat).SetInt64(tests)).Float64()
-		chances = append(chances, chance)
+		if of == 0 {
+			return chances, tests
+		}
+		if before.Sign() > 0 {
+			now.Quo(now, before)
+		}
+		chance, _ := all.Mul(all, now).Float64()
+		chances, tests = append(chances, chance), append(tests, of)
 	}
-	return chances
+}
+
+// allPass is the chance that k of the judged runs, drawn without putting back, all passed.
+func (c *AgentTestRunCounts) allPass(k int32) *big.Rat {
+	passed, judged := new(big.Int), new(big.Int)
+	return new(big.Rat).SetFrac(passed.Binomial(int64(c.Passed), int64(k)), judged.Binomial(int64(c.Judged()), int64(k)))
 }
 
 // Verdict says what runs that have all ended came to.
@@ -207,6 +234,9 @@ func (c *AgentTestRunCounts) PassRate() *float64 {
 	rate := float64(c.Passed) / float64(judged)
 	return &rate
 }
+
+// PassRateInterval is where the pass rate may truly be, at 95 %; nil when no run was judged.
+func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }
 
 // FlakyTestIds are the ids of the tests whose runs both passed and failed, in the order of the tallies.
 func FlakyTestIds(tallies []TestTally) []string {

@@ -64,6 +64,8 @@ type RunSnapshot struct {
 	Agent *Agent        `json:"agent"`
 	// VirtualTime records simulated delays without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
+	// Votes is how often the judge is asked about a criterion; 0 means once.
+	Votes int32 `json:"votes,omitempty"`
 }
 
 // CriterionResult is the verdict on one criterion.
@@ -78,6 +80,8 @@ type CriterionResult struct {
 	DoesNotApply bool `json:"doesNotApply,omitempty"`
 	// ByProgram is true if rules decided, and not the judge.
 	ByProgram bool `json:"byProgram,omitempty"`
+	// Agreement is the share of the judge's votes that say so; nil without votes.
+	Agreement *float64 `json:"agreement,omitempty"`
 }
 
 // Weigh sets the score of the results, and reports whether the run has failed, whatever has no verdict yet.

@@ -660,6 +660,18 @@ type DeleteAgentPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// Which execution to delete.
+type DeleteAgentTestExecutionInput struct {
+	// The execution.
+	ExecutionID string `json:"executionId"`
+}
+
+// What is gone.
+type DeleteAgentTestExecutionPayload struct {
+	// The id of the deleted execution.
+	DeletedID string `json:"deletedId"`
+}
+
 // The folder to delete.
 type DeleteAgentTestFolderInput struct {
 	// The folder.
@@ -684,6 +696,12 @@ type DeleteAgentTestPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// Which campaign to delete.
+type DeleteCampaignInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+}
+
 // The item to delete.
 type DeleteCampaignItemInput struct {
 	// The campaign.
@@ -695,6 +713,12 @@ type DeleteCampaignItemInput struct {
 // What is gone.
 type DeleteCampaignItemPayload struct {
 	// The id of the deleted item.
+	DeletedID string `json:"deletedId"`
+}
+
+// What is gone.
+type DeleteCampaignPayload struct {
+	// The id of the deleted campaign.
 	DeletedID string `json:"deletedId"`
 }
 
@@ -732,6 +756,18 @@ type DeleteKnowledgeBaseChatInput struct {
 
 // What is gone.
 type DeleteKnowledgeBaseChatPayload struct {
+	// The id of the deleted chat.
+	DeletedID string `json:"deletedId"`
+}
+
+// Which simulated chat to delete.
+type DeleteSimulationChatInput struct {
+	// The chat.
+	SimulationChatID string `json:"simulationChatId"`
+}
+
+// What is gone.
+type DeleteSimulationChatPayload struct {
 	// The id of the deleted chat.
 	DeletedID string `json:"deletedId"`
 }
@@ -1037,12 +1073,15 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test is run, 1 to 5.
+	// How often each test is run, 1 to 20.
 	Repeats int32 `json:"repeats"`
 	// How many of its runs may be under way at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
+	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
+	// without such a majority the run is an error of the judge. Each vote costs its tokens.
+	Votes *int32 `json:"votes,omitempty"`
 	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
 	// All tests must be of one agent, else `UNPROCESSABLE`.
 	Prompt *string `json:"prompt,omitempty"`
@@ -1147,6 +1186,19 @@ type TurnFailed struct {
 }
 
 func (TurnFailed) IsSimulationChatEvent() {}
+
+// The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
+// turn. It is not kept: the written message replaces it, and so does the `TurnStarted` of a new attempt.
+type TurnStarted struct {
+	// The attempt at an answer.
+	TurnID string `json:"turnId"`
+	// The number that the contact's message will have.
+	MessageSequence int32 `json:"messageSequence"`
+	// What the contact said.
+	Text string `json:"text"`
+}
+
+func (TurnStarted) IsSimulationChatEvent() {}
 
 // What to change of an agent. What is absent or null stays; an empty text clears a welcome message; lists are replaced whole. Bounds as in `CreateAgentInput`.
 type UpdateAgentInput struct {
@@ -1590,17 +1642,17 @@ func (e AgentTestChange) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What the samples of a comparison show, at a level of significance of 5 %.
+// What the samples of a comparison show. Chance alone has 2.5 % for a fall and as much for a rise, all tests taken together, and the same again for the whole: when nothing changed, it is 5 % at most that anything is called worse.
 type AgentTestConclusion string
 
 const (
-	// The pass rate fell, and chance does not explain it: p is at most 0.05.
+	// The pass rate fell, and chance does not explain it: the `adjustedPValue` of a test, or the `stratifiedPValue` of the whole, is at most 0.05.
 	AgentTestConclusionRegressed AgentTestConclusion = "Regressed"
-	// The pass rate rose, and chance does not explain it: p is at most 0.05.
+	// The pass rate rose, and chance does not explain it.
 	AgentTestConclusionImproved AgentTestConclusion = "Improved"
 	// The samples could have shown a difference, and show none.
 	AgentTestConclusionNoDifference AgentTestConclusion = "NoDifference"
-	// The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that p is at most 0.05. Where all runs passed, or all failed, it is the numbers of runs alone that must allow such a p.
+	// The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that chance does not explain it. Where all runs passed, or all failed, it is the numbers of runs alone that must allow it.
 	AgentTestConclusionCannotDecide AgentTestConclusion = "CannotDecide"
 )
 
@@ -1649,6 +1701,64 @@ func (e *AgentTestConclusion) UnmarshalJSON(b []byte) error {
 }
 
 func (e AgentTestConclusion) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How many tests are taken into account. Each lets 2.5 % of the comparisons in which nothing changed call some test worse, and as many call some test better.
+type AgentTestCorrection string
+
+const (
+	// Holm's step-down procedure, which looks at the chance of naming any test by mistake, whatever became of the others.
+	AgentTestCorrectionHolm AgentTestCorrection = "Holm"
+	// Benjamini and Hochberg's step-up procedure, which looks at the share of the named tests that are named by mistake. It notices more where several tests changed.
+	AgentTestCorrectionBenjaminiHochberg AgentTestCorrection = "BenjaminiHochberg"
+)
+
+var AllAgentTestCorrection = []AgentTestCorrection{
+	AgentTestCorrectionHolm,
+	AgentTestCorrectionBenjaminiHochberg,
+}
+
+func (e AgentTestCorrection) IsValid() bool {
+	switch e {
+	case AgentTestCorrectionHolm, AgentTestCorrectionBenjaminiHochberg:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestCorrection) String() string {
+	return string(e)
+}
+
+func (e *AgentTestCorrection) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestCorrection(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestCorrection", str)
+	}
+	return nil
+}
+
+func (e AgentTestCorrection) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestCorrection) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestCorrection) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2096,6 +2206,12 @@ const (
 	AuditActionDeleteAgentTestFolder AuditAction = "DeleteAgentTestFolder"
 	// Deleted a campaign item.
 	AuditActionDeleteCampaignItem AuditAction = "DeleteCampaignItem"
+	// Deleted a campaign with its items.
+	AuditActionDeleteCampaign AuditAction = "DeleteCampaign"
+	// Deleted a simulated chat.
+	AuditActionDeleteSimulationChat AuditAction = "DeleteSimulationChat"
+	// Deleted an execution of agent tests with its runs.
+	AuditActionDeleteAgentTestExecution AuditAction = "DeleteAgentTestExecution"
 )
 
 var AllAuditAction = []AuditAction{
@@ -2117,11 +2233,14 @@ var AllAuditAction = []AuditAction{
 	AuditActionDeleteAgentTest,
 	AuditActionDeleteAgentTestFolder,
 	AuditActionDeleteCampaignItem,
+	AuditActionDeleteCampaign,
+	AuditActionDeleteSimulationChat,
+	AuditActionDeleteAgentTestExecution,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution:
 		return true
 	}
 	return false

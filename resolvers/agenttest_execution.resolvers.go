@@ -33,9 +33,24 @@ func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.Ag
 	return counts.PassRate(), nil
 }
 
+func (r *agentTestExecutionResolver) PassRateInterval(ctx context.Context, obj *model.AgentTestExecution) (*model.RateInterval, error) {
+	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	if err != nil {
+		return nil, err
+	}
+	return counts.PassRateInterval(), nil
+}
+
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
 	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
-	return model.PassHatK(tallies), err
+	chances, _ := model.PassHatK(tallies)
+	return chances, err
+}
+
+func (r *agentTestExecutionResolver) PassHatKTests(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
+	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
+	_, tests := model.PassHatK(tallies)
+	return tests, err
 }
 
 func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error) {
@@ -91,6 +106,13 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 		return nil, err
 	}
 	return &model.RetryAgentTestExecutionPayload{Execution: execution}, nil
+}
+
+func (r *mutationResolver) DeleteAgentTestExecution(ctx context.Context, input model.DeleteAgentTestExecutionInput) (*model.DeleteAgentTestExecutionPayload, error) {
+	if err := r.tenant(ctx).DeleteAgentTestExecution(ctx, input.ExecutionID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteAgentTestExecutionPayload{DeletedID: input.ExecutionID}, nil
 }
 
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {

@@ -59,6 +59,13 @@ func (r *mutationResolver) AddCampaignField(ctx context.Context, input model.Add
 	return &model.AddCampaignFieldPayload{Campaign: campaign, Field: field}, nil
 }
 
+func (r *mutationResolver) DeleteCampaign(ctx context.Context, input model.DeleteCampaignInput) (*model.DeleteCampaignPayload, error) {
+	if err := r.tenant(ctx).DeleteCampaign(ctx, input.CampaignID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteCampaignPayload{DeletedID: input.CampaignID}, nil
+}
+
 func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
 	return r.campaign(ctx, id)
 }

@@ -53,6 +53,13 @@ func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.En
 	return &model.EndSimulationChatPayload{SimulationChat: chat}, nil
 }
 
+func (r *mutationResolver) DeleteSimulationChat(ctx context.Context, input model.DeleteSimulationChatInput) (*model.DeleteSimulationChatPayload, error) {
+	if err := r.tenant(ctx).DeleteSimulationChat(ctx, input.SimulationChatID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteSimulationChatPayload{DeletedID: input.SimulationChatID}, nil
+}
+
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	if principal, _ := model.PrincipalOf(ctx); principal.Reach != nil {
 		return r.tenant(ctx).SimulationChat(ctx, id)

@@ -109,7 +109,8 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 		"unknown baseline":         {[]string{"--test", passing, "--baseline", "x"}, 2, nil, `--baseline: execution "x" does not exist`},
 		"nothing to run":           {nil, 2, nil, "--agent=ID or --folder=ID or --test=ID"},
 		"two things to run":        {[]string{"--test", passing, "--agent", b.agent}, 2, nil, "can't be used together"},
-		"too often":                {[]string{"--test", passing, "--repeat", "6"}, 2, nil, "--repeat must be 1 to 5"},
+		"too often":                {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
+		"too many baselines":       {[]string{"--test", passing, "--baseline", "1,2,3,4,5,6"}, 2, nil, "--baseline: at most 5 executions, not 6"},
 		"no rate":                  {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 2, nil, "--min-pass-rate must be 0 to 1"},
 		"unknown flag":             {[]string{"--tset", "x"}, 2, nil, "unknown flag --tset"},
 		"unknown agent":            {[]string{"--agent", "nope"}, 2, nil, `agent "nope" does not exist`},
@@ -171,6 +172,7 @@ func TestReportsOfTestRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.simulation(t, "Passing", holds)
+	namesake := b.simulation(t, "Passing", holds)
 	b.simulation(t, "Failing & \x0b<odd>", holds, fails)
 	b.simulation(t, "Erring", undecided)
 	b.must(t, `mutation ($id: ID!) { createClassificationTest(input: {
@@ -190,14 +192,15 @@ func TestReportsOfTestRuns(t *testing.T) {
 	suite := read.Suites[0]
 	require.Equal(t, "Front <desk>", suite.Name)
 	for _, totals := range []junitTotals{read.junitTotals, suite.junitTotals} {
-		require.Equal(t, junitTotals{Tests: 8, Failures: 4, Errors: 2}, totals)
+		require.Equal(t, junitTotals{Tests: 10, Failures: 4, Errors: 2}, totals)
 	}
 	cases := map[string]junitCase{}
 	for _, c := range suite.Cases {
 		cases[c.Name] = c
 	}
-	require.Len(t, cases, 8)
-	require.Nil(t, cases["Passing [2]"].Failure)
+	require.Len(t, cases, 10, "no two have the same name")
+	require.Contains(t, cases, "Passing [2] "+namesake)
+	require.Nil(t, cases["Passing [2] "+namesake].Failure)
 	failed := cases["Failing & <odd> [1]"]
 	require.Equal(t, "not met: "+fails, failed.Failure.Message)
 	require.Nil(t, failed.Error)
@@ -209,9 +212,9 @@ func TestReportsOfTestRuns(t *testing.T) {
 	whole := readReport(t, report)
 	require.Equal(t, "Failed", whole.Outcome)
 	require.Equal(t, 1, whole.ExitCode)
-	require.Equal(t, map[string]int{"total": 8, "queued": 0, "running": 0, "passed": 2, "failed": 4, "error": 2, "cancelled": 0}, whole.Execution.Counts)
-	require.InDelta(t, 1.0/3, *whole.Execution.PassRate, 1e-9)
-	require.Len(t, whole.Runs, 8)
+	require.Equal(t, map[string]int{"total": 10, "queued": 0, "running": 0, "passed": 4, "failed": 4, "error": 2, "cancelled": 0}, whole.Execution.Counts)
+	require.InDelta(t, 0.5, *whole.Execution.PassRate, 1e-9)
+	require.Len(t, whole.Runs, 10)
 	for _, run := range whole.Runs {
 		require.NotEmpty(t, run.Messages)
 		require.Equal(t, b.agent, run.Test.Agent.ID)
@@ -324,7 +327,7 @@ func TestATestRunAgainstABaseline(t *testing.T) {
 
 	same := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good)
 	require.Zero(t, same.code, same.log)
-	require.Contains(t, same.out, "Against "+good+": no difference (5/5 before, 5/5 now, p = 1)")
+	require.Contains(t, same.out, "Against "+good+": no difference (5/5 [57–100 %] before, 5/5 [57–100 %] now, p = 1)")
 	few := b.test(t, "run", "--test", test, "--baseline", good)
 	require.Zero(t, few.code, "what passes all its runs is no worse: %s", few.log)
 
@@ -338,5 +341,18 @@ func TestATestRunAgainstABaseline(t *testing.T) {
 	worse := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good, "--min-pass-rate", "0")
 	require.Equal(t, 1, worse.code, worse.out)
 	require.Contains(t, worse.log, "worse than the baseline "+good)
-	require.Contains(t, worse.out, "Greets: newly failing (5/5 before, 0/5 now, p = 0.0079), regressed")
+	require.Contains(t, worse.out, "Greets: newly failing (5/5 [57–100 %] before, 0/5 [0–43 %] now, p = 0.0079), regressed")
+
+	var newest struct {
+		AgentTestExecutions struct{ Nodes []struct{ ID string } }
+	}
+	b.must(t, `{ agentTestExecutions(first: 2) { nodes { id } } }`, nil, &newest)
+	head := newest.AgentTestExecutions.Nodes[0].ID
+	compared := b.test(t, "compare", good, once, "--with", head, "--correction", "benjamini-hochberg")
+	require.Equal(t, 1, compared.code, compared.log)
+	require.Contains(t, compared.out, "Against "+good+", "+once+": regressed (5/5 ")
+	require.Contains(t, compared.log, "worse than "+good+", "+once)
+	require.Zero(t, b.test(t, "compare", good, "--with", good).code)
+	few = b.test(t, "compare", once, "--with", once)
+	require.Equal(t, 5, few.code, few.out)
 }

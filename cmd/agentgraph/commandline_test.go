@@ -45,7 +45,7 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"sevre":            `did you mean "serve"?`,
 		"test rnu":         `did you mean "run"?`,
 		"dev --prot 1":     `"--port"?`,
-		"test":             `expected one of "run", "list", "show"`,
+		"test":             `expected one of "run", "compare", "list", "show"`,
 		"help nothing":     "unexpected argument nothing",
 		"completion tcsh":  "must be one of",
 		"--config /no dev": "read settings: open /no: no such file or directory",

@@ -64,6 +64,10 @@ func TestDoctor(t *testing.T) {
 		"old schema":       {[]string{"--database-url", old}, 1, map[string][2]string{"schema": {"problem", "this program needs"}}},
 		"no database":      {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1, map[string][2]string{"database": {"problem", "connection refused"}}},
 		"wrong model key":  {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1, map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
+		"own judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict", "--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1, map[string][2]string{
+			"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
+		}},
+		"no judge":         {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0, map[string][2]string{"judge": {"warning", "judges itself"}}},
 		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1, map[string][2]string{"secret key": {"problem", "32 bytes"}}},
 		"port taken":       {[]string{"--listen", taken.Addr().String()}, 1, map[string][2]string{"port": {"problem", "address already in use"}}},
 		"serving":          {[]string{"--listen", serving}, 0, map[string][2]string{"port": {"ok", "agentgraph serves on"}}},

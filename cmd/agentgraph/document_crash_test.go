@@ -23,7 +23,7 @@ func startReplica(t *testing.T, address string) *exec.Cmd {
 	require.NoError(t, err)
 	replica := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
 	replica.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+address, "AGENTGRAPH_LISTEN=127.0.0.1:0",
-		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_DRAIN_DELAY=0s", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
 	stdin, err := replica.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, replica.Start())

@@ -33,9 +33,11 @@ type program struct {
 	Serve      server.Serve      `cmd:"" group:"Run it:" help:"Run the gateway in production, on the database that DATABASE_URL names." example:"DATABASE_URL_FILE=/run/secrets/database agentgraph serve\nagentgraph serve --config /etc/agentgraph.yaml"`
 	Doctor     server.Doctor     `cmd:"" group:"Run it:" help:"Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do." example:"agentgraph doctor\nagentgraph doctor --json"`
 	Migrate    admin.Migrate     `cmd:"" group:"Manage its database:" help:"Move the schema of the database up or down, or show where it stands."`
-	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create and list companies."`
+	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create, list and delete companies."`
 	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, take over, list and revoke the API keys of a company."`
 	Plan       admin.Plan        `cmd:"" group:"Manage its database:" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
+	Retention  admin.Retention   `cmd:"" group:"Manage its database:" help:"Set and show how long a company's chats, executions and campaign items are kept."`
+	Erase      admin.Erase       `cmd:"" group:"Manage its database:" help:"Erase a contact: the campaign items with its phone number, the simulated chats in which that stands, and the number in runs of tests." example:"agentgraph erase --company \"Your company\" --phone +4930123456"`
 	Audit      admin.Audit       `cmd:"" group:"Manage its database:" help:"Export who changed what in a company."`
 	Export     admin.Export      `cmd:"" group:"Manage its database:" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened." example:"agentgraph export --company \"Your company\" company.zip"`
 	Import     admin.Import      `cmd:"" group:"Manage its database:" help:"Make a company of such a file, with the ids that it has: all of it or nothing." example:"agentgraph import --dry-run company.zip\nagentgraph import company.zip"`

@@ -1,29 +1,169 @@
 package main
 
 import (
-	"encoding/json"
+	"bufio"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// The first queries of the README have to work as they stand.
-func TestQueriesOfTheReadme(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+// block is a block of commands in a document, what it says that they print, and what it says after that.
+type block struct{ commands, printed, prose string }
+
+// blocksOf reads the blocks of a document that are marked as sh.
+func blocksOf(t *testing.T, path string) []block {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	bodies := regexp.MustCompile(`-d '(\{"query": "\{ .*\})'`).FindAllStringSubmatch(string(text), -1)
-	require.Len(t, bodies, 2, "the agents, and a question to the knowledge base")
-	shown, stop := startDev(t, "--ephemeral", "--database-url", dbtest.URL(t))
-	defer stop()
-	s := &served{url: shown.RestURL, key: *shown.APIKey}
-	for _, body := range bodies {
-		var request struct{ Query string }
-		require.NoError(t, json.Unmarshal([]byte(body[1]), &request))
-		s.must(t, request.Query, nil, nil)
+	var blocks []block
+	for i, part := range regexp.MustCompile("(?m)^```").Split(string(text), -1) {
+		language, rest, _ := strings.Cut(part, "\n")
+		last := len(blocks) - 1
+		switch isFenced := i%2 == 1; {
+		case isFenced && language == "sh":
+			blocks = append(blocks, block{commands: rest})
+		case last >= 0 && isFenced:
+			blocks[last].printed += rest
+		case last >= 0:
+			blocks[last].prose += rest
+		}
 	}
+	return blocks
+}
+
+// typing is a shell into which somebody types what a document says, with the ids that they are told.
+type typing struct {
+	dir    string
+	stdin  io.Writer
+	stdout *bufio.Reader
+	// local puts what is so here in the place of what the document names, such as an address.
+	local *strings.Replacer
+	// told is what the last commands printed.
+	told string
+}
+
+func newTyping(t *testing.T, local *strings.Replacer) *typing {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asCommand, os.Args[0])
+	for _, path := range []string{"bin/agentgraph", "agentgraph"} {
+		//nolint:gosec // A program has to be executable.
+		require.NoError(t, os.WriteFile(filepath.Join(dir, path), []byte(program), 0o700))
+	}
+	shell := exec.CommandContext(t.Context(), "bash")
+	shell.Dir = dir
+	stdin, err := shell.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := shell.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, shell.Start())
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = shell.Wait()
+	})
+	_, err = io.WriteString(stdin, "exec 2>&1; trap 'kill $(jobs -p)' EXIT\n")
+	require.NoError(t, err)
+	return &typing{dir: dir, stdin: stdin, stdout: bufio.NewReader(stdout), local: local}
+}
+
+var ownID = regexp.MustCompile(`(?m)^([A-Z]+=)([a-z]+_)\w+( +# the id from your own answer)$`)
+
+// enter runs commands, and returns what they print and their exit code.
+func (s *typing) enter(t *testing.T, commands string) (told, code string) {
+	t.Helper()
+	commands = ownID.ReplaceAllStringFunc(s.local.Replace(commands), func(line string) string {
+		parts := ownID.FindStringSubmatch(line)
+		return parts[1] + regexp.MustCompile(parts[2]+`\w{26}`).FindString(s.told)
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "typed"), []byte(commands), 0o600))
+	_, err := io.WriteString(s.stdin, ". ./typed </dev/null; code=$?; echo; echo \"exit code $code\"\n")
+	require.NoError(t, err)
+	s.told = ""
+	for {
+		line, err := s.stdout.ReadString('\n')
+		require.NoError(t, err, s.told)
+		if code, isEnd := strings.CutPrefix(line, "exit code "); isEnd {
+			return s.told, strings.TrimSpace(code)
+		}
+		s.told += line
+	}
+}
+
+// changing is what is another one each time: keys, codes for the console, ids, durations, and what the build is called.
+var changing = regexp.MustCompile(`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
+
+// requirePrinted requires that a text has what a document prints. Where the document leaves something out, with an ellipsis in a
+// line of its own, each line has to be there, in any order.
+func requirePrinted(t *testing.T, printed, told string) {
+	t.Helper()
+	printed, told = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(told, "<>")
+	if !strings.Contains(printed, "\n…\n") {
+		require.Contains(t, told, strings.TrimSpace(printed))
+		return
+	}
+	for line := range strings.Lines(printed) {
+		if line != "…\n" {
+			require.Contains(t, told, line)
+		}
+	}
+}
+
+// A new user types the README from its beginning to its end, and sees what it prints.
+func TestTheReadme(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			t.Skip("the README needs " + program)
+		}
+	}
+	blocks := blocksOf(t, "../../README.md")
+	require.Contains(t, blocks[0].commands, "make run ")
+	dir := reachable(t)
+	dev := onTerminal(t, []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}, "dev", "--port", "0", "--data-directory", dir)
+	defer dev.code()
+	defer dev.press(t, "\x03")
+	dev.await(t, "Stop with Ctrl+C.")
+	banner := strings.ReplaceAll(dev.seen.String(), "\r", "")
+	url := regexp.MustCompile(`REST v1 +(\S+)`).FindStringSubmatch(banner)[1]
+	const documented, directory = "http://127.0.0.1:8080", "/var/lib/agentgraph"
+	requirePrinted(t, blocks[0].printed, strings.NewReplacer(url, documented, dir, directory).Replace(banner))
+
+	s := newTyping(t, strings.NewReplacer(documented, url, directory, dir, "postgres://…", "'"+dbtest.URL(t)+"'"))
+	watched := func() string {
+		text, _ := os.ReadFile(filepath.Join(s.dir, "watched"))
+		return string(text)
+	}
+	// The program is there already, and it serves.
+	built := regexp.MustCompile(`(?m)^(go build|\./agentgraph serve).*\n`)
+	for _, b := range blocks[1:] {
+		commands, want := built.ReplaceAllString(b.commands, ""), "0"
+		if said := regexp.MustCompile(`The exit code is (\d)`).FindStringSubmatch(b.prose); said != nil {
+			want = said[1]
+		}
+		isWatching := strings.Contains(commands, "text/event-stream")
+		if isWatching { // in another terminal
+			commands = strings.TrimSpace(commands) + " >watched &\n"
+		}
+		told, code := s.enter(t, commands)
+		require.Equal(t, want, code, "%s\n%s", commands, told)
+		if isWatching {
+			require.Eventually(t, func() bool { return strings.Contains(watched(), "id: 1\n") }, time.Minute, 5*time.Millisecond)
+			told = watched()
+		}
+		requirePrinted(t, b.printed, told)
+	}
+	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute, 5*time.Millisecond, watched())
+	require.Regexp(t, `(?s)id: 2\n.*"Thanks, goodbye".*id: 3\n.*"Thank you for contacting us. Goodbye!"`, watched())
 }

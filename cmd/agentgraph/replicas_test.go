@@ -95,7 +95,7 @@ func (s *theatre) startReplica(t *testing.T, flags ...string) *replica {
 	binary, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, append([]string{
-		"serve", "--database-url", s.Address, "--listen", "127.0.0.1:0", "--log-level", "warn",
+		"serve", "--database-url", s.Address, "--listen", "127.0.0.1:0", "--log-level", "warn", "--drain-delay", "0s",
 		"--openai-base-url", s.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "10m",
 	}, flags...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")

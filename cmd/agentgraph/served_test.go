@@ -30,7 +30,7 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	log := &servedLog{serving: make(chan serving, 1)}
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0"}, flags...), streams{out: io.Discard, log: log})
+		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0", "--drain-delay", "0s"}, flags...), streams{out: io.Discard, log: log})
 	}()
 	select {
 	case at := <-log.serving:

@@ -26,6 +26,9 @@ journeys("knowledge", () => {
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByText("Tried, not saved: score from 1").waitFor();
       await page.getByRole("list", { name: "What is below the threshold" }).getByRole("link", { name: "toaster.md" }).waitFor();
+      await page.getByRole("link", { name: "Chat with it" }).click();
+      await page.getByRole("heading", { level: 1, name: "New chat" }).waitFor();
+      await page.getByLabel("productName").waitFor();
     });
   });
 
@@ -63,6 +66,10 @@ journeys("knowledge", () => {
         input: { datasetId, description: "Of jam and jelly." },
       });
       await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("alert").getByText("Of jam and jelly.").waitFor();
+      await checkAccessible();
+      assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Recipes of jam", "what was written stays");
+      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
       await page.getByRole("heading", { level: 1, name: "Recipes of jam" }).waitFor();
       await page.getByText("Of jam and jelly.").waitFor();
     });
@@ -84,13 +91,23 @@ journeys("knowledge", () => {
         input: { chatId, promptSettings: { topN: 9 } },
       });
       await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("alert").getByText("Chunks at most").waitFor();
+      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
       await page.getByRole("link", { name: /Recipes of jam/ }).waitFor();
       assert.equal(await page.getByLabel("Chunks at most").inputValue(), "9", "what others changed stays");
       await page.getByLabel("What would a contact ask?").fill("How long does plum jam keep?");
       await page.getByLabel("Score from").fill("0.4");
       await page.getByRole("button", { name: "Ask" }).click();
+      await page.getByText("Tried, not saved: score from 0.4 for 0.2.").waitFor();
+      await gateway.ask("mutation($input: UpdateKnowledgeBaseChatInput!) { updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id } } }", {
+        input: { chatId, promptSettings: { similarityThreshold: 0.3 } },
+      });
+      await page.getByRole("button", { name: "Save these numbers" }).click();
+      await page.getByText("Tried, not saved: score from 0.4 for 0.3.").waitFor();
+      await page.getByRole("alert").getByText("Somebody changed this knowledge base chat meanwhile").waitFor();
       await page.getByRole("button", { name: "Save these numbers" }).click();
       await page.getByText("As conversations ask.", { exact: false }).waitFor();
+      await page.getByText("connected with no agent").waitFor();
     });
     const saved = await gateway.ask<{ knowledgeBaseChat: { promptSettings: { similarityThreshold: number; topN: number; emptyResponse: string } } }>(
       `{ knowledgeBaseChat(id: "${chatId}") { promptSettings { similarityThreshold topN emptyResponse } } }`,

@@ -1,7 +1,7 @@
 import type { Gateway } from "./gateway";
 
 interface Demo {
-  agents: { nodes: { id: string; name: string; testExecutions: { nodes: { id: string }[] }; tests: { nodes: { lastRunId: string | null; lastRunStatus: string }[] } }[] };
+  agents: { nodes: { id: string; name: string; testExecutions: { nodes: { id: string }[] }; tests: { nodes: { id: string; lastRunId: string | null; lastRunStatus: string }[] } }[] };
   knowledgeBaseChats: { nodes: { id: string; name: string }[] };
   documents: { nodes: { id: string; datasetId: string; name: string }[] };
   campaigns: { nodes: { id: string; status: string }[] };
@@ -10,7 +10,7 @@ interface Demo {
 /** Returns the address of each page on the demo's data, relative to the console's. */
 export async function pagesOf(gateway: Gateway): Promise<Record<string, string>> {
   const demo = await gateway.ask<Demo>(`{
-    agents { nodes { id name testExecutions(first: 2) { nodes { id } } tests { nodes { lastRunId lastRunStatus } } } }
+    agents { nodes { id name testExecutions(first: 2) { nodes { id } } tests { nodes { id lastRunId lastRunStatus } } } }
     knowledgeBaseChats { nodes { id name } }
     documents(first: 1) { nodes { id datasetId name } }
     campaigns { nodes { id status } }
@@ -37,6 +37,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     chat: `chats/${await chatWith(gateway, agent("Product help").id)}`,
     "all-tests": "tests",
     tests: `tests?agent=${clinic.id}`,
+    "test-editor": `tests?agent=${clinic.id}&edit=${failed?.id}`,
     run: `runs/${failed?.lastRunId}`,
     compare: `compare?base=${base?.id}&head=${head?.id}`,
     knowledge: "knowledge",

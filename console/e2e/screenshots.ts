@@ -1,15 +1,28 @@
-// Writes each page in both themes and two widths to the directory OUT, for people to look at. Without OUT it writes the
-// pictures of the README.
+// Writes each page in both themes and two widths to the directory OUT, for people to look at: as it is, and what it shows
+// when it is empty, while it loads and when it fails. Without OUT it writes the pictures of the README.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { launch } from "./browser";
 import { startGateway, type Gateway } from "./gateway";
 import { pagesOf } from "./pages";
 
 const out = process.env.OUT;
 const only = process.env.ONLY?.split(",");
+
+/** What the API answers in each state of a page. */
+const states: Record<string, (route: Route) => Promise<void>> = {
+  empty: async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: emptied(await response.json()) });
+  },
+  loading: async () => undefined,
+  failing: (route) =>
+    route.fulfill({
+      json: { data: null, errors: [{ message: "The database did not answer in time.", extensions: { code: "UNAVAILABLE", traceId: "4bf92f3577b34da6a3ce929d0e0e4736" } }] },
+    }),
+};
 
 const gateway = await startGateway();
 const browser = await launch();
@@ -29,6 +42,7 @@ async function every(browser: Browser, gateway: Gateway, folder: string): Promis
     await open(page, gateway, path);
     await inAllLooks(page, join(folder, name));
   }
+  await inEachState(page, gateway, folder);
   if (only && !only.includes("sign-in")) return;
   const stranger = await (await browser.newContext()).newPage();
   await stranger.goto(addressOf(gateway));
@@ -36,14 +50,40 @@ async function every(browser: Browser, gateway: Gateway, folder: string): Promis
   await inAllLooks(stranger, join(folder, "sign-in"));
 }
 
-async function inAllLooks(page: Page, path: string): Promise<void> {
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true });
+/** An answer with all its lists empty. */
+function emptied(value: unknown): unknown {
+  if (Array.isArray(value)) return [];
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === "totalCount" ? 0 : emptied(each)]));
+}
+
+/** Two looks of each page that is empty, loads or fails: what differs between them is seen where it is full. */
+async function inEachState(page: Page, gateway: Gateway, folder: string): Promise<void> {
+  const pages = Object.entries(await pagesOf(gateway)).filter(([name]) => !["explore", "keys", "missing"].includes(name));
+  for (const [state, answer] of Object.entries(states)) {
+    await page.route("**/graphql", answer);
+    for (const [name, path] of pages) {
+      if (only && !only.includes(`${name}-${state}`)) continue;
+      await page.goto(addressOf(gateway) + path);
+      // Placeholders show when loading takes a while.
+      await page.waitForTimeout(500);
+      await look(page, join(folder, `${name}-${state}`), 1280, "light");
+      await look(page, join(folder, `${name}-${state}`), 390, "dark");
     }
+    await page.unrouteAll({ behavior: "ignoreErrors" });
   }
+}
+
+async function inAllLooks(page: Page, path: string): Promise<void> {
+  for (const width of [1280, 390] as const) {
+    for (const colorScheme of ["light", "dark"] as const) await look(page, path, width, colorScheme);
+  }
+}
+
+async function look(page: Page, path: string, width: 1280 | 390, colorScheme: "light" | "dark"): Promise<void> {
+  await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+  await page.emulateMedia({ colorScheme });
+  await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true });
 }
 
 /** The graph of agents, a live chat with the source of an answer, and a run with the judge's quotes. */

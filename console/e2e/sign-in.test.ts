@@ -51,7 +51,7 @@ journeys("signing in", () => {
   });
 
   test("a key is made and revoked, and its session ends over what is being written", async () => {
-    await visit("keys", async (page) => {
+    await visit("keys", async (page, { checkAccessible }) => {
       await page.getByLabel("API key").fill(gateway.apiKey);
       await page.getByRole("button", { name: "Show keys" }).click();
       await page.getByRole("button", { name: "New key" }).click();
@@ -67,6 +67,19 @@ journeys("signing in", () => {
       page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Revoke From the console" }).click();
       await page.getByRole("row", { name: /From the console.*contacts.*revoked/ }).waitFor();
+
+      await page.getByRole("button", { name: "Short-lived token" }).click();
+      await checkAccessible();
+      await page.getByRole("checkbox", { name: /^simulate / }).check();
+      await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
+      await page.getByRole("button", { name: "Make the token" }).click();
+      const token = await page.locator("[data-secret]").innerText();
+      const answer = await fetch(gateway.graphqlUrl, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query: "{ viewer { scopes isAccessToken } }" }),
+      });
+      assert.deepEqual(await answer.json(), { data: { viewer: { scopes: ["read", "simulate"], isAccessToken: true } } });
     });
 
     const own = await browser.newContext();

@@ -1,7 +1,14 @@
 // What people do with tests: run them, and find out why one turned red.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, base, gateway, journeys, visit } from "./journey";
+import { agent, gateway, journeys, visit } from "./journey";
+
+interface RunWithQuotes {
+  id: string;
+  messages: { text: string }[];
+  criteriaResults: { evidence: { quote: string; messageIndex: number; speaker: string }[] }[];
+  test: { folder: { name: string } };
+}
 
 journeys("tests", () => {
   test("all tests run five times, live, and what did not pass is run again", () =>
@@ -29,14 +36,19 @@ journeys("tests", () => {
 
   test("a run shows the judge's quotes where they stand", async () => {
     const { agentTestRuns } = await gateway.ask<{
-      agentTestRuns: { nodes: { id: string; criteriaResults: { evidence: { quote: string; messageIndex: number }[] }[]; messages: { text: string }[] }[] };
-    }>("{ agentTestRuns(status: Passed, first: 50) { nodes { id messages { text } criteriaResults { evidence { quote messageIndex } } } } }");
-    const run = agentTestRuns.nodes.find((r) => r.criteriaResults.some((c) => c.evidence.some((e) => r.messages[e.messageIndex]?.text.includes(e.quote))));
+      agentTestRuns: { nodes: RunWithQuotes[] };
+    }>("{ agentTestRuns(status: Passed, first: 50) { nodes { id messages { text } criteriaResults { evidence { quote messageIndex speaker } } test { folder { name } } } } }");
+    const run = agentTestRuns.nodes.find((r) => r.test.folder && r.criteriaResults.some((c) => c.evidence.some((e) => r.messages[e.messageIndex]?.text.includes(e.quote))));
     const evidence = run?.criteriaResults.flatMap((c) => c.evidence).find((e) => run.messages[e.messageIndex]?.text.includes(e.quote));
-    assert.ok(run && evidence);
+    assert.ok(run?.test.folder && evidence);
     await visit(`runs/${run.id}`, async (page) => {
       const marked = page.locator(`#message-${evidence.messageIndex} mark`).first();
       assert.ok((await marked.innerText()).startsWith(evidence.quote));
+      await page.getByRole("button", { name: `message ${evidence.messageIndex}, the ${evidence.speaker === "user" ? "contact" : "agent"}` }).first().waitFor();
+      await page.getByText("Decided by a rule, without a model.").first().waitFor();
+      await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: run.test.folder.name }).click();
+      await page.getByRole("rowgroup").getByText(run.test.folder.name, { exact: false }).first().waitFor();
+      assert.equal(await page.getByRole("button", { name: /^Edit the folder/ }).count(), 1, "the folder's tests alone");
     });
   });
 
@@ -72,14 +84,12 @@ journeys("tests", () => {
     });
   });
 
-  test("two attempts of a test stand side by side, up to where they part", () =>
-    visit(`tests?agent=${agent("Clinic reception")}`, async (page, watched) => {
-      const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
-        `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
-      );
-      const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
-      watched.reset();
-      await page.goto(`${base}compare?base=${old}&head=${head}`);
+  test("two attempts of a test stand side by side, up to where they part", async () => {
+    const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
+      `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
+    );
+    const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+    await visit(`compare?base=${old}&head=${head}`, async (page, watched) => {
       await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "Side by side" }).click();
       await page.getByText("The same up to message 2, where they part.").waitFor();
       await page.locator("#left-2 mark", { hasText: "behind the building" }).waitFor();
@@ -90,7 +100,8 @@ journeys("tests", () => {
       await page.getByRole("link", { name: "Attempt 1" }).last().click();
       await page.getByRole("combobox", { name: "Side by side with" }).selectOption({ index: 1 });
       await page.getByText("Both say the same.").waitFor();
-    }));
+    });
+  });
 
   test("on a telephone the names of tests stay beside the attempts that are scrolled to", () =>
     visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
@@ -149,4 +160,51 @@ journeys("tests", () => {
       await page.getByText(run.messages[1]?.text ?? "?").waitFor();
     });
   });
+
+  test("a test says what is in its way, and neither it nor its folder is lost to somebody else's", () =>
+    visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
+      await page.getByRole("link", { name: /^Tests \d+$/ }).click();
+      await page.getByRole("button", { name: "New test" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name", { exact: true }).fill("Says hello");
+      await dialog.getByLabel("What the contact does").fill("says: Hello");
+      await dialog.getByLabel(/^What must hold/).fill('says "hello"');
+      await dialog.getByLabel("Folder").selectOption({ label: "Getting here" });
+      await dialog.getByRole("button", { name: "Create test" }).click();
+      await dialog.getByText(/field "clinicName" is mandatory/).waitFor();
+      await checkAccessible();
+      await dialog.getByLabel("clinicName (needed)").fill("Harbour Street");
+      await dialog.getByLabel("Folder").selectOption({ label: "No folder" });
+      const testId = new URL(page.url()).searchParams.get("edit");
+      await gateway.ask("mutation($input: UpdateAgentTestInput!) { updateAgentTest(input: $input) { agentTest { id } } }", { input: { testId, maxTurns: 7 } });
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("alert").getByText("Somebody changed this test").waitFor();
+      await dialog.getByRole("alert").getByText("7").waitFor();
+      assert.equal(await dialog.getByLabel("clinicName (needed)").inputValue(), "Harbour Street", "what was written stays");
+      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
+      await dialog.waitFor({ state: "detached" });
+      const { agentTest } = await gateway.ask<{ agentTest: object }>(`{ agentTest(id: "${testId}") { folderId obstacles ... on SimulationTest { maxTurns } } }`);
+      assert.deepEqual(agentTest, { folderId: null, obstacles: [], maxTurns: 7 });
+
+      await page.getByRole("button", { name: "Edit the folder Getting here" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Mine");
+      const { agent: found } = await gateway.ask<{ agent: { testFolders: { id: string; name: string }[] } }>(
+        `{ agent(id: "${agent("Clinic reception")}") { testFolders { id name } } }`,
+      );
+      await gateway.ask("mutation($input: UpdateAgentTestFolderInput!) { updateAgentTestFolder(input: $input) { folder { id } } }", {
+        input: { folderId: found.testFolders.find((folder) => folder.name === "Getting here")?.id, body: "By car and by bus." },
+      });
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("alert").getByText("By car and by bus.").waitFor();
+      await dialog.getByRole("button", { name: "Take theirs" }).click();
+      assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Getting here");
+      assert.equal(await dialog.getByLabel("What its tests are about").inputValue(), "By car and by bus.");
+    }));
+
+  test("an agent's tests are run from its page", () =>
+    visit(`agents/${agent("Card support")}`, async (page) => {
+      await page.getByRole("button", { name: "Run tests ×5" }).click();
+      await page.waitForURL(/tests\?agent=.*&execution=/);
+      await page.getByRole("heading", { level: 1, name: "Tests of Card support" }).waitFor();
+    }));
 });

@@ -29,6 +29,8 @@ var cluster struct {
 	dir    string
 	server *local.Server
 	err    error
+	// ofCompanies are the tables whose rows belong to companies.
+	ofCompanies []string
 	// databases counts the databases created so far, to name them.
 	databases atomic.Int64
 	// addresses remembers the database of each open store.
@@ -80,8 +82,26 @@ func start(ctx context.Context) error {
 		}
 		cluster.err = migrator.Up(ctx)
 		_ = migrator.Close()
+		if cluster.err == nil {
+			cluster.ofCompanies, cluster.err = tablesOfCompanies(ctx)
+		}
 	})
 	return cluster.err
+}
+
+func tablesOfCompanies(ctx context.Context) ([]string, error) {
+	conn, err := pgx.Connect(ctx, address(template))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	// The hashes of keys from elsewhere are whole on every machine.
+	rows, err := conn.Query(ctx, `SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attname = 'company_id' AND relname <> 'imported_key_hashes'`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 const directoryPrefix = "agentgraph-test-"
@@ -168,11 +188,15 @@ func Arrays(t testing.TB, address string) {
 	require.NoError(t, conn.Close(context.Background()))
 }
 
-// Open returns a store on the database at the address, closed after the test.
+// Open returns a store on the database at the address, closed after the test. Without a Tracer the test fails if one of the
+// store's statements would not do on a database that is sharded by company.
 func Open(t testing.TB, address string, o db.Options) *db.Store {
 	t.Helper()
 	if o.MaxConnections == 0 {
 		o.MaxConnections = 8
+	}
+	if o.Tracer == nil {
+		o.Tracer = checked(t, cluster.ofCompanies)
 	}
 	store, err := db.Open(context.Background(), address, o)
 	require.NoError(t, err)

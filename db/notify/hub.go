@@ -74,13 +74,13 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 // once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends a model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with the text of the
-// message with the sequence. Large arguments are left out, large results and reasons are cut.
+// Announce sends a model.TurnStarted, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with the
+// text of the message with the sequence. Large arguments are left out, large results and reasons are cut.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
 
-// Piece is one event while the message with the sequence is being generated: a model.MessageDelta,
+// Piece is one event while the message with the sequence is being generated: a model.TurnStarted, model.MessageDelta,
 // model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed.
 type Piece struct {
 	Sequence int32
@@ -98,6 +98,8 @@ type Subscription struct {
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
+	// begun is a turn whose text has not arrived whole.
+	begun model.TurnStarted
 }
 
 const (
@@ -150,9 +152,20 @@ func (s *Subscription) Pieces() []Piece {
 	return pieces
 }
 
-func (s *Subscription) hold(p Piece) {
+func (s *Subscription) hold(p Piece, hasMore bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if turn, ok := p.Event.(model.TurnStarted); ok {
+		if turn.TurnID == s.begun.TurnID {
+			turn.Text = s.begun.Text + turn.Text
+		}
+		s.begun = model.TurnStarted{}
+		if hasMore {
+			s.begun = turn
+			return
+		}
+		p.Event = turn
+	}
 	_, isText := p.Event.(model.MessageDelta)
 	if len(s.pieces) >= mostPieces || isText && len(s.pieces) >= heldPieces {
 		return
@@ -241,7 +254,7 @@ func (h *Hub) deliver(payload string) {
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {
 		if event := sig.piece(); event != nil {
-			s.hold(Piece{sig.Sequence, event})
+			s.hold(Piece{sig.Sequence, event}, sig.HasMore)
 		} else {
 			raise(s.woken)
 		}

@@ -288,6 +288,8 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	key := notify.Key{CompanyID: "company_1", ID: "chat_1"}
 	s := listening(t, hub, key)
 	result := strings.Repeat("é", 5_000)
+	long := model.TurnStarted{TurnID: "turn_1", MessageSequence: 2, Text: strings.Repeat("\x01é<\"", 1_000)}
+	hub.Announce(key, 3, long)
 	hub.Write(key, delta(3, 0, "before"))
 	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
 	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
@@ -296,6 +298,7 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	hub.Write(key, delta(3, 6, "after"))
 
 	next := reader(t, s)
+	require.Equal(t, long, next().Event, "what the contact said is whole")
 	require.Equal(t, delta(3, 0, "before"), next().Event)
 	started := next()
 	require.EqualValues(t, 3, started.Sequence)

@@ -35,6 +35,9 @@ type signal struct {
 	Started  *model.ToolCallStarted  `json:"started,omitempty"`
 	Finished *model.ToolCallFinished `json:"finished,omitempty"`
 	Failed   *model.TurnFailed       `json:"failed,omitempty"`
+	Begun    *model.TurnStarted      `json:"begun,omitempty"`
+	// HasMore says that the text of Begun goes on in the next signal.
+	HasMore bool `json:"hasMore,omitempty"`
 }
 
 // piece returns the event that the signal carries; nil when it only wakes.
@@ -46,6 +49,8 @@ func (s signal) piece() model.SimulationChatEvent {
 		return *s.Finished
 	case s.Failed != nil:
 		return *s.Failed
+	case s.Begun != nil:
+		return *s.Begun
 	case s.Delta != nil:
 		return *s.Delta
 	}
@@ -118,9 +123,10 @@ func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	return max(0, maxPiece-length)
 }
 
-// announce adds an event, cut to what fits a payload.
+// announce adds an event, cut to what fits a payload. What the contact said is not cut: it takes several.
 func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	s := signal{Sequence: sequence}
+	var before []signal
 	switch e := event.(type) {
 	case model.ToolCallStarted:
 		if len(e.Arguments) > maxArguments {
@@ -133,13 +139,22 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 	case model.TurnFailed:
 		e.Reason = *cut(&e.Reason)
 		s.Failed = &e
+	case model.TurnStarted:
+		text := []rune(e.Text)
+		for ; len(text) > maxPiece; text = text[maxPiece:] {
+			before = append(before, signal{Sequence: sequence, HasMore: true, Begun: &model.TurnStarted{TurnID: e.TurnID, Text: string(text[:maxPiece])}})
+		}
+		e.Text = string(text)
+		s.Begun = &e
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.bytes += maxArguments; o.bytes > maxWaiting {
+	if o.bytes += maxArguments * (1 + len(before)); o.bytes > maxWaiting {
 		return
 	}
-	o.add(key, s)
+	for _, s := range append(before, s) {
+		o.add(key, s)
+	}
 	delete(o.open, key)
 	raise(o.texts)
 }

@@ -47,10 +47,9 @@ func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, e
 		ended.add(d)
 		tx.OnCommit(func() { d.isEnded = true })
 	}
-	err = q.admit(ctx, tx, c.CompanyID, func(batch *pgx.Batch) {
+	err = q.admit(ctx, tx, c.CompanyID, c.End, func(batch *pgx.Batch) {
 		c.enqueue(batch)
 		ended.change(batch, c.CompanyID, endJobs)
-		q.assignNext(batch, c.CompanyID, c.End)
 	})
 	for _, d := range c.End {
 		if d.next != nil {

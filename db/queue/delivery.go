@@ -29,6 +29,14 @@ type Delivery struct {
 	isEnded bool
 }
 
+// goOn has the worker do the job afterwards, on the same River job.
+func (d *Delivery) goOn(w waitingJob) {
+	d.next = &Delivery{
+		Job: Job{CompanyID: d.CompanyID, Kind: w.Kind, ID: w.ID}, Attempt: w.Attempt, failures: w.Failures,
+		riverID: d.riverID, worker: d.worker, since: d.since,
+	}
+}
+
 // mayChain reports whether the worker may take over another job of the company without River.
 func (d *Delivery) mayChain() bool {
 	return d.worker.stopping.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < maxChain

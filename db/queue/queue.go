@@ -77,9 +77,11 @@ type Options struct {
 	// Window bounds the admitted jobs of one company over all processes, which should agree on it. 0 means
 	// DefaultWindow.
 	Window int
-	// Sweep runs about once a second in every process with workers, for the caller's own cleaning up. Nil means
+	// Sweep runs about once a second in one of the processes with workers, for the caller's own cleaning up. Nil means
 	// nothing.
 	Sweep func(context.Context) error
+	// Look runs about once a second in every process with workers. Nil means nothing.
+	Look func(context.Context) error
 	// Log receives failures. Nil means slog.Default().
 	Log *slog.Logger
 }
@@ -89,6 +91,7 @@ type Queue struct {
 	pool   *pgxpool.Pool
 	window int
 	also   func(context.Context) error
+	look   func(context.Context) error
 	log    *slog.Logger
 	// inserter is a River client that only enqueues.
 	inserter *river.Client[pgx.Tx]
@@ -120,7 +123,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	q := &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter}
+	q := &Queue{pool: pool, window: o.Window, also: o.Sweep, look: o.Look, log: o.Log, inserter: inserter}
 	q.outcomes.Commit = q.settleTogether
 	return q, nil
 }

@@ -100,11 +100,10 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 		}
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		return q.admit(ctx, tx, companyID, func(batch *pgx.Batch) {
+		return q.admit(ctx, tx, companyID, deliveries, func(batch *pgx.Batch) {
 			ended.change(batch, companyID, endJobs)
 			interrupted.change(batch, companyID, giveJobsBack)
 			failed.change(batch, companyID, tryJobsAgain, ready, failures)
-			q.assignNext(batch, companyID, deliveries)
 		})
 	})
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -11,9 +12,13 @@ import (
 )
 
 const (
-	// sweepInterval is how often every process with workers looks for leftovers.
+	// sweepInterval is how often every process with workers looks for leftovers, unless another one does.
 	sweepInterval = time.Second
 	sweepTimeout  = 10 * time.Second
+	// sweepLock, beside the locks of companies, is held by the process that sweeps.
+	sweepLock = companyLock + 1
+	// sweeperLost, as Postgres spells it, is how long the lock is left to a process that says nothing.
+	sweeperLost = "15s"
 )
 
 // sweepUntil sweeps until ctx ends.
@@ -35,32 +40,46 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep hands the jobs of lost workers to others, fills windows that nothing else filled, and then runs the caller's
-// Sweep.
+// sweep runs the caller's Look, and then, unless another process sweeps, hands the jobs of lost workers to others, fills
+// windows that nothing else filled, and runs the caller's Sweep. What one company, or one part, cannot do keeps no other from
+// it: on a database of several machines, one of them may be away.
 func (q *Queue) sweep(ctx context.Context) error {
+	var looked error
+	if q.look != nil {
+		looked = q.look(ctx)
+	}
+	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		isOurs := false
+		// A process that stands still gives up the lock, too.
+		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM set_config('idle_in_transaction_session_timeout', $2, true)",
+			sweepLock, sweeperLost).Scan(&isOurs)
+		if err != nil || !isOurs {
+			return err
+		}
+		errs := []error{q.sweepLost(ctx), q.sweepUnfilled(ctx)}
+		if q.also != nil {
+			errs = append(errs, q.also(ctx))
+		}
+		return errors.Join(errs...)
+	}))
+}
+
+func (q *Queue) sweepLost(ctx context.Context) error {
 	lost, err := q.lost(ctx)
-	if err != nil {
-		return err
-	}
+	errs := []error{err}
 	for companyID, riverIDs := range lost {
-		if err := q.recover(ctx, companyID, riverIDs); err != nil {
-			return err
-		}
+		errs = append(errs, q.recover(ctx, companyID, riverIDs))
 	}
+	return errors.Join(errs...)
+}
+
+func (q *Queue) sweepUnfilled(ctx context.Context) error {
 	companies, err := q.unfilled(ctx)
-	if err != nil {
-		return err
-	}
+	errs := []error{err}
 	for _, companyID := range companies {
-		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil) })
-		if err != nil {
-			return err
-		}
+		errs = append(errs, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil, nil) }))
 	}
-	if q.also != nil {
-		return q.also(ctx)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
@@ -112,7 +131,7 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64) error {
 	var lost, dropped int64
 	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		return q.admit(ctx, tx, companyID, func(batch *pgx.Batch) {
+		return q.admit(ctx, tx, companyID, nil, func(batch *pgx.Batch) {
 			batch.Queue(`UPDATE jobs SET river_job_id = NULL, losses = losses + 1
 				WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])`, companyID, riverIDs).Exec(rowsInto(&lost))
 			batch.Queue("DELETE FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND losses > $2",
@@ -144,7 +163,7 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 // unfilled returns the companies with waiting jobs and room in their window.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := collect[struct{ ID string }](ctx, q, `SELECT id FROM companies
-		WHERE EXISTS (SELECT FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
+		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
 		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) < $2`, now(), q.window)
 	ids := make([]string, len(companies))
 	for i, c := range companies {

@@ -28,29 +28,33 @@ const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 // companyLock separates the locks of companies from other advisory locks.
 const companyLock = 0x6a6f6273
 
+// waitingJob is a job that can be admitted, as its next attempt.
+type waitingJob struct {
+	ID, Kind          string
+	Attempt, Failures int32
+}
+
 // admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
-// jobs that have waited longest.
-func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, changes func(*pgx.Batch)) error {
+// jobs that have waited longest: the River jobs of those that have ended carry the first ones. Each statement is about one
+// company's jobs alone, or about River's, so a database that shards by company asks one machine only.
+func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery, changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT pg_advisory_xact_lock($1::int, hashtext($2))", companyLock, companyID)
 	if changes != nil {
 		changes(batch)
 	}
-	var waiting []river.InsertManyParams
-	batch.Queue(`SELECT id, kind, attempt + 1, failures FROM jobs WHERE company_id = $1 AND `+isReady+`
+	free := q.free(batch, companyID, ended)
+	var waiting []waitingJob
+	batch.Queue(`SELECT id, kind, attempt + 1 AS attempt, failures FROM jobs WHERE company_id = $1 AND `+isReady+`
 		ORDER BY ready_at, id
 		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
 		companyID, now(), q.window).Query(func(rows pgx.Rows) (err error) {
-		waiting, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
-			c := carrier{CompanyID: companyID}
-			err := row.Scan(&c.JobID, &c.JobKind, &c.Attempt, &c.Failures)
-			return river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}}, err
-		})
+		waiting, err = pgx.CollectRows(rows, pgx.RowToStructByName[waitingJob])
 		return err
 	})
 	err := tx.SendBatch(ctx, batch).Close()
 	if err == nil && len(waiting) > 0 {
-		err = q.carry(ctx, tx, companyID, waiting)
+		err = q.carry(ctx, tx, companyID, waiting, *free)
 	}
 	if err != nil {
 		return fmt.Errorf("admit jobs of company %s: %w", companyID, err)
@@ -58,25 +62,40 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, changes 
 	return nil
 }
 
-// carry hands jobs of the company to River.
-func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, carriers []river.InsertManyParams) error {
-	inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)
-	if err != nil {
-		return err
+// carry hands jobs of the company to the River jobs that are free, and those that are left to new ones, which takes much
+// longer.
+func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting []waitingJob, free []*Delivery) error {
+	ids, riverIDs := make([]string, len(waiting)), make([]int64, len(waiting))
+	var carriers []river.InsertManyParams
+	for i, w := range waiting {
+		ids[i] = w.ID
+		if i < len(free) {
+			riverIDs[i] = free[i].riverID
+			free[i].goOn(w)
+			continue
+		}
+		c := carrier{CompanyID: companyID, JobKind: w.Kind, JobID: w.ID, Attempt: w.Attempt, Failures: w.Failures}
+		carriers = append(carriers, river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}})
 	}
-	ids, riverIDs := make([]string, len(carriers)), make([]int64, len(carriers))
-	for i, c := range carriers {
-		ids[i], riverIDs[i] = c.Args.(carrier).JobID, inserted[i].Job.ID
+	if len(carriers) > 0 {
+		inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)
+		if err != nil {
+			return err
+		}
+		for i, one := range inserted {
+			riverIDs[len(waiting)-len(carriers)+i] = one.Job.ID
+		}
 	}
-	_, err = tx.Exec(ctx, `UPDATE jobs SET river_job_id = admitted.river_job_id, attempt = attempt + 1
+	_, err := tx.Exec(ctx, `UPDATE jobs SET river_job_id = admitted.river_job_id, attempt = attempt + 1
 		FROM unnest($2::text[], $3::bigint[]) AS admitted (id, river_job_id)
 		WHERE jobs.company_id = $1 AND jobs.id = admitted.id`, companyID, ids, riverIDs)
 	return err
 }
 
-// assignNext lets River jobs whose own jobs have ended carry the company's next ones, which is much faster than new
-// River jobs. They stop as soon as anybody waits for a worker.
-func (q *Queue) assignNext(batch *pgx.Batch, companyID string, ended []*Delivery) {
+// free returns, once the batch is done, the deliveries that have ended and whose River jobs may carry the company's next
+// ones: none as soon as anybody waits for a worker.
+func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*Delivery {
+	free := &[]*Delivery{}
 	going, riverIDs := map[int64]*Delivery{}, []int64{}
 	for _, d := range ended {
 		if d.next = nil; d.mayChain() {
@@ -84,34 +103,32 @@ func (q *Queue) assignNext(batch *pgx.Batch, companyID string, ended []*Delivery
 		}
 	}
 	if len(going) == 0 {
-		return
+		return free
 	}
 	// A River job that already carries something got it from an earlier try whose commit nobody heard of; that attempt
-	// is lost. River stores the database's times, so the database's clock tells how long somebody has waited.
-	batch.Queue(`WITH carried AS (
-			UPDATE jobs SET attempt = attempt + 1 WHERE company_id = $1 AND river_job_id = ANY($3::bigint[])
-			RETURNING river_job_id, id, kind, attempt, failures
-		), free AS (
-			SELECT id AS river_job_id, row_number() OVER (ORDER BY id) AS place FROM river_job
-			WHERE id = ANY($3::bigint[]) AND state = 'running' AND id NOT IN (SELECT river_job_id FROM carried)
-			AND NOT EXISTS (SELECT FROM river_job WHERE state = 'available' AND queue = $5 AND scheduled_at < statement_timestamp() - $6::interval)
-		), waiting AS (
-			SELECT id, row_number() OVER (ORDER BY ready_at, id) AS place FROM jobs
-			WHERE company_id = $1 AND `+isReady+` ORDER BY ready_at, id
-			LIMIT greatest(0, $4 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))
-		), given AS (
-			UPDATE jobs SET river_job_id = free.river_job_id, attempt = attempt + 1 FROM waiting JOIN free USING (place)
-			WHERE jobs.company_id = $1 AND jobs.id = waiting.id
-			RETURNING jobs.river_job_id, jobs.id, jobs.kind, jobs.attempt, jobs.failures
-		) SELECT * FROM carried UNION ALL SELECT * FROM given`,
-		companyID, now(), riverIDs, q.window, riverQueue, yieldAfter).Query(func(rows pgx.Rows) error {
-		d := Delivery{Job: Job{CompanyID: companyID}}
-		_, err := pgx.ForEachRow(rows, []any{&d.riverID, &d.ID, &d.Kind, &d.Attempt, &d.failures}, func() error {
-			before, next := going[d.riverID], d
-			next.worker, next.since = before.worker, before.since
-			before.next = &next
+	// is lost.
+	batch.Queue(`UPDATE jobs SET attempt = attempt + 1 WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])
+		RETURNING river_job_id, id, kind, attempt, failures`, companyID, riverIDs).Query(func(rows pgx.Rows) error {
+		var riverID int64
+		var w waitingJob
+		_, err := pgx.ForEachRow(rows, []any{&riverID, &w.ID, &w.Kind, &w.Attempt, &w.Failures}, func() error {
+			going[riverID].goOn(w)
 			return nil
 		})
 		return err
 	})
+	// River stores the database's times, so the database's clock tells how long somebody has waited.
+	batch.Queue(`SELECT id FROM river_job WHERE id = ANY($1::bigint[]) AND state = 'running'
+		AND NOT EXISTS (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $2 AND scheduled_at < statement_timestamp() - $3::interval)
+		ORDER BY id`, riverIDs, riverQueue, yieldAfter).Query(func(rows pgx.Rows) error {
+		var riverID int64
+		_, err := pgx.ForEachRow(rows, []any{&riverID}, func() error {
+			if d := going[riverID]; d.next == nil {
+				*free = append(*free, d)
+			}
+			return nil
+		})
+		return err
+	})
+	return free
 }

@@ -286,6 +286,50 @@ func TestMigrate(t *testing.T) {
 	require.Empty(t, names)
 }
 
+func TestOneProcessSweepsAtATime(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	sweeping, release := make(chan struct{}), make(chan struct{})
+	one, err := queue.New(pool, queue.Options{Log: silent, Sweep: func(context.Context) error {
+		close(sweeping)
+		<-release
+		return nil
+	}})
+	require.NoError(t, err)
+	looks, sweeps := 0, 0
+	two, err := queue.New(pool, queue.Options{
+		Log:   silent,
+		Sweep: func(context.Context) error { sweeps++; return nil },
+		Look:  func(context.Context) error { looks++; return errors.New("it sees nothing") },
+	})
+	require.NoError(t, err)
+	swept := make(chan error, 1)
+	go func() { swept <- queue.Sweep(t.Context(), one) }()
+	dbtest.Receive(t, sweeping)
+	require.ErrorContains(t, queue.Sweep(t.Context(), two), "it sees nothing")
+	require.Equal(t, []int{1, 0}, []int{looks, sweeps})
+	close(release)
+	require.NoError(t, <-swept)
+	require.ErrorContains(t, queue.Sweep(t.Context(), two), "it sees nothing")
+	require.Equal(t, []int{2, 1}, []int{looks, sweeps})
+}
+
+// A part of the database may be away: what is elsewhere is swept.
+func TestASweepGoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	company := newCompany(t, pool, "company_1")
+	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1, 'test')", company, time.Now())
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "ALTER TABLE river_job RENAME TO river_away")
+	require.NoError(t, err)
+	isSwept := false
+	q, err := queue.New(pool, queue.Options{Log: silent, Sweep: func(context.Context) error { isSwept = true; return nil }})
+	require.NoError(t, err)
+	require.ErrorContains(t, queue.Sweep(t.Context(), q), `"river_job" does not exist`)
+	require.True(t, isSwept)
+}
+
 func TestWhatElseIsSwept(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -3,9 +3,11 @@ package knowledge_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -124,6 +126,7 @@ func docx(t testing.TB, body string) []byte {
 func archive(t testing.TB, files map[string]string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
 	for name, content := range files {
 		f, err := w.Create(name)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -48,21 +49,26 @@ const inMemory = 1 << 20
 // Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError,
 // ErrMalformed, or an error of this machine.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
-	if r.ContentLength > limits.File+limits.Rest {
-		return nil, &TooLargeError{limits}
-	}
-	control := http.NewResponseController(w)
+	control, body := http.NewResponseController(w), r.Body
 	if !deadline.IsZero() {
 		_ = control.SetReadDeadline(deadline)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, limits.File+limits.Rest)
+	if r.ContentLength > limits.File+limits.Rest {
+		discard(r, body)
+		return nil, &TooLargeError{limits}
+	}
+	r.Body = http.MaxBytesReader(w, body, limits.File+limits.Rest)
 	reader, err := r.MultipartReader()
 	if err != nil {
 		return nil, ErrMalformed
 	}
 	read, err := reader.ReadForm(inMemory)
 	if err != nil {
-		return nil, reason(err, limits)
+		err = reason(err, limits)
+		if errors.As(err, new(*TooLargeError)) {
+			discard(r, body)
+		}
+		return nil, err
 	}
 	if !deadline.IsZero() {
 		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
@@ -86,6 +92,17 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 		return nil, &TooLargeError{limits}
 	}
 	return f, nil
+}
+
+// mostDiscarded bounds what is read of a body that is too large, in bytes.
+const mostDiscarded = 64 << 20
+
+// discard reads on where a body is too large. Clients send before they listen: one whose
+// connection is closed meanwhile sees that, and not why. Those that wait for 100 Continue have sent nothing.
+func discard(r *http.Request, body io.Reader) {
+	if !strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		_, _ = io.CopyN(io.Discard, body, mostDiscarded)
+	}
 }
 
 func reason(err error, limits Limits) error {

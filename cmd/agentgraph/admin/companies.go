@@ -1,8 +1,12 @@
 package admin
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,10 +15,11 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Companies creates and lists companies.
+// Companies creates, lists and deletes companies.
 type Companies struct {
 	Create companiesCreate `cmd:"" help:"Create a company and print its id." example:"agentgraph companies create --name \"Your company\""`
 	List   companiesList   `cmd:"" help:"List the companies." example:"agentgraph companies list --json"`
+	Delete companiesDelete `cmd:"" help:"Delete a company with all that it owns, for good. It asks for the name." example:"agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918"`
 }
 
 type companiesCreate struct {
@@ -58,6 +63,43 @@ func (c *companiesList) Run(ctx context.Context, cli *kong.Context) error {
 			table = append(table, []string{company.ID, company.Name})
 		}
 		return c.print(cli.Stdout, shown, table)
+	})
+}
+
+type companiesDelete struct {
+	companyFlag
+	outputFlag
+	Confirm string `env:"AGENTGRAPH_CONFIRM" placeholder:"NAME" help:"The company's name once more, for scripts. Without it, the name is asked for."`
+}
+
+// Run deletes the company, if the one who asks knows its name, and says how much that was.
+func (c *companiesDelete) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		company, err := tenant.Company(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Confirm == "" {
+			_, _ = fmt.Fprintf(cli.Stderr, "This deletes the company %s with all that it owns, for good. \"agentgraph export\" keeps a copy.\nIts name, to go on: ", company.ID)
+			line, _ := bufio.NewReader(in).ReadString('\n')
+			c.Confirm = strings.TrimRight(line, "\r\n")
+		}
+		if c.Confirm != company.Name {
+			return errors.New("that is not the company's name; nothing was deleted")
+		}
+		type deletedRows struct {
+			Table string `json:"table"`
+			Rows  int64  `json:"rows"`
+		}
+		shown, table := []deletedRows{}, [][]string{}
+		err = store.DeleteCompany(ctx, company.ID, func(name string, rows int64) {
+			shown, table = append(shown, deletedRows{name, rows}), append(table, []string{name, strconv.FormatInt(rows, 10)})
+		})
+		return errors.Join(err, c.print(cli.Stdout, shown, table))
 	})
 }
 

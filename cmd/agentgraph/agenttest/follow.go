@@ -15,18 +15,20 @@ import (
 
 // executionShown is an execution as the server sends it, and as reports repeat it.
 type executionShown struct {
-	ID         string      `json:"id"`
-	Agent      *named      `json:"agent"`
-	Status     string      `json:"status"`
-	Verdict    *string     `json:"verdict"`
-	Repeats    int         `json:"repeats"`
-	Counts     countsShown `json:"counts"`
-	PassRate   *float64    `json:"passRate"`
-	PassHatK   []float64   `json:"passHatK"`
-	RetryOfID  *string     `json:"retryOfId"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	StartedAt  *time.Time  `json:"startedAt"`
-	FinishedAt *time.Time  `json:"finishedAt"`
+	ID            string         `json:"id"`
+	Agent         *named         `json:"agent"`
+	Status        string         `json:"status"`
+	Verdict       *string        `json:"verdict"`
+	Repeats       int            `json:"repeats"`
+	Counts        countsShown    `json:"counts"`
+	PassRate      *float64       `json:"passRate"`
+	Interval      *intervalShown `json:"passRateInterval"`
+	PassHatK      []float64      `json:"passHatK"`
+	PassHatKTests []int          `json:"passHatKTests"`
+	RetryOfID     *string        `json:"retryOfId"`
+	CreatedAt     time.Time      `json:"createdAt"`
+	StartedAt     *time.Time     `json:"startedAt"`
+	FinishedAt    *time.Time     `json:"finishedAt"`
 }
 
 // countsShown counts runs by state.
@@ -38,6 +40,22 @@ type countsShown struct {
 	Failed    int `json:"failed"`
 	Error     int `json:"error"`
 	Cancelled int `json:"cancelled"`
+	// Interval is where the pass rate may truly be. It is read for comparisons.
+	Interval *intervalShown `json:"passRateInterval,omitempty"`
+}
+
+// intervalShown is where a rate may truly be, with a confidence of 95 %.
+type intervalShown struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// String follows a rate.
+func (i *intervalShown) String() string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
 }
 
 func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Cancelled }
@@ -93,6 +111,7 @@ type criterionShown struct {
 	Weight    *int            `json:"weight"`
 	Passed    bool            `json:"passed"`
 	Applies   bool            `json:"applies"`
+	Agreement *float64        `json:"agreement,omitempty"`
 	Rationale string          `json:"rationale"`
 	Evidence  []evidenceShown `json:"evidence"`
 }
@@ -132,14 +151,14 @@ func (r runShown) isEnded() bool { return r.Status != "Queued" && r.Status != "R
 
 const executionFields = `fragment execution on AgentTestExecution {
 	id agent { id name } status verdict repeats counts { total queued running passed failed error cancelled }
-	passRate passHatK retryOfId createdAt startedAt finishedAt
+	passRate passRateInterval { low high } passHatK passHatKTests retryOfId createdAt startedAt finishedAt
 }
 `
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName attempt status promptVersion turnCount endReason
 	checkResults { check { description weight } passed observed evidence { messageIndex quote } } score
-	criteriaResults { criterion weight passed applies rationale evidence { messageIndex quote } }
+	criteriaResults { criterion weight passed applies agreement rationale evidence { messageIndex quote } }
 	classificationResult { tagExpected tagProduced passed rationale }
 	error { cause message } durationMs startedAt finishedAt
 }

@@ -114,16 +114,18 @@ type verdict struct {
 	// isIdle: it does not apply.
 	isIdle   bool
 	evidence []evidenceShown
+	// agreement is the share of the judge's votes, nil for none.
+	agreement *float64
 }
 
 // verdicts returns what was decided: first by checks, then on criteria.
 func (r runShown) verdicts() []verdict {
 	var all []verdict
 	for _, c := range r.CheckResults {
-		all = append(all, verdict{c.Check.Description, "Observed: " + c.Observed, c.Check.Weight, c.Passed, false, c.Evidence})
+		all = append(all, verdict{c.Check.Description, "Observed: " + c.Observed, c.Check.Weight, c.Passed, false, c.Evidence, nil})
 	}
 	for _, c := range r.CriteriaResults {
-		all = append(all, verdict{c.Criterion, c.Rationale, c.Weight, c.Passed, !c.Applies, c.Evidence})
+		all = append(all, verdict{c.Criterion, c.Rationale, c.Weight, c.Passed, !c.Applies, c.Evidence, c.Agreement})
 	}
 	return all
 }
@@ -144,7 +146,11 @@ func (v verdict) describe(text io.Writer, indent string) {
 	case v.passed:
 		mark = "✓"
 	}
-	_, _ = fmt.Fprintf(text, "%s%s %s\n%s  %s\n", indent, mark, v.title(), indent, client.Printable(v.why))
+	votes := ""
+	if v.agreement != nil {
+		votes = fmt.Sprintf(" (%.0f %% of votes)", 100**v.agreement)
+	}
+	_, _ = fmt.Fprintf(text, "%s%s %s%s\n%s  %s\n", indent, mark, v.title(), votes, indent, client.Printable(v.why))
 	for _, evidence := range v.evidence {
 		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, client.Printable(evidence.Quote))
 	}

@@ -78,6 +78,12 @@ func (r report) writeJUnit(path string) error {
 	}
 	all := junitSuites{Name: r.Execution.ID}
 	suites := map[string]*junitSuite{}
+	type titleKey struct{ class, title string }
+	titles := map[titleKey]int{}
+	for _, run := range r.Runs {
+		_, class := run.place()
+		titles[titleKey{class, run.title()}]++
+	}
 	for _, run := range r.Runs {
 		agent, class := run.place()
 		suite := suites[agent]
@@ -88,13 +94,13 @@ func (r report) writeJUnit(path string) error {
 			suites[agent] = suite
 			all.Suites = append(all.Suites, suite)
 		}
-		suite.Cases = append(suite.Cases, run.junit(class))
+		suite.Cases = append(suite.Cases, run.junit(class, titles[titleKey{class, run.title()}] > 1))
 		all.add(run)
 		suite.add(run)
 	}
 	if r.isLost {
 		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure", Message: r.Reason}}
-		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph")}}
+		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph", false)}}
 		suite.add(lost)
 		all.add(lost)
 		all.Suites = append(all.Suites, suite)
@@ -135,10 +141,15 @@ func (t *junitTotals) add(run runShown) {
 	t.Time = fmt.Sprintf("%.3f", t.seconds)
 }
 
-func (r runShown) junit(class string) junitCase {
+// junit returns the case of the run. Readers tell cases apart by class and name, so tests that share their names have
+// their ids as well.
+func (r runShown) junit(class string, isShared bool) junitCase {
 	var duration junitTotals
 	duration.add(r)
 	c := junitCase{Class: class, Name: r.title(), Time: duration.Time}
+	if isShared {
+		c.Name += " " + r.testID()
+	}
 	switch {
 	case r.Status == "Passed":
 		return c
@@ -154,6 +165,14 @@ func (r runShown) junit(class string) junitCase {
 	}
 	c.Output = r.transcript()
 	return c
+}
+
+// testID returns the id of the test, or that of the run itself if the test was deleted.
+func (r runShown) testID() string {
+	if r.Test == nil {
+		return r.ID
+	}
+	return r.Test.ID
 }
 
 // failure says in one sentence why the run failed.

@@ -17,11 +17,13 @@ type runCommand struct {
 	Agent         *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
 	Folder        *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
 	Test          []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat        int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 5."`
+	Repeat        int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
 	Concurrency   int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
+	Votes         int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
 	JUnit         string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
 	JSON          string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
-	Baseline      string        `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure."`
+	Baseline      []string      `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
+	Correction    string        `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
 	MinPassRate   *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
 	VirtualTime   bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
 	RequireMocked bool          `env:"AGENTGRAPH_TEST_REQUIRE_MOCKED" help:"Run nothing if a tool would be called, or a call transferred, for real."`
@@ -31,15 +33,21 @@ type runCommand struct {
 
 // Validate refuses what the server would refuse.
 func (c *runCommand) Validate() error {
-	if c.Repeat < 1 || c.Repeat > 5 {
-		return errors.New("--repeat must be 1 to 5")
+	if c.Repeat < 1 || c.Repeat > 20 {
+		return errors.New("--repeat must be 1 to 20")
 	}
 	if c.Concurrency < 1 || c.Concurrency > 50 {
 		return errors.New("--concurrency must be 1 to 50")
 	}
+	if c.Votes != 1 && c.Votes != 3 && c.Votes != 5 {
+		return errors.New("--votes must be 1, 3 or 5")
+	}
 	// NaN fails both comparisons.
 	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
 		return errors.New("--min-pass-rate must be 0 to 1")
+	}
+	if len(c.Baseline) > maxBases {
+		return fmt.Errorf("--baseline: at most %d executions, not %d", maxBases, len(c.Baseline))
 	}
 	if c.Timeout < 0 {
 		return errors.New("--timeout must not be negative")
@@ -93,8 +101,8 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = c.Timeout
 	}
-	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" && f.execution.Status != "Cancelling" {
-		final.Comparison, lost = compare(context.WithoutCancel(ctx), server, c.Baseline, f.execution.ID)
+	if lost == nil && len(c.Baseline) > 0 && f.execution.Status != "Cancelled" && f.execution.Status != "Cancelling" {
+		final.Comparison, lost = compare(context.WithoutCancel(ctx), server, c.Baseline, f.execution.ID, c.Correction)
 	}
 	if lost != nil {
 		// The server's last counts are older than the events.
@@ -125,7 +133,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 
 // start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
 func (c *runCommand) start(ctx context.Context, server *client.Client) (executionShown, error) {
-	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
+	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime, "votes": c.Votes}
 	switch {
 	case c.Agent != nil:
 		input["agentId"] = *c.Agent
@@ -143,16 +151,18 @@ func (c *runCommand) start(ctx context.Context, server *client.Client) (executio
 
 // checkBaseline refuses an unusable baseline before any run starts.
 func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) error {
-	if c.Baseline == "" {
-		return nil
+	for _, id := range c.Baseline {
+		var read struct{ AgentTestExecution *executionShown }
+		err := server.Ask(ctx, executionDocument, client.Variables{"id": id}, &read)
+		if err == nil && read.AgentTestExecution == nil || client.CodeOf(err) == model.NotFound {
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", id))
+		}
+		if err == nil && read.AgentTestExecution.FinishedAt == nil {
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", id))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	var read struct{ AgentTestExecution *executionShown }
-	err := server.Ask(ctx, executionDocument, client.Variables{"id": c.Baseline}, &read)
-	if err == nil && read.AgentTestExecution == nil || client.CodeOf(err) == model.NotFound {
-		return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline))
-	}
-	if err == nil && read.AgentTestExecution.FinishedAt == nil {
-		return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline))
-	}
-	return err
+	return nil
 }

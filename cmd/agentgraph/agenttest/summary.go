@@ -31,9 +31,9 @@ func (e executionShown) summary() string {
 	}
 	text.WriteString("\n")
 	if e.PassRate != nil {
-		fmt.Fprintf(&text, "Pass rate: %s of %d judged", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed)
+		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
 		if k := len(e.PassHatK); k > 1 {
-			fmt.Fprintf(&text, "; %d runs of a test all pass: %s", k, percent(e.PassHatK[k-1]))
+			fmt.Fprintf(&text, "; %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]), count(e.PassHatKTests[k-1], "test"))
 		}
 		text.WriteString("\n")
 	}
@@ -74,46 +74,6 @@ func (r runShown) testKey() string {
 		return " " + r.TestName
 	}
 	return r.Test.ID + " " + r.TestName
-}
-
-// summary compares the execution with its baseline, in lines: first as a whole, then the tests that changed.
-func (c *comparisonShown) summary() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.Base.ID,
-		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.PValue), c.NewlyFailing, c.NewlyPassing)
-	for _, test := range c.Tests {
-		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
-			continue
-		}
-		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s\n", client.Printable(test.TestName), changes[test.Change],
-			test.Base.rate(), test.Head.rate(), pValue(test.PValue), conclusions[test.Conclusion])
-	}
-	return text.String()
-}
-
-// conclusions and changes are the words for values of AgentTestConclusion and AgentTestChange.
-var (
-	conclusions = map[string]string{
-		"Regressed": "regressed", "Improved": "improved", "NoDifference": "no difference", "CannotDecide": "cannot decide",
-	}
-	changes = map[string]string{
-		"NewlyFailing": "newly failing", "NewlyPassing": "newly passing", "StillFailing": "still failing", "Undecided": "not judged",
-	}
-)
-
-// rate returns how many of the judged runs passed.
-func (c *countsShown) rate() string {
-	if c == nil {
-		return "none"
-	}
-	return fmt.Sprintf("%d/%d", c.Passed, c.Passed+c.Failed)
-}
-
-func pValue(p *float64) string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf(", p = %.2g", *p)
 }
 
 // count returns a number with its noun.

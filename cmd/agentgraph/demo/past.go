@@ -26,7 +26,7 @@ const pastConcurrency = 5
 func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
 	execution := &model.AgentTestExecution{
-		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true,
+		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true, Votes: 1,
 		State: model.AgentTestExecutionStatusCompleted, Version: 1, CreatedAt: at, StartedAt: &at,
 	}
 	if e.RetryOf != "" {

@@ -61,7 +61,8 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 	require.Equal(t, model.AgentTestRunCounts{Total: 8, Passed: 5, Cancelled: 3}, h.counts(t, "delivery_cancelled"))
 	require.Equal(t, model.AgentTestExecutionStatusCancelled, h.executions["delivery_cancelled"].Status())
 
-	compared, err := h.tenant.CompareAgentTestExecutions(t.Context(), h.executions["clinic_baseline"].ID, h.executions["clinic_regression"].ID)
+	compared, err := h.tenant.CompareAgentTestExecutions(t.Context(), []string{h.executions["clinic_baseline"].ID},
+		h.executions["clinic_regression"].ID, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, compared.NewlyFailing)
 	require.Equal(t, model.AgentTestConclusionRegressed, compared.Conclusion)

@@ -64,7 +64,9 @@ const (
 func (c *Doctor) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	findings := []finding{ok("program", "agentgraph %s", vars["version"]), c.secret()}
 	findings = append(findings, c.database(ctx)...)
-	findings = append(findings, c.model(ctx), disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
+	findings = append(findings, c.model(ctx))
+	findings = append(findings, c.referees(ctx)...)
+	findings = append(findings, disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
 	if c.MetricsListen != "" {
 		findings = append(findings, c.port(ctx, "metrics", c.MetricsListen))
 	}
@@ -201,6 +203,31 @@ func (c *Doctor) model(ctx context.Context) finding {
 		return problem("model", err.Error(), "look at OPENAI_API_KEY and OPENAI_BASE_URL")
 	}
 	return ok("model", "%s; the provider does not refuse the key", c.Model)
+}
+
+// referees asks the providers of the judge and of the contacts of tests, where these have models of their own.
+func (c *Doctor) referees(ctx context.Context) []finding {
+	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if c.JudgeModel == "" && c.ContactModel == "" && (c.OpenaiAPIKey != "" || c.OpenaiBaseURL != "") {
+		return []finding{warning("judge", "none of its own: "+c.Model+" judges itself", "set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents")}
+	}
+	var findings []finding
+	for _, role := range []struct {
+		name, model, variable string
+		check                 func(context.Context) error
+	}{{"judge", c.JudgeModel, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.ContactModel, "AGENTGRAPH_CONTACT", options.CheckContact}} {
+		if role.model == "" {
+			continue
+		}
+		if err := role.check(ctx); err != nil {
+			findings = append(findings, problem(role.name, err.Error(), "look at "+role.variable+"_API_KEY and "+role.variable+"_BASE_URL"))
+			continue
+		}
+		findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))
+	}
+	return findings
 }
 
 // disk looks at the free space of a directory.

@@ -26,13 +26,14 @@ import (
 // agentFlags say how agents speak, what they answer from and what they may reach.
 type agentFlags struct {
 	modelFlags
+	refereeFlags
 	knowledgeFlags
 	conversationFlags
 }
 
 // Validate checks all groups of flags.
 func (f agentFlags) Validate() error {
-	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
+	return errors.Join(f.modelFlags.Validate(), f.refereeFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
 }
 
 // options returns the engine's options.
@@ -44,6 +45,8 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 		QuestionModel:   f.QuestionModel,
 		Embedder:        openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel},
 		Reranker:        f.reranker(),
+		Judge:           openai.Config{BaseURL: f.JudgeBaseURL, Key: f.JudgeAPIKey, Model: f.JudgeModel},
+		Contact:         openai.Config{BaseURL: f.ContactBaseURL, Key: f.ContactAPIKey, Model: f.ContactModel},
 		TurnTimeout:     f.TurnTimeout,
 		MaxModelCalls:   f.MaxModelCalls,
 		ToolAllow:       f.ToolAllow,
@@ -100,6 +103,27 @@ type modelFlags struct {
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one response of the model may take."`
 	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that turns a message, with those before it, into a question to the knowledge base. Without one the message itself is the question."`
+}
+
+// refereeFlags choose the models that judge tests of agents and play their contacts.
+type refereeFlags struct {
+	JudgeModel     string `env:"AGENTGRAPH_JUDGE_MODEL" placeholder:"MODEL" help:"The model that judges tests of agents. Default: that of the agents, which then judges itself."`
+	JudgeBaseURL   string `env:"AGENTGRAPH_JUDGE_BASE_URL" placeholder:"URL" help:"Address of the judge's provider, before /chat/completions. Default: that of the language model."`
+	JudgeAPIKey    string `env:"AGENTGRAPH_JUDGE_API_KEY" placeholder:"KEY" help:"Key of the judge's provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_JUDGE_API_KEY_FILE."`
+	ContactModel   string `env:"AGENTGRAPH_CONTACT_MODEL" placeholder:"MODEL" help:"The model that plays the contacts in tests of agents. Default: that of the agents."`
+	ContactBaseURL string `env:"AGENTGRAPH_CONTACT_BASE_URL" placeholder:"URL" help:"Address of the contacts' provider, before /chat/completions. Default: that of the language model."`
+	ContactAPIKey  string `env:"AGENTGRAPH_CONTACT_API_KEY" placeholder:"KEY" help:"Key of the contacts' provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_CONTACT_API_KEY_FILE."`
+}
+
+// Validate refuses an address or a key of a model that is not named: it would be used for nothing.
+func (f refereeFlags) Validate() error {
+	if f.JudgeModel == "" && (f.JudgeBaseURL != "" || f.JudgeAPIKey != "") {
+		return errors.New("--judge-base-url and --judge-api-key need a --judge-model")
+	}
+	if f.ContactModel == "" && (f.ContactBaseURL != "" || f.ContactAPIKey != "") {
+		return errors.New("--contact-base-url and --contact-api-key need a --contact-model")
+	}
+	return nil
 }
 
 // knowledgeFlags choose the models that help to find knowledge.

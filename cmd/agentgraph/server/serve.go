@@ -23,10 +23,14 @@ type Serve struct {
 	gatewayFlags `kong:"set='rateLimit=600',set='companyRateLimit=6000',set='modelRateLimit=60'"`
 	observeFlags
 	auditFlags
-	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
-	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
-	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
+	Listen         string        `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
+	Migrate        bool          `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
+	MaxConnections int32         `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
+	DrainDelay     time.Duration `env:"AGENTGRAPH_DRAIN_DELAY" default:"5s" help:"How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."`
 }
+
+// mostDrainDelay is the longest --drain-delay.
+const mostDrainDelay = 10 * time.Minute
 
 // Schema prints the schema as one file.
 type Schema struct{}
@@ -41,6 +45,9 @@ func (Schema) Run(cli *kong.Context) error {
 func (c *Serve) Validate() error {
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections must be at least 2")
+	}
+	if c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay {
+		return fmt.Errorf("--drain-delay must be between 0s and %s", mostDrainDelay)
 	}
 	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate())
 }
@@ -76,7 +83,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	defer store.Close()
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
-		Version: vars["version"], Workers: c.Workers,
+		Version: vars["version"], Workers: c.Workers, DrainDelay: c.DrainDelay,
 	})
 	if err != nil {
 		return err
@@ -100,5 +107,8 @@ func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logge
 	defer cancel()
 	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
 		log.WarnContext(ctx, "agents cannot answer", "error", err)
+	}
+	if err := errors.Join(options.CheckJudge(checking), options.CheckContact(checking)); err != nil && ctx.Err() == nil {
+		log.WarnContext(ctx, "tests of agents cannot be played and judged", "error", err)
 	}
 }

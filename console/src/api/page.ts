@@ -1,5 +1,5 @@
 import type { AnyVariables, CombinedError, DocumentInput, OperationContext } from "@urql/core";
-import { useEffect, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useAsked } from "./operations";
 
@@ -9,13 +9,14 @@ export interface Answer<Data> {
   refresh: () => void;
 }
 
-/** Reads a page's data, with `onFocus` again whenever its tab becomes visible. */
+/** Reads a page's data, with `onFocus` again whenever its tab becomes visible, with `isFresh` never from the cache. */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,
   variables: Variables,
-  options: { pause?: boolean; onFocus?: boolean } = {},
+  options: { pause?: boolean; onFocus?: boolean; isFresh?: boolean } = {},
 ): Answer<Data> {
-  const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause } as never);
+  const requestPolicy = options.isFresh ? "network-only" : undefined;
+  const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause, requestPolicy } as never);
   useAsked(query, variables, options.pause);
   // A failure must not remove what was read before, or what the user is writing beside it.
   const [data, keep] = useState(result.data);
@@ -39,9 +40,14 @@ export interface Action<Data, Variables> {
   reset: () => void;
 }
 
-/** Whether the gateway refused a change because somebody else's came first. */
-export function isConflict(error: CombinedError | undefined): boolean {
-  return error?.graphQLErrors.some((e) => e.extensions.code === "CONFLICT") ?? false;
+/** Whether the gateway refused a change because somebody else's came first. Then `reread` is called, for what they wrote. */
+export function useConflict(error: CombinedError | undefined, reread: () => void): boolean {
+  const isConflict = error?.graphQLErrors.some((e) => e.extensions.code === "CONFLICT") ?? false;
+  const onConflict = useEffectEvent(reread);
+  useEffect(() => {
+    if (isConflict) onConflict();
+  }, [isConflict, error]);
+  return isConflict;
 }
 
 /** A mutation. If it fails, `run` resolves with undefined and `error` says why. */

@@ -86,7 +86,7 @@ interface NewToken {
 }
 
 /** Creates a token of the key, without storing either. */
-export async function createToken(key: string, scopes: Scope[], ttlSeconds: number): Promise<NewToken> {
+export async function createToken(key: string, scopes: readonly Scope[], ttlSeconds: number): Promise<NewToken> {
   const { data, error } = await ask<{ createAccessToken: { token: string; expiresAt: string } | null }>(
     { "X-Api-Key": key },
     "mutation Token($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token expiresAt } }",

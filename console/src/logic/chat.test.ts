@@ -17,6 +17,15 @@ test("pieces make a draft, which the message ends", () => {
   assert.equal(after(piece("t", 0, "Hel"), { kind: "written", message: message(1, "user") }).draft?.text, "Hel");
 });
 
+test("what the contact said stands before the answer until it is a message", () => {
+  const begun: ChatEvent = { kind: "begun", question: { sequence: 1, text: "Hi" } };
+  assert.equal(after(begun, piece("t", 0, "Hel")).question?.text, "Hi");
+  assert.equal(after(begun, { kind: "read", messages: [] }).question?.text, "Hi");
+  assert.equal(after(begun, { kind: "written", message: message(1, "user") }).question, undefined);
+  assert.equal(after(begun, { kind: "read", messages: [message(1, "user"), message(2)] }).question, undefined);
+  assert.equal(after(begun, { kind: "failed", reason: "timeout" }).question, undefined);
+});
+
 test("pieces of another turn begin again", () => {
   assert.equal(after(piece("t", 0, "Hel"), piece("u", 0, "Good")).draft?.text, "Good");
 });

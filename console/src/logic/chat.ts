@@ -38,20 +38,28 @@ export interface Draft {
   length: number;
 }
 
+/** What the contact said, while it is being answered. It is a message when the answer is one. */
+export interface Question {
+  sequence: number;
+  text: string;
+}
+
 export interface ChatState {
   /** By sequence, each once. */
   messages: readonly ChatMessage[];
+  question: Question | undefined;
   draft: Draft | undefined;
   calls: readonly LiveCall[];
   /** Why the last turn failed. */
   failure: string | undefined;
 }
 
-export const emptyChat: ChatState = { messages: [], draft: undefined, calls: [], failure: undefined };
+export const emptyChat: ChatState = { messages: [], question: undefined, draft: undefined, calls: [], failure: undefined };
 
 export type ChatEvent =
   | { kind: "read"; messages: readonly ChatMessage[] }
   | { kind: "written"; message: ChatMessage }
+  | { kind: "begun"; question: Question }
   | { kind: "piece"; turnId: string; offset: number; text: string }
   | { kind: "called"; call: LiveCall }
   | { kind: "failed"; reason: string };
@@ -63,21 +71,28 @@ export type ChatEvent =
 export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
   switch (event.kind) {
     case "read":
-      return { ...state, messages: merged(state.messages, event.messages), draft: undefined };
+      return { ...state, ...withMessages(state, event.messages), draft: undefined };
     case "written":
       return {
         ...state,
-        messages: merged(state.messages, [event.message]),
+        ...withMessages(state, [event.message]),
         draft: event.message.role === "assistant" ? undefined : state.draft,
         failure: undefined,
       };
+    case "begun":
+      return { ...state, question: event.question, draft: undefined, failure: undefined };
     case "piece":
       return { ...state, draft: drafted(state.draft, event), failure: undefined };
     case "called":
       return { ...state, calls: [...state.calls.filter((call) => call.id !== event.call.id), event.call] };
     case "failed":
-      return { ...state, draft: undefined, failure: event.reason };
+      return { ...state, question: undefined, draft: undefined, failure: event.reason };
   }
+}
+
+function withMessages({ messages, question }: ChatState, more: readonly ChatMessage[]): Pick<ChatState, "messages" | "question"> {
+  const all = merged(messages, more);
+  return { messages: all, question: all.some((message) => message.sequence === question?.sequence) ? undefined : question };
 }
 
 function merged(known: readonly ChatMessage[], more: readonly ChatMessage[]): ChatMessage[] {

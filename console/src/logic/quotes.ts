@@ -24,11 +24,6 @@ export function quotedPieces(message: string, quotes: readonly Quote[]): QuotedP
   });
 }
 
-/** Whether the text contains the quote. */
-export function isIn(text: string, quote: string): boolean {
-  return placeOf(text, quote) !== undefined;
-}
-
 /** The place of a quote. As for the judge, white space and the shapes of quotation marks and dashes do not matter. */
 function placeOf(text: string, quote: string): { start: number; end: number } | undefined {
   const [folded, starts] = fold(text);

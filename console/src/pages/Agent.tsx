@@ -1,11 +1,13 @@
 import { lazy, Suspense } from "react";
-import { Link, useParams } from "wouter";
+import { Link, useLocation, useParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
-import { usePage } from "../api/page";
-import { may } from "../ui/Act";
+import { useAction, usePage } from "../api/page";
+import { Act, may } from "../ui/Act";
+import { count } from "../ui/format";
 import { Page, Tabs } from "../ui/Page";
-import { Loading, NotFound, Shown } from "../ui/states";
+import { Failure, Loading, NotFound, Shown } from "../ui/states";
 import { AgentPrompt } from "./agent/AgentPrompt";
+import { RunTests } from "./tests/RunButtons";
 
 const AgentVersions = lazy(() => import("./agent/AgentVersions"));
 const AgentConnections = lazy(() => import("./agent/AgentConnections"));
@@ -14,6 +16,8 @@ const AgentSettings = lazy(() => import("./agent/AgentSettings"));
 const AgentQuery = graphql(`
   query Agent($id: ID!, $seesPrompt: Boolean!) {
     agent(id: $id) {
+      tests(first: 1) { totalCount }
+      simulationChats(first: 1) { totalCount }
       id name channel direction language tags prompt @include(if: $seesPrompt) promptVersion updatedAt
       inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
       fields { name isMandatory isSystem }
@@ -27,6 +31,9 @@ const AgentQuery = graphql(`
 `);
 
 export type AgentOfPage = NonNullable<ResultOf<typeof AgentQuery>["agent"]>;
+
+/** How often each test is run from here. */
+const repeats = 5;
 
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
@@ -46,8 +53,8 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
     { key: "versions", to: `${to}/versions`, text: `Versions ${agent.promptVersion}` },
     { key: "connections", to: `${to}/connections`, text: `Connections ${agent.tools.length + agent.subAgents.length + (agent.knowledgeBaseChat ? 1 : 0)}` },
     { key: "settings", to: `${to}/settings`, text: "Settings" },
-    { key: "tests", to: `/tests?agent=${agent.id}`, text: "Tests" },
-    { key: "chats", to: `/chats?agent=${agent.id}`, text: "Chats" },
+    { key: "tests", to: `/tests?agent=${agent.id}`, text: `Tests ${count(agent.tests.totalCount)}` },
+    { key: "chats", to: `/chats?agent=${agent.id}`, text: `Chats ${count(agent.simulationChats.totalCount)}` },
   ];
   const shown = { prompt: AgentPrompt, versions: AgentVersions, connections: AgentConnections, settings: AgentSettings }[tab];
   if (!shown) return <NotFound />;
@@ -70,9 +77,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
       }
       actions={
         <>
-          <Link className="button" href={`/tests?agent=${agent.id}`}>
-            Tests
-          </Link>
+          {agent.tests.totalCount > 0 && <RunAll agentId={agent.id} />}
           <Link className="button primary" href={`/chats/new?agent=${agent.id}`}>
             Chat with it
           </Link>
@@ -84,5 +89,23 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
         <Tab key={agent.id} agent={agent} />
       </Suspense>
     </Page>
+  );
+}
+
+/** Runs all tests of the agent, as often as tells chance from change. */
+function RunAll({ agentId }: { agentId: string }) {
+  const start = useAction(RunTests);
+  const [, go] = useLocation();
+  const run = async () => {
+    const made = await start.run({ input: { agentId, repeats } });
+    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
+  };
+  return (
+    <>
+      {start.error && <Failure error={start.error} />}
+      <Act scope="simulate" disabled={start.isBusy} onClick={() => void run()}>
+        Run tests ×{repeats}
+      </Act>
+    </>
   );
 }

@@ -40,7 +40,7 @@ export default function AgentGraph() {
   const [params, setParams] = useSearchParams();
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!agents) return <Loading lines={10} />;
-  if (agents.length === 0) return <Empty title="There are no agents to draw." />;
+  if (agents.length === 0) return <Empty title="There are no agents to draw.">Create one with the button above, then connect it with others.</Empty>;
   const selected = agents.find((agent) => agent.id === selectedId) ?? agents[0]!;
   const depth = params.get("depth") ?? (agents.length > readable ? String(defaultDepth) : "all");
   return (

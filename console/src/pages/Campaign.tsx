@@ -3,7 +3,7 @@ import { Link, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
-import { plural } from "../ui/format";
+import { count, plural } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -11,7 +11,7 @@ import { AddContacts } from "./campaign/AddContacts";
 import { CampaignBar } from "./campaign/CampaignBar";
 import { CampaignItem } from "./campaign/CampaignItem";
 import { Contacts } from "./campaign/Contacts";
-import { useCampaignUpdates } from "./campaign/live";
+import { useCampaignUpdates, usePace } from "./campaign/live";
 
 const CampaignQuery = graphql(`
   query Campaign($id: ID!, $first: Int!, $after: String, $status: CampaignItemStatus, $filter: CampaignItemFilter) {
@@ -89,6 +89,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
   const isFiltered = params.has("status") || params.has("number");
   const listed = params.has("number") ? undefined : campaign.counts[status ? statuses[status] : "total"];
   useCampaignUpdates(campaign, listed, refresh);
+  const pace = usePace(campaign.counts, campaign.status === "Running");
   const set = (name: string, value: string, keep: boolean) =>
     setParams((old) => {
       const next = new URLSearchParams(old);
@@ -123,13 +124,13 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
       }
     >
       {setStatus.error && <Failure error={setStatus.error} />}
-      <CampaignBar counts={campaign.counts} />
+      <CampaignBar counts={campaign.counts} pace={pace} />
       <div className="row">
         <select aria-label="Status" value={status ?? ""} onChange={(event) => set("status", event.target.value, false)}>
-          <option value="">All contacts</option>
-          {Object.keys(statuses).map((s) => (
+          <option value="">All contacts · {count(campaign.counts.total)}</option>
+          {Object.entries(statuses).map(([s, counted]) => (
             <option key={s} value={s}>
-              {s === "ProcessingResult" ? "Evaluating" : s}
+              {s === "ProcessingResult" ? "Evaluating" : s} · {count(campaign.counts[counted])}
             </option>
           ))}
         </select>

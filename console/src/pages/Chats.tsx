@@ -1,5 +1,5 @@
 import { Link, useSearchParams } from "wouter";
-import { graphql } from "../api/graphql";
+import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { may } from "../ui/Act";
 import { AgentPicker } from "../ui/AgentPicker";
@@ -17,6 +17,8 @@ const ChatsQuery = graphql(`
     }
   }
 `);
+
+type ListedChat = ResultOf<typeof ChatsQuery>["simulationChats"]["nodes"][number];
 
 const statuses = ["Open", "Replying", "Ended"] as const;
 
@@ -62,50 +64,7 @@ export default function Chats() {
           A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
         </Empty>
       )}
-      {chats && chats.nodes.length > 0 && (
-        <div className="card scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Chat</th>
-                <th scope="col">Status</th>
-                <th scope="col" className="wide">
-                  Last message
-                </th>
-                <th scope="col" className="number">
-                  Messages
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {chats.nodes.map((chat) => (
-                <tr key={chat.id}>
-                  <th scope="row">
-                    <Link href={`/chats/${chat.id}`}>{chat.agent.name}</Link>
-                    <div className="muted small">
-                      <Time at={chat.createdAt} />
-                    </div>
-                  </th>
-                  <td>
-                    <Status of={chat.status} /> {chat.isDraft && <Status of="Draft" />}
-                  </td>
-                  <td className="wide">
-                    {chat.lastMessage ? (
-                      <>
-                        <span className="muted">{chat.lastMessage.role === "user" ? "contact: " : "agent: "}</span>
-                        {chat.lastMessage.text.slice(0, 140)}
-                      </>
-                    ) : (
-                      <span className="muted">{chat.lastMessage === null ? "nothing yet" : "not shown: your key lacks the scope contacts"}</span>
-                    )}
-                  </td>
-                  <td className="number">{chat.messageCount}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {chats && chats.nodes.length > 0 && <List chats={chats.nodes} />}
       {chats?.pageInfo.hasNextPage && (
         <div>
           <button type="button" onClick={() => setParams({ ...(agentId && { agent: agentId }), ...(status && { status }), after: chats.pageInfo.endCursor ?? "" })}>
@@ -114,5 +73,52 @@ export default function Chats() {
         </div>
       )}
     </Page>
+  );
+}
+
+function List({ chats }: { chats: readonly ListedChat[] }) {
+  return (
+    <div className="card scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Chat</th>
+            <th scope="col">Status</th>
+            <th scope="col" className="wide">
+              Last message
+            </th>
+            <th scope="col" className="number">
+              Messages
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {chats.map((chat) => (
+            <tr key={chat.id}>
+              <th scope="row">
+                <Link href={`/chats/${chat.id}`}>{chat.agent.name}</Link>
+                <div className="muted small">
+                  <Time at={chat.createdAt} />
+                </div>
+              </th>
+              <td>
+                <Status of={chat.status} /> {chat.isDraft && <Status of="Draft" />}
+              </td>
+              <td className="wide">
+                {chat.lastMessage ? (
+                  <>
+                    <span className="muted">{chat.lastMessage.role === "user" ? "contact: " : "agent: "}</span>
+                    {chat.lastMessage.text.slice(0, 140)}
+                  </>
+                ) : (
+                  <span className="muted">{chat.lastMessage === null ? "nothing yet" : "not shown: your key lacks the scope contacts"}</span>
+                )}
+              </td>
+              <td className="number">{chat.messageCount}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

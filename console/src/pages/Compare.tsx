@@ -12,13 +12,13 @@ const CompareQuery = graphql(`
     compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
       base { id createdAt repeats promptVersions }
       head { id createdAt repeats promptVersions agent { id name } }
-      newlyFailing newlyPassing flaky pValue conclusion
-      baseCounts { judged passed }
-      headCounts { judged passed }
+      newlyFailing newlyPassing flaky stratifiedPValue conclusion
+      baseCounts { judged passed passRateInterval { low high } }
+      headCounts { judged passed passRateInterval { low high } }
       tests {
-        testId testName change isFlakyInBase isFlakyInHead pValue conclusion
-        base { judged passed error }
-        head { judged passed error }
+        testId testName change isFlakyInBase isFlakyInHead adjustedPValue conclusion decidingRepeats
+        base { judged passed error passRateInterval { low high } }
+        head { judged passed error passRateInterval { low high } }
         baseRuns { id attempt status }
         headRuns { id attempt status }
       }
@@ -85,13 +85,12 @@ const isShown: Record<string, (test: ComparedTest) => boolean> = {
 
 function Compared({ comparison }: { comparison: Comparison }) {
   const [params, setParams] = useSearchParams();
-  const { base, head, baseCounts, headCounts } = comparison;
+  const { base, head } = comparison;
   const show = params.get("show") ?? "";
   const tests = comparison.tests
     .filter((test) => (isShown[show] ?? (() => true))(test))
     .toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
   const set = (name: string, value: string) => setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
-  const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
   const agent = head.agent;
   return (
     <Page
@@ -103,25 +102,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
         </Link>
       }
     >
-      <section className={`card ${styles.summary}`} aria-label="Together">
-        <div className="row">
-          <Status of={comparison.conclusion} />
-          <strong>
-            {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
-          </strong>
-          {comparison.pValue !== null && <span className="muted">p = {shownP(comparison.pValue)}</span>}
-          <span>{words[comparison.conclusion]}</span>
-        </div>
-        <div className="row">
-          <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
-          {agent && before && after && before !== after && (
-            <Link href={`/agents/${agent.id}/versions?from=${before}&to=${after}`}>
-              Prompt v{before} → v{after}: what changed
-            </Link>
-          )}
-          {before && before === after && <span className="muted">the same prompt, v{before}</span>}
-        </div>
-      </section>
+      <Together comparison={comparison} />
       <section className="card" aria-label="Test by test">
         <header>
           <label htmlFor="show" className="unseen">
@@ -135,63 +116,116 @@ function Compared({ comparison }: { comparison: Comparison }) {
             ))}
           </select>
         </header>
-        <div className="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Test</th>
-                <th scope="col">
-                  Base{" "}
-                  <span className="wide">
-                    <Time at={base.createdAt} />
-                  </span>
-                </th>
-                <th scope="col">
-                  Head{" "}
-                  <span className="wide">
-                    <Time at={head.createdAt} />
-                  </span>
-                </th>
-                <th scope="col">Change</th>
-                <th scope="col" className="number wide">
-                  p
-                </th>
-                <th scope="col" className="wide">
-                  What the numbers say
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {tests.map((test) => (
-                <tr key={test.testId}>
-                  <th scope="row">
-                    {test.testName}
-                    <SideBySide base={test.baseRuns} head={test.headRuns} />
-                  </th>
-                  <td>
-                    <Side counts={test.base} runs={test.baseRuns} />
-                  </td>
-                  <td>
-                    <Side counts={test.head} runs={test.headRuns} />
-                  </td>
-                  <td>
-                    <span className={styles.change} data-change={test.change}>
-                      {changes[test.change]}
-                    </span>
-                    {(test.isFlakyInBase || test.isFlakyInHead) && <div className="muted small">flaky</div>}
-                  </td>
-                  <td className="number wide">{test.pValue === null ? "–" : shownP(test.pValue)}</td>
-                  <td className="wide">
-                    <Status of={test.conclusion} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <TestByTest comparison={comparison} tests={tests} />
         {tests.length === 0 && <p className="body muted">No test fits.</p>}
       </section>
     </Page>
+  );
+}
+
+/** What the numbers say of all tests at once, and the prompts that they were run with. */
+function Together({ comparison }: { comparison: Comparison }) {
+  const { base, head, baseCounts, headCounts } = comparison;
+  const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
+  return (
+    <section className={`card ${styles.summary}`} aria-label="Together">
+      <div className="row">
+        <Status of={comparison.conclusion} />
+        <strong>
+          {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
+        </strong>
+        {comparison.stratifiedPValue !== null && <span className="muted">p = {shownP(comparison.stratifiedPValue)}</span>}
+        <span className="muted">
+          <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
+        </span>
+        <span>{words[comparison.conclusion]}</span>
+      </div>
+      <div className="row">
+        <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
+        {head.agent && before && after && before !== after && (
+          <Link href={`/agents/${head.agent.id}/versions?from=${before}&to=${after}`}>
+            Prompt v{before} → v{after}: what changed
+          </Link>
+        )}
+        {before && before === after && <span className="muted">the same prompt, v{before}</span>}
+      </div>
+    </section>
+  );
+}
+
+function TestByTest({ comparison: { base, head }, tests }: { comparison: Comparison; tests: readonly ComparedTest[] }) {
+  return (
+    <div className="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Test</th>
+            <th scope="col">
+              Base{" "}
+              <span className="wide">
+                <Time at={base.createdAt} />
+              </span>
+            </th>
+            <th scope="col">
+              Head{" "}
+              <span className="wide">
+                <Time at={head.createdAt} />
+              </span>
+            </th>
+            <th scope="col">Change</th>
+            <th scope="col" className="number wide">
+              p
+            </th>
+            <th scope="col" className="wide">
+              What the numbers say
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tests.map((test) => (
+            <Row key={test.testId} test={test} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ test }: { test: ComparedTest }) {
+  return (
+    <tr>
+      <th scope="row">
+        {test.testName}
+        <SideBySide base={test.baseRuns} head={test.headRuns} />
+      </th>
+      <td>
+        <Side counts={test.base} runs={test.baseRuns} />
+      </td>
+      <td>
+        <Side counts={test.head} runs={test.headRuns} />
+      </td>
+      <td>
+        <span className={styles.change} data-change={test.change}>
+          {changes[test.change]}
+        </span>
+        {(test.isFlakyInBase || test.isFlakyInHead) && <div className="muted small">flaky</div>}
+      </td>
+      <td className="number wide">{test.adjustedPValue === null ? "–" : shownP(test.adjustedPValue)}</td>
+      <td className="wide">
+        <Status of={test.conclusion} />
+        {test.decidingRepeats !== null && <div className="muted small">{test.decidingRepeats} runs on each side would decide</div>}
+      </td>
+    </tr>
+  );
+}
+
+/** Where a rate may truly be, at 95 %. */
+function Interval({ of }: { of: Comparison["baseCounts"]["passRateInterval"] }) {
+  if (!of) return null;
+  return (
+    <span className="nowrap" title="Where the pass rate may truly be, with a confidence of 95 %">
+      {Math.round(100 * of.low)}–{Math.round(100 * of.high)} %
+    </span>
   );
 }
 
@@ -218,6 +252,9 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: RunsOfSide
       <span className="nowrap">
         {counts.passed}/{counts.judged}
         {counts.error > 0 && `, ${counts.error} !`}
+      </span>
+      <span className="muted small wide">
+        <Interval of={counts.passRateInterval} />
       </span>
       {runs.map((run) => (
         <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>

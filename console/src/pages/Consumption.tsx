@@ -81,6 +81,13 @@ function Plan({ subscription, now }: { subscription: Subscription; now: Date }) 
 }
 
 function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; setBy: (by: string) => void }) {
+  if (breakdown.totalCredits === 0) {
+    return (
+      <Empty title="No credits were used in this time.">
+        Conversations use them. Choose other days above, or <Link href="/chats/new">hold a chat</Link>.
+      </Empty>
+    );
+  }
   const periods: Period[] = [
     ...(breakdown.byMonth ?? []).map(({ month, ...period }) => ({ name: month, ...period })),
     ...(breakdown.byDay ?? []).map(({ day, ...period }) => ({ name: day, ...period })),

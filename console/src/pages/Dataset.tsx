@@ -17,7 +17,7 @@ import { Upload } from "./knowledge/Upload";
 const DocumentsQuery = graphql(`
   query Documents($datasetId: ID!, $first: Int!, $after: String) {
     dataset(id: $datasetId) {
-      id name description chunkMethod documentCount chunkCount
+      id name description chunkMethod documentCount chunkCount createdAt updatedAt
       parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize }
       documents(first: $first, after: $after) {
         totalCount
@@ -130,7 +130,7 @@ export default function Dataset() {
                 </button>
               </div>
             )}
-            {isEditing && <DatasetSettings dataset={dataset} onClose={() => setEditing(false)} onSaved={answer.refresh} />}
+            {isEditing && <DatasetSettings dataset={dataset} onClose={() => setEditing(false)} reread={answer.refresh} />}
           </Page>
         )
       }

@@ -2,8 +2,10 @@ import { useState, type FormEvent } from "react";
 import { ask, createToken } from "../api/session";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
+import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
 import { NewKey } from "./keys/NewKey";
+import { NewToken } from "./keys/NewToken";
 
 export interface ApiKey {
   id: string;
@@ -33,7 +35,7 @@ export default function Keys() {
   const [token, setToken] = useState<string>();
   const [keys, setKeys] = useState<ApiKey[]>();
   const [problem, setProblem] = useState<string>();
-  const [isNew, setNew] = useState(false);
+  const [made, setMade] = useState<"key" | "token">();
 
   const attempt = async (action: () => Promise<void>) => {
     setProblem(undefined);
@@ -69,11 +71,16 @@ export default function Keys() {
     <Page
       title="Keys"
       actions={
-        keys && (
-          <button type="button" className="primary" onClick={() => setNew(true)}>
-            New key
+        <>
+          <button type="button" onClick={() => setMade("token")}>
+            Short-lived token
           </button>
-        )
+          {keys && (
+            <button type="button" className="primary" onClick={() => setMade("key")}>
+              New key
+            </button>
+          )}
+        </>
       }
     >
       {problem && (
@@ -82,10 +89,11 @@ export default function Keys() {
         </p>
       )}
       {keys ? <KeyTable keys={keys} revoke={revokeKey} /> : <Ask show={show} />}
-      {isNew && (
+      {made === "token" && <NewToken onClose={() => setMade(undefined)} />}
+      {made === "key" && (
         <NewKey
           onClose={() => {
-            setNew(false);
+            setMade(undefined);
             if (token) void attempt(() => read(token));
           }}
         />
@@ -123,8 +131,12 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
         <thead>
           <tr>
             <th scope="col">Name</th>
-            <th scope="col">Begins with</th>
-            <th scope="col">May</th>
+            <th scope="col" className="wide">
+              Begins with
+            </th>
+            <th scope="col" className="wide">
+              May
+            </th>
             <th scope="col" className="wide">
               Last used
             </th>
@@ -137,13 +149,18 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>
-              <th scope="row">{key.name}</th>
-              <td>
+              <th scope="row">
+                {key.name}
+                <span className="narrow muted small">{key.scopes.join(", ")}</span>
+              </th>
+              <td className="wide">
                 <code>{key.prefix}</code>
               </td>
-              <td>{key.scopes.join(", ")}</td>
+              <td className="wide">{key.scopes.join(", ")}</td>
               <td className="wide">{key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span className="muted">never</span>}</td>
-              <td>{key.revokedAt ? "revoked" : key.expiresAt ? <Time at={key.expiresAt} /> : "never"}</td>
+              <td>
+                <End of={key} />
+              </td>
               <td>
                 {!key.revokedAt && (
                   <button type="button" className="danger" onClick={() => revoke(key)}>
@@ -156,5 +173,20 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** How long before its end a key is marked, in milliseconds. */
+const soon = 30 * 86_400_000;
+
+function End({ of: { revokedAt, expiresAt } }: { of: ApiKey }) {
+  const [now] = useState(Date.now);
+  if (revokedAt) return "revoked";
+  if (!expiresAt) return "never";
+  const left = new Date(expiresAt).getTime() - now;
+  return (
+    <>
+      <Time at={expiresAt} /> {left <= 0 ? <Status of="Ended" /> : left < soon && <Status of="Soon" />}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { graphql } from "../api/graphql";
+import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { count } from "../ui/format";
@@ -16,6 +16,8 @@ const KnowledgeQuery = graphql(`
   }
 `);
 
+type All = ResultOf<typeof KnowledgeQuery>;
+
 /** What agents answer from: datasets of documents, and the knowledge base chats that combine them. */
 export default function Knowledge() {
   const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
@@ -25,91 +27,107 @@ export default function Knowledge() {
     <Shown answer={answer} missing="knowledge">
       {({ datasets, knowledgeBaseChats: chats }) => (
         <Page title="Knowledge">
-          <section className="card" aria-labelledby="chats-title">
-            <header>
-              <h2 id="chats-title">Knowledge base chats</h2>
-              <span className="muted">what an agent is connected with; ask one what it would find</span>
-              <Act scope="write" className="push" onClick={() => setNew("chat")}>
-                New knowledge base chat
-              </Act>
-            </header>
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Datasets</th>
-                    <th scope="col" className="number">
-                      Agents
-                    </th>
-                    <th scope="col" className="wide">
-                      Sources
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {chats.nodes.map((chat) => (
-                    <tr key={chat.id}>
-                      <th scope="row">
-                        <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
-                      </th>
-                      <td>{chat.datasetNames.join(", ") || <span className="muted">none</span>}</td>
-                      <td className="number">{chat.connectedAgentCount}</td>
-                      <td className="wide">{chat.promptSettings.showQuote ? "named in answers" : "not named"}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-            {chats.totalCount === 0 && <p className="body muted">None yet. Make a dataset, drop files on its page, then make a chat that answers from it.</p>}
-          </section>
-          <section className="card" aria-labelledby="datasets-title">
-            <header>
-              <h2 id="datasets-title">Datasets</h2>
-              <span className="muted">the documents themselves</span>
-              <Act scope="write" className="push" onClick={() => setNew("dataset")}>
-                New dataset
-              </Act>
-            </header>
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Cut as</th>
-                    <th scope="col" className="number">
-                      Documents
-                    </th>
-                    <th scope="col" className="number wide">
-                      Chunks
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {datasets.nodes.map((dataset) => (
-                    <tr key={dataset.id}>
-                      <th scope="row">
-                        <Link href={`/knowledge/datasets/${dataset.id}`}>{dataset.name}</Link>
-                        <div className="muted small">{dataset.description}</div>
-                      </th>
-                      <td>{dataset.chunkMethod}</td>
-                      <td className="number">{count(dataset.documentCount)}</td>
-                      <td className="number wide">{count(dataset.chunkCount)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-            {datasets.totalCount === 0 && (
-              <div className="body">
-                <Empty title="There are no datasets.">Make one, then drop files on its page.</Empty>
-              </div>
-            )}
-          </section>
+          <Chats chats={chats} make={() => setNew("chat")} />
+          <Datasets datasets={datasets} make={() => setNew("dataset")} />
           {isNew === "dataset" && <NewDataset onClose={close} />}
           {isNew === "chat" && <NewKnowledgeBaseChat datasets={datasets.nodes} onClose={close} />}
         </Page>
       )}
     </Shown>
+  );
+}
+
+function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => void }) {
+  return (
+    <section className="card" aria-labelledby="chats-title">
+      <header>
+        <h2 id="chats-title">
+          Knowledge base chats <span className="muted small">{count(chats.totalCount)}</span>
+        </h2>
+        <span className="muted">what an agent is connected with; ask one what it would find</span>
+        <Act scope="write" className="push" onClick={make}>
+          New knowledge base chat
+        </Act>
+      </header>
+      <div className="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Datasets</th>
+              <th scope="col" className="number">
+                Agents
+              </th>
+              <th scope="col" className="wide">
+                Sources
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {chats.nodes.map((chat) => (
+              <tr key={chat.id}>
+                <th scope="row">
+                  <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
+                </th>
+                <td>{chat.datasetNames.join(", ") || <span className="muted">none</span>}</td>
+                <td className="number">{chat.connectedAgentCount}</td>
+                <td className="wide">{chat.promptSettings.showQuote ? "named in answers" : "not named"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {chats.totalCount === 0 && <p className="body muted">None yet. Make a dataset, drop files on its page, then make a chat that answers from it.</p>}
+    </section>
+  );
+}
+
+function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => void }) {
+  return (
+    <section className="card" aria-labelledby="datasets-title">
+      <header>
+        <h2 id="datasets-title">
+          Datasets <span className="muted small">{count(datasets.totalCount)}</span>
+        </h2>
+        <span className="muted">the documents themselves</span>
+        <Act scope="write" className="push" onClick={make}>
+          New dataset
+        </Act>
+      </header>
+      <div className="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Cut as</th>
+              <th scope="col" className="number">
+                Documents
+              </th>
+              <th scope="col" className="number wide">
+                Chunks
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {datasets.nodes.map((dataset) => (
+              <tr key={dataset.id}>
+                <th scope="row">
+                  <Link href={`/knowledge/datasets/${dataset.id}`}>{dataset.name}</Link>
+                  <div className="muted small">{dataset.description}</div>
+                </th>
+                <td>{dataset.chunkMethod}</td>
+                <td className="number">{count(dataset.documentCount)}</td>
+                <td className="number wide">{count(dataset.chunkCount)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {datasets.totalCount === 0 && (
+        <div className="body">
+          <Empty title="There are no datasets.">Make one, then drop files on its page.</Empty>
+        </div>
+      )}
+    </section>
   );
 }

@@ -1,7 +1,7 @@
-import { lazy, Suspense, useState } from "react";
-import { Link, useParams, useSearchParams } from "wouter";
+import { lazy, Suspense, useState, type FormEvent } from "react";
+import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
-import { useAction, usePage } from "../api/page";
+import { useAction, useConflict, usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { plural } from "../ui/format";
 import { Page } from "../ui/Page";
@@ -14,8 +14,9 @@ const Settings = lazy(() => import("./knowledge/KnowledgeBaseChatSettings"));
 const KnowledgeBaseChatQuery = graphql(`
   query KnowledgeBaseChat($id: ID!) {
     knowledgeBaseChat(id: $id) {
-      id name connectedAgentCount
+      id name connectedAgentCount createdAt updatedAt
       datasets { id name documentCount }
+      agents(first: 20) { nodes { id name } }
       promptSettings { topN similarityThreshold keywordsSimilarityWeight rerankModel showQuote emptyResponse }
     }
   }
@@ -24,7 +25,7 @@ const KnowledgeBaseChatQuery = graphql(`
 const KeepTrial = graphql(`
   mutation KeepTrial($input: UpdateKnowledgeBaseChatInput!) {
     updateKnowledgeBaseChat(input: $input) {
-      knowledgeBaseChat { id promptSettings { topN similarityThreshold keywordsSimilarityWeight rerankModel showQuote emptyResponse } }
+      knowledgeBaseChat { id updatedAt promptSettings { topN similarityThreshold keywordsSimilarityWeight rerankModel showQuote emptyResponse } }
     }
   }
 `);
@@ -55,11 +56,14 @@ export default function KnowledgeBaseChat() {
           <Page
             title={chat.name}
             crumbs={[{ to: "/knowledge", text: "Knowledge" }]}
-            facts={`connected with ${plural(chat.connectedAgentCount, "agent")}`}
+            facts={<Connected chat={chat} />}
             actions={
-              <Act scope="write" onClick={() => setEditing(true)}>
-                Settings
-              </Act>
+              <>
+                <Act scope="write" onClick={() => setEditing(true)}>
+                  Settings
+                </Act>
+                <ChatWithIt agents={chat.agents.nodes} />
+              </>
             }
           >
             <p className="row">
@@ -70,7 +74,7 @@ export default function KnowledgeBaseChat() {
               ))}
               {chat.datasets.length === 0 && <span className="note warn">It has no datasets, so it finds nothing.</span>}
             </p>
-            <Question chat={chat} question={question} tried={tried} />
+            <Question chat={chat} question={question} tried={tried} reread={answer.refresh} />
             {question && (
               <Answers
                 // Other settings and datasets find other chunks.
@@ -93,23 +97,71 @@ export default function KnowledgeBaseChat() {
   );
 }
 
-/** Asks a question, with the chat's settings or with others, which can be saved once they are right. */
-function Question({ chat, question, tried }: { chat: ChatOfPage; question: string; tried: Partial<Trial> }) {
+/** The agents that answer from it. */
+function Connected({ chat }: { chat: ChatOfPage }) {
+  const others = chat.connectedAgentCount - chat.agents.nodes.length;
+  if (chat.connectedAgentCount === 0) {
+    return (
+      <span>
+        connected with no agent: <Link href="/agents">choose one</Link> and connect it there
+      </span>
+    );
+  }
+  return (
+    <>
+      <span>connected with</span>
+      {chat.agents.nodes.map((agent) => (
+        <Link key={agent.id} href={`/agents/${agent.id}/connections`}>
+          {agent.name}
+        </Link>
+      ))}
+      {others > 0 && <span>and {others} more</span>}
+    </>
+  );
+}
+
+/** Starts a chat with an agent that answers from it: alone it answers nobody. */
+function ChatWithIt({ agents }: { agents: ChatOfPage["agents"]["nodes"] }) {
+  const [, go] = useLocation();
+  const [only, ...others] = agents;
+  if (!only) return null;
+  if (others.length === 0) {
+    return (
+      <Link className="button primary" href={`/chats/new?agent=${only.id}`}>
+        Chat with it
+      </Link>
+    );
+  }
+  return (
+    <select aria-label="Chat with it" value="" onChange={(event) => go(`/chats/new?agent=${event.target.value}`)}>
+      <option value="">Chat with it, through…</option>
+      {agents.map((agent) => (
+        <option key={agent.id} value={agent.id}>
+          {agent.name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface QuestionProps {
+  chat: ChatOfPage;
+  question: string;
+  tried: Partial<Trial>;
+}
+
+/** Asks a question, with the chat's settings or with others. */
+function Question({ chat, question, tried, reread }: QuestionProps & { reread: () => void }) {
   const [, setParams] = useSearchParams();
-  const keep = useAction(KeepTrial);
-  const ask = (form: FormData) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
     const asked = String(form.get("q")).trim();
     const changed = names.filter((name) => form.get(name) !== "" && Number(form.get(name)) !== chat.promptSettings[name]);
     setParams(asked ? { q: asked, ...Object.fromEntries(changed.map((name) => [name, String(form.get(name))])) } : {});
   };
   return (
-    <form
-      className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        ask(new FormData(event.currentTarget));
-      }}
-    >
+    <form className="card" onSubmit={submit}>
       <div className="body stack">
         <div className="field">
           <label htmlFor="q">What would a contact ask?</label>
@@ -134,25 +186,45 @@ function Question({ chat, question, tried }: { chat: ChatOfPage; question: strin
             Ask
           </button>
         </div>
-        <div className="row muted small">
-          <span>
-            {Object.keys(tried).length > 0
-              ? `Tried, not saved: ${names.filter((name) => name in tried).map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`).join(", ")}.`
-              : "As conversations ask. Other numbers are tried, not saved."}
-            {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
-          </span>
-          {Object.keys(tried).length > 0 && (
-            <Act
-              scope="write"
-              disabled={keep.isBusy}
-              onClick={() => void keep.run({ input: { chatId: chat.id, promptSettings: tried } }).then((kept) => kept && setParams({ q: question }))}
-            >
-              Save these numbers
-            </Act>
-          )}
-        </div>
-        {keep.error && <Failure error={keep.error} />}
+        <Tried chat={chat} question={question} tried={tried} reread={reread} />
       </div>
     </form>
+  );
+}
+
+/** What is tried, which can be saved once it is right. */
+function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () => void }) {
+  const [, setParams] = useSearchParams();
+  const keep = useAction(KeepTrial);
+  const isForeign = useConflict(keep.error, reread);
+  const isTried = Object.keys(tried).length > 0;
+  const save = async () => {
+    const input = { chatId: chat.id, promptSettings: tried, expectedUpdatedAt: chat.updatedAt ?? chat.createdAt };
+    if (await keep.run({ input })) setParams({ q: question });
+  };
+  const differences = names
+    .filter((name) => name in tried)
+    .map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`)
+    .join(", ");
+  return (
+    <>
+      <div className="row muted small">
+        <span>
+          {isTried ? `Tried, not saved: ${differences}.` : "As conversations ask. Other numbers are tried, not saved."}
+          {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
+        </span>
+        {isTried && (
+          <Act scope="write" disabled={keep.isBusy} onClick={() => void save()}>
+            Save these numbers
+          </Act>
+        )}
+      </div>
+      {isForeign && (
+        <p className="note warn" role="alert">
+          Somebody changed this knowledge base chat meanwhile. Its numbers are shown above as they are now: save yours again if they are still right.
+        </p>
+      )}
+      {keep.error && !isForeign && <Failure error={keep.error} />}
+    </>
   );
 }

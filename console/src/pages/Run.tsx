@@ -1,15 +1,15 @@
 import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { useSubscription } from "urql";
-import { graphql } from "../api/graphql";
+import { graphql, type ResultOf } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
-import { byVersion } from "../logic/blame";
+import { byVersion, type PastRun } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
 import { Instructions } from "../ui/Instructions";
 import { Page } from "../ui/Page";
-import { Shown } from "../ui/states";
+import { Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
@@ -65,86 +65,30 @@ function SingleRun({ id }: { id: string }) {
   );
 }
 
+type Siblings = ResultOf<typeof SiblingsQuery>;
+
 function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
   const { execution, test } = run;
   const agent = execution.agent;
   const [params, setParams] = useSearchParams();
-  const [, go] = useLocation();
   const siblings = usePage(SiblingsQuery, { executionId: execution.id, testId: run.testId ?? "" }, { pause: !run.testId }).data;
-  const start = useAction(RunTests);
-  const isOver = run.status !== "Queued" && run.status !== "Running";
-  useRunUpdates(run, isOver, refresh);
-  useNextFailed(run.id, siblings?.agentTestExecution?.failed.nodes ?? []);
+  useRunUpdates(run, run.status !== "Queued" && run.status !== "Running", refresh);
   const history = siblings?.agentTest?.history ?? [];
-  const attempts = (siblings?.agentTestExecution?.runs.nodes ?? []).toSorted((a, b) => a.attempt - b.attempt);
-  const failure = siblings?.agentTest?.failingSince;
-  const again = async () => {
-    const made = await start.run({ input: { testIds: [run.testId ?? ""], repeats: 5 } });
-    if (made?.startAgentTestExecution) go(`/tests?agent=${agent?.id}&execution=${made.startAgentTestExecution.execution.id}`);
-  };
   const selected = params.has("criterion") ? Number(params.get("criterion")) : undefined;
   const select = (criterion: number) => setParams({ criterion: String(criterion) }, { replace: true });
+  const tests = `/tests?agent=${agent?.id}&execution=${execution.id}`;
   return (
     <Page
       title={run.testName}
       crumbs={[
         { to: "/tests", text: "Tests" },
-        ...(agent ? [{ to: `/tests?agent=${agent.id}&execution=${execution.id}`, text: agent.name }] : []),
+        ...(agent ? [{ to: tests, text: agent.name }] : []),
+        ...(agent && test?.folder ? [{ to: `${tests}&folder=${test.folder.id}`, text: test.folder.name }] : []),
       ]}
-      actions={
-        run.testId &&
-        agent && (
-          <>
-            <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
-              Edit the test
-            </Link>
-            {run.messages.some((message) => message.role === "assistant") && (
-              <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
-                Talk on from it
-              </Link>
-            )}
-            <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
-              Run again ×5
-            </Act>
-          </>
-        )
-      }
+      actions={<Actions run={run} />}
     >
-      <div className="row">
-        <Status of={run.status} />
-        {run.isDraft ? (
-          <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
-            <Status of="Draft" /> prompt
-          </span>
-        ) : (
-          <span>prompt v{run.promptVersion}</span>
-        )}
-        {agent && failure && <Since agentId={agent.id} failure={failure} />}
-        <span className="muted">
-          {plural(run.turnCount, "turn")}
-          {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
-          {run.endReason && ` · ${run.endReason}`}
-        </span>
-        <nav aria-label="Attempts" className={`row tight push ${styles.attempts}`}>
-          {attempts.map((sibling) => (
-            <Link key={sibling.id} href={`/runs/${sibling.id}`} aria-current={sibling.id === run.id ? "page" : undefined} className="quiet">
-              {sibling.attempt} <Status of={sibling.status} short />
-            </Link>
-          ))}
-          {attempts.length > 1 && (
-            <select aria-label="Side by side with" value="" onChange={(event) => go(`/runs/${run.id}?with=${event.target.value}`)}>
-              <option value="">Side by side with…</option>
-              {attempts
-                .filter((sibling) => sibling.id !== run.id)
-                .map((sibling) => (
-                  <option key={sibling.id} value={sibling.id}>
-                    attempt {sibling.attempt}, {sibling.status.toLowerCase()}
-                  </option>
-                ))}
-            </select>
-          )}
-        </nav>
-      </div>
+      <Facts run={run} siblings={siblings} />
+      <FailedRuns id={run.id} failed={siblings?.agentTestExecution?.failed.nodes ?? []} />
       <div className="split">
         <RunTranscript run={run} selected={selected} />
         <div className="stack">
@@ -165,27 +109,108 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
             </section>
           )}
           <Instructions id={run.id} title="What the model was given" />
-          {history.length > 0 && (
-            <section className="card" aria-labelledby="history-title">
-              <header>
-                <h2 id="history-title">History</h2>
-                <Strip runs={history} />
-              </header>
-              <ul className="body">
-                {byVersion(history).map(({ version, passed, judged }) => (
-                  <li key={version}>
-                    v{version}: {passed} of {judged} passed
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
+          {history.length > 0 && <History runs={history} />}
         </div>
       </div>
-      <p className="muted small">
-        <kbd>j</kbd> goes to the next failed run of the execution, <kbd>k</kbd> to the one before.
-      </p>
     </Page>
+  );
+}
+
+/** What to do next about the run's test. */
+function Actions({ run }: { run: RunOfPage }) {
+  const { agent } = run.execution;
+  const [, go] = useLocation();
+  const start = useAction(RunTests);
+  if (!run.testId || !agent) return null;
+  const again = async () => {
+    const made = await start.run({ input: { testIds: [run.testId ?? ""], repeats: 5 } });
+    if (made?.startAgentTestExecution) go(`/tests?agent=${agent.id}&execution=${made.startAgentTestExecution.execution.id}`);
+  };
+  return (
+    <>
+      {start.error && <Failure error={start.error} />}
+      <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
+        Edit the test
+      </Link>
+      {run.messages.some((message) => message.role === "assistant") && (
+        <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
+          Talk on from it
+        </Link>
+      )}
+      <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
+        Run again ×5
+      </Act>
+    </>
+  );
+}
+
+/** The run's state and its prompt, and the other attempts. */
+function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefined }) {
+  const { agent } = run.execution;
+  const failure = siblings?.agentTest?.failingSince;
+  return (
+    <div className="row">
+      <Status of={run.status} />
+      {run.isDraft ? (
+        <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
+          <Status of="Draft" /> prompt
+        </span>
+      ) : (
+        <span>prompt v{run.promptVersion}</span>
+      )}
+      {agent && failure && <Since agentId={agent.id} failure={failure} />}
+      <span className="muted">
+        {plural(run.turnCount, "turn")}
+        {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
+        {run.endReason && ` · ${run.endReason}`}
+      </span>
+      <Attempts id={run.id} attempts={siblings?.agentTestExecution?.runs.nodes ?? []} />
+    </div>
+  );
+}
+
+function Attempts({ id, attempts }: { id: string; attempts: readonly { id: string; attempt: number; status: string }[] }) {
+  const [, go] = useLocation();
+  const inOrder = attempts.toSorted((a, b) => a.attempt - b.attempt);
+  return (
+    <nav aria-label="Attempts" className={`row tight push ${styles.attempts}`}>
+      {inOrder.map((sibling) => (
+        <Link key={sibling.id} href={`/runs/${sibling.id}`} aria-current={sibling.id === id ? "page" : undefined} className="quiet">
+          {sibling.attempt} <Status of={sibling.status} short />
+        </Link>
+      ))}
+      {inOrder.length > 1 && (
+        <select aria-label="Side by side with" value="" onChange={(event) => go(`/runs/${id}?with=${event.target.value}`)}>
+          <option value="">Side by side with…</option>
+          {inOrder
+            .filter((sibling) => sibling.id !== id)
+            .map((sibling) => (
+              <option key={sibling.id} value={sibling.id}>
+                attempt {sibling.attempt}, {sibling.status.toLowerCase()}
+              </option>
+            ))}
+        </select>
+      )}
+    </nav>
+  );
+}
+
+/** How the test went with each version of the prompt. */
+function History({ runs }: { runs: readonly PastRun[] }) {
+  return (
+    <section className="card" aria-labelledby="history-title">
+      <header>
+        <h2 id="history-title">History</h2>
+        <Strip runs={runs} />
+      </header>
+      <ul className="body">
+        {byVersion(runs).map(({ version, passed, judged }) => (
+          <li key={version}>
+            v{version}: {passed} of {judged} passed
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -206,14 +231,29 @@ function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): vo
   }, [isEmpty]);
 }
 
-/** j and k go through the failed runs of the execution. */
-function useNextFailed(id: string, failed: readonly { id: string }[]): void {
+/** The failed runs of the execution before and after this one. j and k lead there. */
+function FailedRuns({ id, failed }: { id: string; failed: readonly { id: string }[] }) {
   const [, go] = useLocation();
+  const at = failed.findIndex((run) => run.id === id);
+  const after = failed[at + 1];
+  const before = at > 0 ? failed[at - 1] : undefined;
   useKeys((key) => {
-    const step = { j: 1, k: -1 }[key];
-    if (!step) return;
-    const at = failed.findIndex((run) => run.id === id);
-    const next = failed[at < 0 ? 0 : at + step];
+    const next = { j: after, k: before }[key];
     if (next) go(`/runs/${next.id}`);
   });
+  if (!before && !after) return null;
+  return (
+    <nav aria-label="Failed runs" className="row small">
+      {before && (
+        <Link href={`/runs/${before.id}`}>
+          <kbd>k</kbd> the failed run before
+        </Link>
+      )}
+      {after && (
+        <Link href={`/runs/${after.id}`}>
+          <kbd>j</kbd> the next failed run
+        </Link>
+      )}
+    </nav>
+  );
 }

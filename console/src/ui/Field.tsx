@@ -4,7 +4,7 @@ import { faultsAt, unshownFaults } from "../logic/faults";
 import { Failure } from "./states";
 
 /** What the control of a field has to be given. */
-interface Control {
+export interface Control {
   id: string;
   name: string;
   "aria-describedby": string | undefined;

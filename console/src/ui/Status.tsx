@@ -30,6 +30,7 @@ const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   NoDifference: { letter: "=", tone: "plain", word: "No difference" },
   CannotDecide: { letter: "?", tone: "warn", word: "Cannot decide" },
   Active: { letter: "✓", tone: "ok" },
+  Soon: { letter: "⚠", tone: "warn", word: "Ends soon" },
   Exhausted: { letter: "✗", tone: "bad" },
   Reads: { letter: "⌕", tone: "plain" },
   Delegates: { letter: "⤷", tone: "plain" },

@@ -74,18 +74,18 @@ export function Shown<Data>({ answer, missing, lines, children }: {
   children: (data: Data) => ReactNode;
 }) {
   if (isNotFound(answer.error)) return <NotFound what={missing} />;
+  const content = answer.data && children(answer.data);
+  if (!content && answer.error) {
+    return (
+      <Page title="This cannot be shown now">
+        <Failure error={answer.error} retry={answer.refresh} />
+      </Page>
+    );
+  }
   if (!answer.data) {
     return (
       <main id="main" className={styles.waiting} tabIndex={-1}>
-        {answer.error ? <Failure error={answer.error} retry={answer.refresh} /> : <Loading lines={lines} />}
-      </main>
-    );
-  }
-  const content = children(answer.data);
-  if (!content && answer.error) {
-    return (
-      <main id="main" className={styles.waiting} tabIndex={-1}>
-        <Failure error={answer.error} retry={answer.refresh} />
+        <Loading lines={lines} />
       </main>
     );
   }

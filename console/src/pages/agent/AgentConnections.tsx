@@ -6,6 +6,7 @@ import { Act } from "../../ui/Act";
 import { Failure } from "../../ui/states";
 import type { AgentOfPage } from "../Agent";
 import styles from "./AgentConnections.module.css";
+import { useForeign } from "./AgentPrompt";
 import { NewSubAgent } from "./NewSubAgent";
 import { NewTool } from "./NewTool";
 
@@ -161,8 +162,10 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
 function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
   const connect = useAction(ConnectKnowledge);
   const disconnect = useAction(DisconnectKnowledge);
+  const isForeign = useForeign(agent.id, connect.error);
   const error = connect.error ?? disconnect.error;
   const chat = agent.knowledgeBaseChat;
+  const connectWith = (chatId: string) => void connect.run({ input: { agentId: agent.id, chatId, expectedUpdatedAt: agent.updatedAt } });
   return (
     <section className="card" aria-labelledby="knowledge-title">
       <header>
@@ -170,10 +173,15 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
         <Add
           what="knowledge base chat"
           choices={choices.filter((other) => other.id !== chat?.id)}
-          add={(chatId) => void connect.run({ input: { agentId: agent.id, chatId } })}
+          add={connectWith}
         />
       </header>
-      {error && <Failure error={error} />}
+      {isForeign && (
+        <p className="note warn" role="alert">
+          Somebody changed this agent meanwhile. Below is what it answers from now: connect it again if yours is still right.
+        </p>
+      )}
+      {error && !isForeign && <Failure error={error} />}
       <ul className={styles.items}>
         {chat ? (
           <li>

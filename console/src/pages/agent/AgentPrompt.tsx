@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useClient } from "urql";
 import { Link, useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
-import { isConflict, useAction } from "../../api/page";
+import { useAction, useConflict } from "../../api/page";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
@@ -28,12 +28,13 @@ const AddField = graphql(`
   }
 `);
 
-/** All that the prompt's and the settings' editors write. */
+/** All that the editors of an agent write. */
 const AgentNow = graphql(`
   query AgentNow($id: ID!) {
     agent(id: $id) {
       id name channel direction language tags prompt promptVersion updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
       fields { name isMandatory isSystem }
+      knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } }
     }
   }
 `);
@@ -156,11 +157,7 @@ function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
 /** Whether an error means that somebody else was faster. Then it reads what they wrote. */
 export function useForeign(agentId: string, error: CombinedError | undefined): boolean {
   const client = useClient();
-  const isForeign = isConflict(error);
-  useEffect(() => {
-    if (isConflict(error)) void client.query(AgentNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise();
-  }, [client, agentId, error]);
-  return isForeign;
+  return useConflict(error, () => void client.query(AgentNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise());
 }
 
 /** Names placeholders without a field, and offers to add the fields. */

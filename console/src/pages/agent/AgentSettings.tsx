@@ -1,7 +1,10 @@
+import type { CombinedError } from "@urql/core";
 import { useRef, useState, type FormEvent } from "react";
 import { graphql, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { changesOf } from "../../logic/changes";
 import { Act, may } from "../../ui/Act";
+import { Conflict } from "../../ui/Conflict";
 import { Field, FormFailure } from "../../ui/Field";
 import type { AgentOfPage } from "../Agent";
 import { useForeign } from "./AgentPrompt";
@@ -32,20 +35,23 @@ export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
 function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: () => void }) {
   const save = useAction(SaveAgent);
   const isForeign = useForeign(agent.id, save.error);
-  const [isSaved, setSaved] = useState(false);
   // The form shows the agent of this moment, whatever the cache learns meanwhile.
-  const [shownAt, setShownAt] = useState(agent.updatedAt);
+  const [began, setBegan] = useState(agent);
+  const [isSaved, setSaved] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const isReadOnly = !may("write");
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
-    const saved = await save.run({ input: { ...changes(agent, new FormData(form.current)), expectedUpdatedAt } });
-    setSaved(Boolean(saved));
-    if (saved?.updateAgent) setShownAt(saved.updateAgent.agent.updatedAt);
+    const changes = changesOf(valuesOf(began), readValues(new FormData(form.current), began));
+    if (changes) {
+      const saved = await save.run({ input: { agentId: agent.id, ...changes, expectedUpdatedAt } });
+      if (!saved?.updateAgent) return;
+      setBegan({ ...began, ...saved.updateAgent.agent });
+    }
+    setSaved(true);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    void store(shownAt);
+    void store(began.updatedAt);
   };
   return (
     <form ref={form} className="split" onSubmit={submit} onChange={() => setSaved(false)}>
@@ -53,72 +59,15 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
         <header>
           <h2 id="settings-title">Settings</h2>
         </header>
-        <fieldset className="body stack" disabled={isReadOnly}>
-          <Field label="Name" path="name" error={save.error}>
-            {(control) => <input {...control} required defaultValue={agent.name} />}
-          </Field>
-          <div className="row top">
-            <Field label="Channel" path="channel" error={save.error}>
-              {(control) => (
-                <select {...control} defaultValue={agent.channel}>
-                  {["Phone", "SMS", "Web", "WhatsApp"].map((channel) => (
-                    <option key={channel}>{channel}</option>
-                  ))}
-                </select>
-              )}
-            </Field>
-            <Field label="Direction" path="direction" error={save.error}>
-              {(control) => (
-                <select {...control} defaultValue={agent.direction}>
-                  <option>Inbound</option>
-                  <option>Outbound</option>
-                </select>
-              )}
-            </Field>
-            <Field label="Language" path="language" error={save.error}>
-              {(control) => <input {...control} required size={6} defaultValue={agent.language} />}
-            </Field>
-          </div>
-          <Field label="Tags, separated by commas" path="tags" error={save.error}>
-            {(control) => <input {...control} defaultValue={agent.tags.join(", ")} />}
-          </Field>
-          <Field label="Welcome message of inbound conversations" path="inboundWelcomeMessage" error={save.error}>
-            {(control) => <textarea {...control} rows={2} defaultValue={agent.inboundWelcomeMessage ?? ""} />}
-          </Field>
-          <Field label="Welcome message of outbound conversations" path="outboundWelcomeMessage" error={save.error}>
-            {(control) => <textarea {...control} rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />}
-          </Field>
-          <label className="check">
-            <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> It may transfer calls to a person
-          </label>
-          <Field
-            label="Fields of the data bag, one in a line; * marks a mandatory one"
-            path="fields"
-            error={save.error}
-            hint={`The system fills ${agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.`}
-          >
-            {(control) => (
-              <textarea
-                {...control}
-                rows={6}
-                className="mono"
-                defaultValue={agent.fields.filter((f) => !f.isSystem).map((f) => f.name + (f.isMandatory ? "*" : "")).join("\n")}
-              />
-            )}
-          </Field>
+        <fieldset className="body stack" disabled={!may("write")}>
+          <Fields agent={began} error={save.error} />
           {isForeign && (
-            <div className="note warn stack tight" role="alert">
-              <strong>Somebody changed this agent while you were writing.</strong>
-              <div className="row">
-                <button type="button" onClick={() => void store(agent.updatedAt)}>
-                  Save mine over theirs
-                </button>
-                <button type="button" onClick={takeTheirs}>
-                  Take theirs
-                </button>
-                <span>or go on writing.</span>
-              </div>
-            </div>
+            <Conflict
+              what="agent"
+              theirs={changesOf(inWords(began), inWords(agent))}
+              save={() => void store(agent.updatedAt)}
+              take={takeTheirs}
+            />
           )}
           {!isForeign && <FormFailure error={save.error} shown={shown} />}
           <div className="row">
@@ -131,37 +80,115 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
           </div>
         </fieldset>
       </section>
-      <section className="card" aria-labelledby="found-title">
-        <header>
-          <h2 id="found-title">What is found out in a conversation</h2>
-        </header>
-        <dl className="body facts">
-          {agent.classificationTags.map((tag) => (
-            <div key={tag.name} style={{ display: "contents" }}>
-              <dt>{tag.name}</dt>
-              <dd>{tag.definition || "–"}</dd>
-            </div>
-          ))}
-          {agent.extractedValues.map((value) => (
-            <div key={value.name} style={{ display: "contents" }}>
-              <dt>
-                {value.name} ({value.type})
-              </dt>
-              <dd>{value.definition || "–"}</dd>
-            </div>
-          ))}
-          {agent.classificationTags.length + agent.extractedValues.length === 0 && <dd className="muted">Nothing: no tags, no values.</dd>}
-        </dl>
-      </section>
+      <Findings agent={agent} />
     </form>
   );
 }
 
-function changes(agent: AgentOfPage, form: FormData): Changes {
-  const text = (name: string) => String(form.get(name)).trim();
-  const lines = text("fields").split("\n").map((line) => line.trim()).filter(Boolean);
+function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | undefined }) {
+  return (
+    <>
+      <Field label="Name" path="name" error={error}>
+        {(control) => <input {...control} required defaultValue={agent.name} />}
+      </Field>
+      <div className="row top">
+        <Field label="Channel" path="channel" error={error}>
+          {(control) => (
+            <select {...control} defaultValue={agent.channel}>
+              {["Phone", "SMS", "Web", "WhatsApp"].map((channel) => (
+                <option key={channel}>{channel}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Direction" path="direction" error={error}>
+          {(control) => (
+            <select {...control} defaultValue={agent.direction}>
+              <option>Inbound</option>
+              <option>Outbound</option>
+            </select>
+          )}
+        </Field>
+        <Field label="Language" path="language" error={error}>
+          {(control) => <input {...control} required size={6} defaultValue={agent.language} />}
+        </Field>
+      </div>
+      <Field label="Tags, separated by commas" path="tags" error={error}>
+        {(control) => <input {...control} defaultValue={agent.tags.join(", ")} />}
+      </Field>
+      <Field label="Welcome message of inbound conversations" path="inboundWelcomeMessage" error={error}>
+        {(control) => <textarea {...control} rows={2} defaultValue={agent.inboundWelcomeMessage ?? ""} />}
+      </Field>
+      <Field label="Welcome message of outbound conversations" path="outboundWelcomeMessage" error={error}>
+        {(control) => <textarea {...control} rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />}
+      </Field>
+      <label className="check">
+        <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> It may transfer calls to a person
+      </label>
+      <Field
+        label="Fields of the data bag, one in a line; * marks a mandatory one"
+        path="fields"
+        error={error}
+        hint={`The system fills ${agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.`}
+      >
+        {(control) => <textarea {...control} rows={6} className="mono" defaultValue={ownFields(agent)} />}
+      </Field>
+    </>
+  );
+}
+
+/** What the agent is to find out of a conversation. */
+function Findings({ agent }: { agent: AgentOfPage }) {
+  return (
+    <section className="card" aria-labelledby="found-title">
+      <header>
+        <h2 id="found-title">What is found out in a conversation</h2>
+      </header>
+      <dl className="body facts">
+        {agent.classificationTags.map((tag) => (
+          <div key={tag.name} style={{ display: "contents" }}>
+            <dt>{tag.name}</dt>
+            <dd>{tag.definition || "–"}</dd>
+          </div>
+        ))}
+        {agent.extractedValues.map((value) => (
+          <div key={value.name} style={{ display: "contents" }}>
+            <dt>
+              {value.name} ({value.type})
+            </dt>
+            <dd>{value.definition || "–"}</dd>
+          </div>
+        ))}
+        {agent.classificationTags.length + agent.extractedValues.length === 0 && <dd className="muted">Nothing: no tags, no values.</dd>}
+      </dl>
+    </section>
+  );
+}
+
+type Values = Omit<Changes, "agentId" | "expectedUpdatedAt">;
+
+/** The fields that are not the system's, one in a line. */
+function ownFields(agent: AgentOfPage): string {
+  return agent.fields.filter((f) => !f.isSystem).map((f) => f.name + (f.isMandatory ? "*" : "")).join("\n");
+}
+
+function valuesOf(agent: AgentOfPage): Values {
   return {
-    agentId: agent.id,
+    name: agent.name,
+    channel: agent.channel,
+    direction: agent.direction,
+    language: agent.language,
+    tags: agent.tags,
+    inboundWelcomeMessage: agent.inboundWelcomeMessage ?? "",
+    outboundWelcomeMessage: agent.outboundWelcomeMessage ?? "",
+    isCallTransferEnabled: agent.isCallTransferEnabled,
+    fields: fieldsOf(agent, ownFields(agent)),
+  };
+}
+
+function readValues(form: FormData, agent: AgentOfPage): Values {
+  const text = (name: string) => String(form.get(name)).trim();
+  return {
     name: text("name"),
     channel: text("channel") as AgentOfPage["channel"],
     direction: text("direction") as AgentOfPage["direction"],
@@ -170,9 +197,29 @@ function changes(agent: AgentOfPage, form: FormData): Changes {
     inboundWelcomeMessage: text("inboundWelcomeMessage"),
     outboundWelcomeMessage: text("outboundWelcomeMessage"),
     isCallTransferEnabled: form.get("transfer") === "on",
-    fields: [
-      ...lines.map((line) => ({ name: line.replace(/\*$/, ""), isMandatory: line.endsWith("*") })),
-      ...agent.fields.filter((f) => f.isSystem).map((f) => ({ name: f.name, isMandatory: f.isMandatory, isSystem: true })),
-    ],
+    fields: fieldsOf(agent, text("fields")),
+  };
+}
+
+/** The fields that are written, and those of the system, which stay. */
+function fieldsOf(agent: AgentOfPage, written: string): Values["fields"] {
+  const lines = written.split("\n").map((line) => line.trim()).filter(Boolean);
+  return [
+    ...lines.map((line) => ({ name: line.replace(/\*$/, ""), isMandatory: line.endsWith("*") })),
+    ...agent.fields.filter((f) => f.isSystem).map((f) => ({ name: f.name, isMandatory: f.isMandatory, isSystem: true })),
+  ];
+}
+
+function inWords(agent: AgentOfPage): Record<string, string> {
+  return {
+    Name: agent.name,
+    Channel: agent.channel,
+    Direction: agent.direction,
+    Language: agent.language,
+    Tags: agent.tags.join(", "),
+    "Inbound welcome": agent.inboundWelcomeMessage ?? "",
+    "Outbound welcome": agent.outboundWelcomeMessage ?? "",
+    Transfer: agent.isCallTransferEnabled ? "to a person" : "none",
+    Fields: agent.fields.map((field) => field.name + (field.isMandatory ? "*" : "")).join("\n"),
   };
 }

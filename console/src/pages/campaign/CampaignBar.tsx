@@ -18,8 +18,8 @@ const parts = [
   ["pending", "pending"],
 ] as const;
 
-/** How many contacts are in each state, as a bar and in words. */
-export function CampaignBar({ counts }: { counts: Counts }) {
+/** How many contacts are in each state, as a bar and in words, and how many a minute are done, where that is known. */
+export function CampaignBar({ counts, pace }: { counts: Counts; pace?: number }) {
   return (
     <div className={styles.bar}>
       <div aria-hidden="true">
@@ -30,6 +30,12 @@ export function CampaignBar({ counts }: { counts: Counts }) {
           .filter(([name]) => counts[name] > 0)
           .map(([name, word]) => `${count(counts[name])} ${word}`)
           .join(" · ") || "none"}
+        {pace !== undefined && (
+          <span className="muted" title="As seen on this page, in the last five minutes at most">
+            {" "}
+            · {pace.toFixed(1)} a minute
+          </span>
+        )}
       </span>
     </div>
   );

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useRef } from "react";
 import { graphql } from "../../api/graphql";
-import { isConflict, useAction, usePage } from "../../api/page";
+import { useAction, useConflict, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
 import { Failure, Loading } from "../../ui/states";
@@ -30,10 +30,8 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
   const reset = useAction(ResetItem);
   const item = answer.data?.campaignItem;
   useVersion(item?.version, answer.refresh);
-  const isForeign = isConflict(reset.error);
-  const callAgain = async (expectedVersion: number) => {
-    if (!(await reset.run({ input: { campaignId, itemId: id, expectedVersion } }))) answer.refresh();
-  };
+  const isForeign = useConflict(reset.error, answer.refresh);
+  const callAgain = (expectedVersion: number) => void reset.run({ input: { campaignId, itemId: id, expectedVersion } });
   return (
     <Dialog title={item?.phoneNumber || "Contact"} onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
@@ -47,7 +45,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
               scope="write"
               className="push"
               disabled={(item.runningStatus === "Pending" && item.attemptCount === 0) || item.isArchived || reset.isBusy}
-              onClick={() => void callAgain(item.version)}
+              onClick={() => callAgain(item.version)}
             >
               Call again from the start
             </Act>
@@ -56,7 +54,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
             <div className="note warn stack tight" role="alert">
               <strong>This contact changed meanwhile. Below is how it is now.</strong>
               <div className="row">
-                <button type="button" disabled={reset.isBusy} onClick={() => void callAgain(item.version)}>
+                <button type="button" disabled={reset.isBusy} onClick={() => callAgain(item.version)}>
                   Call again all the same
                 </button>
                 <button type="button" onClick={reset.reset}>

@@ -1,6 +1,7 @@
 import { useSubscription } from "urql";
 import { useState } from "react";
 import { graphql } from "../../api/graphql";
+import { paceOf, sampled, type Sample } from "../../logic/pace";
 import { useRepeat } from "../../ui/useRepeat";
 
 const CampaignUpdates = graphql(`
@@ -42,4 +43,15 @@ export function useCampaignUpdates(
   useCampaign(id, pause);
   useSubscription({ query: ItemUpdates, variables: { id, after }, pause });
   useRepeat(refresh, readAgain, listed !== undefined && listed !== campaign.items.totalCount);
+}
+
+/** How often the pace is reckoned, in milliseconds: it also falls while nothing happens. */
+const reckonAgain = 5_000;
+
+/** How many contacts a minute were done since the page was opened, in the last minutes; undefined until that can be told. */
+export function usePace(counts: { processed: number; error: number }, isRunning: boolean): number | undefined {
+  const done = counts.processed + counts.error;
+  const [samples, setSamples] = useState<readonly Sample[]>(() => [{ at: Date.now(), done }]);
+  useRepeat(() => setSamples(sampled(samples, { at: Date.now(), done })), reckonAgain, isRunning);
+  return isRunning ? paceOf(samples) : undefined;
 }

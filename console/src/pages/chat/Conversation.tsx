@@ -13,7 +13,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   const calls = [...chat.toolCalls, ...state.calls.filter((call) => !kept.has(call.id))];
   const last = state.messages.at(-1)?.sequence ?? 0;
   const early = calls.filter((call) => call.messageSequence > last);
-  const count = state.messages.length + calls.length + (pending ? 1 : 0) + (state.draft?.text.length ?? 0);
+  const count = state.messages.length + calls.length + (pending || state.question ? 1 : 0) + (state.draft?.text.length ?? 0);
   useEffect(() => {
     // Newer browsers return a promise here, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "nearest" });
@@ -35,6 +35,11 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
         ))}
       </div>
       <div className={styles.log} aria-live="off">
+        {!pending && state.question && (
+          <Message role="user" name="you">
+            {state.question.text}
+          </Message>
+        )}
         {pending && (
           <Message role="user" name={pending.isFailed ? "you, not sent" : "you"}>
             {pending.text}
@@ -49,8 +54,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
             <span aria-hidden="true">▏</span>
           </Message>
         ) : (
-          pending &&
-          !pending.isFailed && (
+          (pending ? !pending.isFailed : state.question) && (
             <p className="muted" role="status">
               {chat.agent.name} is thinking…
             </p>

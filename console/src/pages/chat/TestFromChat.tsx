@@ -4,23 +4,69 @@ import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import type { ChatMessage } from "../../logic/chat";
 import { Dialog } from "../../ui/Dialog";
-import { Failure } from "../../ui/states";
+import { Field, FormFailure } from "../../ui/Field";
+import { CriteriaHint, FolderChoice } from "../tests/TestFields";
+import { Obstacles } from "../tests/Obstacles";
 
 const MakeTest = graphql(`
   mutation TestFromChat($input: CreateTestFromSimulationChatInput!) {
-    createTestFromSimulationChat(input: $input) { agentTest { id name } warnings }
+    createTestFromSimulationChat(input: $input) { agentTest { id name obstacles } warnings }
   }
 `);
 
-/** Creates a test that continues from a message of the chat, with the chat's mocks and the answers of its tools. */
-export function TestFromChat({ chatId, agent, messages, onClose }: {
+interface Props {
   chatId: string;
   agent: { id: string; testFolders: readonly { id: string; name: string }[] };
   messages: readonly ChatMessage[];
   onClose: () => void;
-}) {
+}
+
+interface MadeTest {
+  id: string;
+  name: string;
+  obstacles: string[];
+  warnings: string[];
+}
+
+/** Creates a test that continues from a message of the chat, with the chat's mocks and the answers of its tools. */
+export function TestFromChat(props: Props) {
+  const [made, setMade] = useState<MadeTest>();
+  return (
+    <Dialog title={made ? "The test is made" : "Make a test of this chat"} onClose={props.onClose}>
+      {made ? <Made test={made} agentId={props.agent.id} /> : <Form {...props} onMade={setMade} />}
+    </Dialog>
+  );
+}
+
+function Made({ test, agentId }: { test: MadeTest; agentId: string }) {
+  return (
+    <div className="stack">
+      <p>“{test.name}” goes on from this chat, and nothing of it happens for real.</p>
+      {test.warnings.map((warning) => (
+        <p key={warning} className="note warn">
+          {warning}
+        </p>
+      ))}
+      <Obstacles of={test.obstacles} />
+      <div className="row">
+        <Link className="button primary" href={`/tests?agent=${agentId}`}>
+          To the tests
+        </Link>
+        {test.obstacles.length > 0 && (
+          <Link className="button" href={`/tests?agent=${agentId}&edit=${test.id}`}>
+            Edit it
+          </Link>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The fields that show their own faults. */
+const shown = ["name", "upToSequence", "scenario", "criteria", "folderId"];
+
+function Form({ chatId, agent, messages, onMade }: Props & { onMade: (test: MadeTest) => void }) {
   const make = useAction(MakeTest);
-  const [made, setMade] = useState<{ name: string; warnings: string[] }>();
   const said = messages.findLast((message) => message.role === "user")?.text ?? "";
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -29,83 +75,49 @@ export function TestFromChat({ chatId, agent, messages, onClose }: {
     const result = await make.run({
       input: {
         simulationChatId: chatId,
-        upToSequence: Number(text("upTo")),
+        upToSequence: Number(text("upToSequence")),
         name: text("name"),
-        folderId: text("folder") || null,
+        folderId: text("folderId") || null,
         scenario: text("scenario"),
         criteria: text("criteria").split("\n").map((line) => line.trim()).filter(Boolean),
       },
     });
     const payload = result?.createTestFromSimulationChat;
-    if (payload) setMade({ name: payload.agentTest.name, warnings: payload.warnings });
+    if (payload) onMade({ ...payload.agentTest, warnings: payload.warnings });
   };
-  if (made) {
-    return (
-      <Dialog title="The test is made" onClose={onClose}>
-        <div className="stack">
-          <p>“{made.name}” goes on from this chat, and nothing of it happens for real.</p>
-          {made.warnings.map((warning) => (
-            <p key={warning} className="note warn">
-              {warning}
-            </p>
-          ))}
-          <div>
-            <Link className="button primary" href={`/tests?agent=${agent.id}`}>
-              To the tests
-            </Link>
-          </div>
-        </div>
-      </Dialog>
-    );
-  }
   return (
-    <Dialog title="Make a test of this chat" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <div className="field">
-          <label htmlFor="test-name">Name</label>
-          <input id="test-name" name="name" required autoFocus defaultValue={said.slice(0, 80)} />
-        </div>
-        <div className="field">
-          <label htmlFor="test-upto">It begins with what was said up to</label>
-          <select id="test-upto" name="upTo" defaultValue={messages.at(-1)?.sequence}>
+    <form className="stack" onSubmit={submit}>
+      <Field label="Name" path="name" error={make.error}>
+        {(control) => <input {...control} required autoFocus defaultValue={said.slice(0, 80)} />}
+      </Field>
+      <Field label="It begins with what was said up to" path="upToSequence" error={make.error}>
+        {(control) => (
+          <select {...control} defaultValue={messages.at(-1)?.sequence}>
             {messages.map((message) => (
               <option key={message.sequence} value={message.sequence}>
                 {message.sequence} {message.role === "user" ? "you" : "agent"}: {message.text.slice(0, 60)}
               </option>
             ))}
           </select>
-        </div>
-        <div className="field">
-          <label htmlFor="test-scenario">What the contact does then</label>
-          <textarea id="test-scenario" name="scenario" required rows={3} placeholder="Thanks the agent and says goodbye." />
-        </div>
-        <div className="field">
-          <label htmlFor="test-criteria">What must hold, one criterion in a line</label>
-          <textarea id="test-criteria" name="criteria" required rows={3} defaultValue="ends the conversation" />
-          <span className="muted small">
-            Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
-          </span>
-        </div>
-        {agent.testFolders.length > 0 && (
-          <div className="field">
-            <label htmlFor="test-folder">Folder</label>
-            <select id="test-folder" name="folder">
-              <option value="">No folder</option>
-              {agent.testFolders.map((folder) => (
-                <option key={folder.id} value={folder.id}>
-                  {folder.name}
-                </option>
-              ))}
-            </select>
-          </div>
         )}
-        {make.error && <Failure error={make.error} />}
-        <div>
-          <button type="submit" className="primary" disabled={make.isBusy}>
-            Make the test
-          </button>
-        </div>
-      </form>
-    </Dialog>
+      </Field>
+      <Field label="What the contact does then" path="scenario" error={make.error}>
+        {(control) => <textarea {...control} required rows={3} placeholder="Thanks the agent and says goodbye." />}
+      </Field>
+      <Field label="What must hold, one criterion in a line" path="criteria" error={make.error} hint={<CriteriaHint />}>
+        {(control) => <textarea {...control} required rows={3} defaultValue="ends the conversation" />}
+      </Field>
+      {agent.testFolders.length > 0 && (
+        <Field label="Folder" path="folderId" error={make.error}>
+          {(control) => <FolderChoice control={control} folders={agent.testFolders} />}
+        </Field>
+      )}
+      <FormFailure error={make.error} shown={shown} />
+      <div>
+        <button type="submit" className="primary" disabled={make.isBusy}>
+          Make the test
+        </button>
+      </div>
+    </form>
   );
 }

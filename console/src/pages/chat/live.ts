@@ -13,6 +13,7 @@ export const ChatEvents = graphql(`
   subscription ChatEvents($id: ID!) {
     simulationChatEvents(simulationChatId: $id) {
       __typename
+      ... on TurnStarted { messageSequence text }
       ... on MessageDelta { turnId offset text }
       ... on ToolCallStarted { id kind technicalName arguments messageSequence delegationId }
       ... on ToolCallFinished { id kind technicalName messageSequence delegationId result mocked mockRule durationMs error }
@@ -25,6 +26,8 @@ export const ChatEvents = graphql(`
 /** The change that an event of the API makes. Undefined if the message itself brings everything. */
 export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents"]): ChatEvent | undefined {
   switch (event.__typename) {
+    case "TurnStarted":
+      return { kind: "begun", question: { sequence: event.messageSequence, text: event.text } };
     case "MessageDelta":
       return { kind: "piece", turnId: event.turnId, offset: event.offset, text: event.text };
     case "ToolCallStarted":

@@ -1,8 +1,10 @@
-import type { FormEvent } from "react";
+import type { CombinedError } from "@urql/core";
+import { useRef, useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction } from "../../api/page";
+import { useAction, useConflict } from "../../api/page";
 import { changesOf, inOneLine } from "../../logic/changes";
+import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { plural } from "../../ui/format";
@@ -13,7 +15,7 @@ import { DatasetFields } from "./DatasetFields";
 const UpdateDataset = graphql(`
   mutation UpdateDataset($input: UpdateDatasetInput!) {
     updateDataset(input: $input) {
-      dataset { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } }
+      dataset { id name description chunkMethod updatedAt parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } }
     }
   }
 `);
@@ -27,66 +29,138 @@ const DeleteDataset = graphql(`
 const shown = ["name", "description", "chunkMethod", "parserConfig.chunkTokenNum", "parserConfig.delimiter", "parserConfig.taskPageSize"];
 
 /** Changes a dataset, or deletes it. */
-export function DatasetSettings({ dataset, onClose, onSaved }: { dataset: DatasetOfPage; onClose: () => void; onSaved: () => void }) {
+export function DatasetSettings({ dataset, reread, onClose }: { dataset: DatasetOfPage; reread: () => void; onClose: () => void }) {
+  // A new key fills the form with the dataset as it is now.
+  const [round, setRound] = useState(0);
+  return (
+    <Dialog title="Settings of the dataset" onClose={onClose}>
+      <SettingsForm key={round} dataset={dataset} reread={reread} takeTheirs={() => setRound(round + 1)} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function SettingsForm({ dataset, reread, takeTheirs, onClose }: {
+  dataset: DatasetOfPage;
+  reread: () => void;
+  takeTheirs: () => void;
+  onClose: () => void;
+}) {
+  const [began] = useState(dataset);
+  const before = valuesOf(began);
   const save = useAction(UpdateDataset);
-  const remove = useAction(DeleteDataset);
-  const [, go] = useLocation();
-  const { parserConfig } = dataset;
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name)).trim();
-    const changes = changesOf(
-      { name: dataset.name, description: dataset.description ?? "", chunkMethod: dataset.chunkMethod },
-      { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod") },
-    );
-    const parsing = changesOf(
-      { ...parserConfig, delimiter: inOneLine(parserConfig.delimiter) },
-      {
-        chunkTokenNum: Number(text("parserConfig.chunkTokenNum")),
-        layoutRecognize: form.get("layoutRecognize") === "on",
-        // Spaces may be what texts are cut at.
-        delimiter: String(form.get("parserConfig.delimiter")),
-        taskPageSize: Number(text("parserConfig.taskPageSize")),
-      },
-    );
-    if ((changes || parsing) && !(await save.run({ input: { datasetId: dataset.id, ...changes, parserConfig: parsing } }))) return;
-    onSaved();
+  const isForeign = useConflict(save.error, reread);
+  const form = useRef<HTMLFormElement>(null);
+  const store = async (expectedUpdatedAt: string) => {
+    if (!form.current?.reportValidity()) return;
+    const now = readValues(new FormData(form.current));
+    const changes = changesOf(before.own, now.own);
+    const parserConfig = changesOf(before.parsing, now.parsing);
+    if ((changes || parserConfig) && !(await save.run({ input: { datasetId: dataset.id, ...changes, parserConfig, expectedUpdatedAt } }))) return;
+    reread();
     onClose();
   };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void store(changedAt(began));
+  };
+  return (
+    <form ref={form} className="stack" onSubmit={submit}>
+      <DatasetFields dataset={began} error={save.error} hint="When this or what is below changes where texts are cut, all documents are indexed again." />
+      <Parsing values={before.parsing} error={save.error} />
+      {isForeign && (
+        <Conflict
+          what="dataset"
+          theirs={changesOf(inWords(before), inWords(valuesOf(dataset)))}
+          save={() => void store(changedAt(dataset))}
+          take={takeTheirs}
+        />
+      )}
+      {!isForeign && <FormFailure error={save.error} shown={shown} />}
+      <div className="row between">
+        <button type="submit" className="primary" disabled={save.isBusy}>
+          Save
+        </button>
+        <Delete dataset={dataset} />
+      </div>
+    </form>
+  );
+}
+
+function Parsing({ values, error }: { values: Values["parsing"]; error: CombinedError | undefined }) {
+  return (
+    <>
+      <div className="row top">
+        <Field label="Tokens in a chunk" path="parserConfig.chunkTokenNum" error={error}>
+          {(control) => <input {...control} type="number" required min={1} max={2_048} defaultValue={values.chunkTokenNum} />}
+        </Field>
+        <Field label="Texts are cut at" path="parserConfig.delimiter" error={error} hint="\n is the end of a line.">
+          {(control) => <input {...control} required className="mono" maxLength={255} defaultValue={values.delimiter} />}
+        </Field>
+        <Field label="Pages in a task" path="parserConfig.taskPageSize" error={error}>
+          {(control) => <input {...control} type="number" required min={1} max={1_000} defaultValue={values.taskPageSize} />}
+        </Field>
+      </div>
+      <label className="check">
+        <input type="checkbox" name="layoutRecognize" defaultChecked={values.layoutRecognize} /> Recognise the layout of pages
+      </label>
+    </>
+  );
+}
+
+function Delete({ dataset }: { dataset: DatasetOfPage }) {
+  const remove = useAction(DeleteDataset);
+  const [, go] = useLocation();
   const deleteIt = async () => {
     if (!confirm(`Delete ${dataset.name} with its ${plural(dataset.documentCount, "document")}? Agents no longer find anything in them.`)) return;
     if (await remove.run({ input: { datasetId: dataset.id } })) go("/knowledge");
   };
   return (
-    <Dialog title="Settings of the dataset" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <DatasetFields dataset={dataset} error={save.error} hint="When this or what is below changes where texts are cut, all documents are indexed again." />
-        <div className="row top">
-          <Field label="Tokens in a chunk" path="parserConfig.chunkTokenNum" error={save.error}>
-            {(control) => <input {...control} type="number" required min={1} max={2_048} defaultValue={parserConfig.chunkTokenNum} />}
-          </Field>
-          <Field label="Texts are cut at" path="parserConfig.delimiter" error={save.error} hint="\n is the end of a line.">
-            {(control) => <input {...control} required className="mono" maxLength={255} defaultValue={inOneLine(parserConfig.delimiter)} />}
-          </Field>
-          <Field label="Pages in a task" path="parserConfig.taskPageSize" error={save.error}>
-            {(control) => <input {...control} type="number" required min={1} max={1_000} defaultValue={parserConfig.taskPageSize} />}
-          </Field>
-        </div>
-        <label className="check">
-          <input type="checkbox" name="layoutRecognize" defaultChecked={parserConfig.layoutRecognize} /> Recognise the layout of pages
-        </label>
-        <FormFailure error={save.error} shown={shown} />
-        {remove.error && <Failure error={remove.error} />}
-        <div className="row between">
-          <button type="submit" className="primary" disabled={save.isBusy}>
-            Save
-          </button>
-          <button type="button" className="danger" disabled={remove.isBusy} onClick={() => void deleteIt()}>
-            Delete dataset
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <>
+      {remove.error && <Failure error={remove.error} />}
+      <button type="button" className="danger" disabled={remove.isBusy} onClick={() => void deleteIt()}>
+        Delete dataset
+      </button>
+    </>
   );
+}
+
+interface Values {
+  own: { name: string; description: string; chunkMethod: string };
+  /** The delimiter is written in one line. */
+  parsing: DatasetOfPage["parserConfig"];
+}
+
+function valuesOf({ name, description, chunkMethod, parserConfig }: DatasetOfPage): Values {
+  return { own: { name, description: description ?? "", chunkMethod }, parsing: { ...parserConfig, delimiter: inOneLine(parserConfig.delimiter) } };
+}
+
+function readValues(form: FormData): Values {
+  const text = (name: string) => String(form.get(name)).trim();
+  return {
+    own: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod") },
+    parsing: {
+      chunkTokenNum: Number(text("parserConfig.chunkTokenNum")),
+      layoutRecognize: form.get("layoutRecognize") === "on",
+      // Spaces may be what texts are cut at.
+      delimiter: String(form.get("parserConfig.delimiter")),
+      taskPageSize: Number(text("parserConfig.taskPageSize")),
+    },
+  };
+}
+
+function inWords({ own, parsing }: Values): Record<string, string> {
+  return {
+    Name: own.name,
+    "What it holds": own.description,
+    "Its documents are": own.chunkMethod,
+    "Tokens in a chunk": String(parsing.chunkTokenNum),
+    "Texts are cut at": parsing.delimiter,
+    "Pages in a task": String(parsing.taskPageSize),
+    "Layout of pages": parsing.layoutRecognize ? "recognised" : "not recognised",
+  };
+}
+
+/** What the gateway compares: datasets that were never changed have only the time of their creation. */
+function changedAt({ updatedAt, createdAt }: DatasetOfPage): string {
+  return updatedAt ?? createdAt;
 }

@@ -1,10 +1,11 @@
 import type { CombinedError } from "@urql/core";
-import type { FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
-import { useAction, usePage } from "../../api/page";
+import { useAction, useConflict, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
 import { may } from "../../ui/Act";
+import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { plural } from "../../ui/format";
@@ -13,7 +14,7 @@ import { Failure, Loading } from "../../ui/states";
 const SettingsQuery = graphql(`
   query KnowledgeBaseChatSettings($id: ID!, $seesPrompt: Boolean!) {
     knowledgeBaseChat(id: $id) {
-      id name datasetIds connectedAgentCount
+      id name datasetIds connectedAgentCount createdAt updatedAt
       datasets { id name documentCount }
       llmSettings { temperature topP presencePenalty frequencyPenalty }
       promptSettings {
@@ -27,7 +28,7 @@ const SettingsQuery = graphql(`
 
 const UpdateChat = graphql(`
   mutation UpdateKnowledgeBaseChat($input: UpdateKnowledgeBaseChatInput!) {
-    updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id name } }
+    updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id name updatedAt } }
   }
 `);
 
@@ -52,107 +53,156 @@ const written = {
   presencePenalty: ["Presence penalty", -2, 2],
   frequencyPenalty: ["Frequency penalty", -2, 2],
 } as const;
-const texts = ["opener", "emptyResponse", "rerankModel"] as const;
+/** The texts, by their names in the settings. */
+const texts = {
+  opener: "What it says first, without a welcome message",
+  emptyResponse: "What it answers when it finds nothing",
+  rerankModel: "Model that ranks again",
+} as const;
+type TextName = keyof typeof texts;
+const textNames = Object.keys(texts) as TextName[];
 
 const shown = [
   "name",
   "datasetIds",
-  ...[...Object.keys(found), ...texts, "prompt"].map((name) => `promptSettings.${name}`),
+  ...[...Object.keys(found), ...textNames, "prompt"].map((name) => `promptSettings.${name}`),
   ...Object.keys(written).map((name) => `llmSettings.${name}`),
 ];
 
+interface FormProps {
+  chat: Chat;
+  datasets: Settings["datasets"]["nodes"];
+  reread: () => void;
+  onClose: () => void;
+  onSaved: () => void;
+}
+
 /** Changes a knowledge base chat, or deletes it. */
 export default function KnowledgeBaseChatSettings({ id, onClose, onSaved }: { id: string; onClose: () => void; onSaved: () => void }) {
-  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") });
+  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true });
   const chat = answer.data?.knowledgeBaseChat;
+  // A new key fills the form with the chat as it is now.
+  const [round, setRound] = useState(0);
+  const props = { reread: answer.refresh, takeTheirs: () => setRound(round + 1), onClose, onSaved };
   return (
     <Dialog title="Settings of the knowledge base chat" onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chat && !answer.error && <Loading />}
-      {chat && answer.data && <Form chat={chat} datasets={answer.data.datasets.nodes} onClose={onClose} onSaved={onSaved} />}
+      {chat && answer.data && <Form key={round} chat={chat} datasets={answer.data.datasets.nodes} {...props} />}
     </Dialog>
   );
 }
 
-function Form({ chat, datasets, onClose, onSaved }: { chat: Chat; datasets: Settings["datasets"]["nodes"]; onClose: () => void; onSaved: () => void }) {
+function Form({ chat, datasets, reread, takeTheirs, onClose, onSaved }: FormProps & { takeTheirs: () => void }) {
+  const [began] = useState(chat);
   const save = useAction(UpdateChat);
-  const remove = useAction(DeleteChat);
-  const [, go] = useLocation();
-  const { llmSettings, promptSettings } = chat;
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const changes = changed(chat, new FormData(event.currentTarget));
-    if (changes && !(await save.run({ input: { chatId: chat.id, ...changes } }))) return;
+  const isForeign = useConflict(save.error, reread);
+  const form = useRef<HTMLFormElement>(null);
+  const store = async (expectedUpdatedAt: string) => {
+    if (!form.current?.reportValidity()) return;
+    const changes = changed(began, new FormData(form.current));
+    if (changes && !(await save.run({ input: { chatId: chat.id, ...changes, expectedUpdatedAt } }))) return;
     onSaved();
     onClose();
   };
-  const deleteIt = async () => {
-    if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} then answer without it; its datasets stay.`)) return;
-    if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void store(changedAt(began));
   };
-  const connected = new Set(chat.datasetIds);
-  const others = datasets.filter((dataset) => !connected.has(dataset.id));
   return (
-    <form className="stack" onSubmit={submit}>
+    <form ref={form} className="stack" onSubmit={submit}>
       <Field label="Name" path="name" error={save.error}>
-        {(control) => <input {...control} required defaultValue={chat.name} />}
+        {(control) => <input {...control} required defaultValue={began.name} />}
       </Field>
-      <fieldset className="stack tight">
-        <legend>Datasets to answer from</legend>
-        {[...chat.datasets, ...others].map((dataset) => (
-          <label key={dataset.id} className="check">
-            <input type="checkbox" name="datasetIds" value={dataset.id} defaultChecked={connected.has(dataset.id)} /> {dataset.name}
-            <span className="muted small">{plural(dataset.documentCount, "document")}</span>
-          </label>
-        ))}
-        {datasets.length === 0 && <p className="muted">There are none yet.</p>}
-      </fieldset>
+      <Datasets chat={began} datasets={datasets} />
       <fieldset className="stack tight">
         <legend>What is found</legend>
-        <Numbers of="promptSettings" bounds={found} values={promptSettings} error={save.error} />
+        <Numbers of="promptSettings" bounds={found} values={began.promptSettings} error={save.error} />
       </fieldset>
-      {promptSettings.prompt !== undefined && (
-        <Field
-          label="What the agent's instructions go on with"
-          path="promptSettings.prompt"
-          error={save.error}
-          hint="{knowledge} is where the chunks go; other placeholders are filled from the data bag."
-        >
-          {(control) => <textarea {...control} rows={5} className="mono" defaultValue={promptSettings.prompt} />}
-        </Field>
-      )}
-      <Field label="What it says first, without a welcome message" path="promptSettings.opener" error={save.error}>
-        {(control) => <textarea {...control} rows={2} defaultValue={promptSettings.opener} />}
-      </Field>
-      <Field
-        label="What it answers when it finds nothing"
-        path="promptSettings.emptyResponse"
-        error={save.error}
-        hint="Word for word, to greetings too. Left empty, the model answers."
-      >
-        {(control) => <textarea {...control} rows={2} defaultValue={promptSettings.emptyResponse} />}
-      </Field>
-      <label className="check">
-        <input type="checkbox" name="showQuote" defaultChecked={promptSettings.showQuote} /> Answers name their sources
-      </label>
+      <Texts settings={began.promptSettings} error={save.error} />
       <fieldset className="stack tight">
         <legend>How the model writes</legend>
-        <Numbers of="llmSettings" bounds={written} values={llmSettings} error={save.error} />
+        <Numbers of="llmSettings" bounds={written} values={began.llmSettings} error={save.error} />
       </fieldset>
-      <Field label="Model that ranks again" path="promptSettings.rerankModel" error={save.error} hint="Empty for none.">
-        {(control) => <input {...control} defaultValue={promptSettings.rerankModel} />}
+      <Field label={texts.rerankModel} path="promptSettings.rerankModel" error={save.error} hint="Empty for none.">
+        {(control) => <input {...control} defaultValue={began.promptSettings.rerankModel} />}
       </Field>
-      <FormFailure error={save.error} shown={shown} />
-      {remove.error && <Failure error={remove.error} />}
+      {isForeign && (
+        <Conflict
+          what="knowledge base chat"
+          theirs={changesOf(inWords(began), inWords(chat))}
+          save={() => void store(changedAt(chat))}
+          take={takeTheirs}
+        />
+      )}
+      {!isForeign && <FormFailure error={save.error} shown={shown} />}
       <div className="row between">
         <button type="submit" className="primary" disabled={save.isBusy}>
           Save
         </button>
-        <button type="button" className="danger" disabled={remove.isBusy} onClick={() => void deleteIt()}>
-          Delete knowledge base chat
-        </button>
+        <Delete chat={chat} />
       </div>
     </form>
+  );
+}
+
+function Datasets({ chat, datasets }: { chat: Chat; datasets: Settings["datasets"]["nodes"] }) {
+  const connected = new Set(chat.datasetIds);
+  const others = datasets.filter((dataset) => !connected.has(dataset.id));
+  return (
+    <fieldset className="stack tight">
+      <legend>Datasets to answer from</legend>
+      {[...chat.datasets, ...others].map((dataset) => (
+        <label key={dataset.id} className="check">
+          <input type="checkbox" name="datasetIds" value={dataset.id} defaultChecked={connected.has(dataset.id)} /> {dataset.name}
+          <span className="muted small">{plural(dataset.documentCount, "document")}</span>
+        </label>
+      ))}
+      {datasets.length === 0 && <p className="muted">There are none yet.</p>}
+    </fieldset>
+  );
+}
+
+function Texts({ settings, error }: { settings: Chat["promptSettings"]; error: CombinedError | undefined }) {
+  return (
+    <>
+      {settings.prompt !== undefined && (
+        <Field
+          label="What the agent's instructions go on with"
+          path="promptSettings.prompt"
+          error={error}
+          hint="{knowledge} is where the chunks go; other placeholders are filled from the data bag."
+        >
+          {(control) => <textarea {...control} rows={5} className="mono" defaultValue={settings.prompt} />}
+        </Field>
+      )}
+      <Field label={texts.opener} path="promptSettings.opener" error={error}>
+        {(control) => <textarea {...control} rows={2} defaultValue={settings.opener} />}
+      </Field>
+      <Field label={texts.emptyResponse} path="promptSettings.emptyResponse" error={error} hint="Word for word, to greetings too. Left empty, the model answers.">
+        {(control) => <textarea {...control} rows={2} defaultValue={settings.emptyResponse} />}
+      </Field>
+      <label className="check">
+        <input type="checkbox" name="showQuote" defaultChecked={settings.showQuote} /> Answers name their sources
+      </label>
+    </>
+  );
+}
+
+function Delete({ chat }: { chat: Chat }) {
+  const remove = useAction(DeleteChat);
+  const [, go] = useLocation();
+  const deleteIt = async () => {
+    if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} then answer without it; its datasets stay.`)) return;
+    if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");
+  };
+  return (
+    <>
+      {remove.error && <Failure error={remove.error} />}
+      <button type="button" className="danger" disabled={remove.isBusy} onClick={() => void deleteIt()}>
+        Delete knowledge base chat
+      </button>
+    </>
   );
 }
 
@@ -184,10 +234,28 @@ function changed(chat: Chat, form: FormData) {
       llmSettings: changesOf<object>(llmSettings, numbers("llmSettings", written)),
       promptSettings: changesOf<object>(promptSettings, {
         ...numbers("promptSettings", found),
-        ...Object.fromEntries(texts.map((name) => [name, text(`promptSettings.${name}`)])),
+        ...Object.fromEntries(textNames.map((name) => [name, text(`promptSettings.${name}`)])),
         ...(promptSettings.prompt !== undefined && { prompt: String(form.get("promptSettings.prompt")) }),
         showQuote: form.get("showQuote") === "on",
       }),
     },
   );
+}
+
+function inWords(chat: Chat): Record<string, string> {
+  const { llmSettings, promptSettings } = chat;
+  const numbers = <B extends Bounds>(bounds: B, values: Record<keyof B, number>) => Object.entries(bounds).map(([name, [label]]) => [label, String(values[name])]);
+  return {
+    Name: chat.name,
+    Datasets: chat.datasets.map((dataset) => dataset.name).join(", "),
+    ...Object.fromEntries([...numbers(found, promptSettings), ...numbers(written, llmSettings)]),
+    Instructions: promptSettings.prompt ?? "",
+    ...Object.fromEntries(textNames.map((name) => [texts[name], promptSettings[name]])),
+    Sources: promptSettings.showQuote ? "named" : "not named",
+  };
+}
+
+/** What the gateway compares: chats that were never changed have only the time of their creation. */
+function changedAt({ updatedAt, createdAt }: Chat): string {
+  return updatedAt ?? createdAt;
 }

@@ -1,30 +1,12 @@
 import { Status } from "../../ui/Status";
-import { verdictsOf, type RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
 import styles from "./Criteria.module.css";
 
-/** Each check and criterion with its verdict, the reason, and the quotes. */
+/** Each check and criterion with its verdict, who decided it and why, and the quotes that show it. */
 export function Criteria({ run, selected, select }: { run: RunOfPage; selected: number | undefined; select: (criterion: number) => void }) {
   const results = verdictsOf(run);
   const applying = results.filter((result) => result.applies);
-  const tag = run.classificationResult;
-  if (tag) {
-    return (
-      <section className="card" aria-labelledby="criteria-title">
-        <header>
-          <h2 id="criteria-title">Tag</h2>
-          <Status of={tag.passed ? "Passed" : "Failed"} />
-        </header>
-        <dl className="body facts">
-          <dt>Expected</dt>
-          <dd>{tag.tagExpected}</dd>
-          <dt>Given</dt>
-          <dd>{tag.tagProduced ?? "none"}</dd>
-          <dt>Why</dt>
-          <dd>{tag.rationale}</dd>
-        </dl>
-      </section>
-    );
-  }
+  if (run.classificationResult) return <Tag result={run.classificationResult} />;
   if (results.length === 0) return null;
   return (
     <section className="card" aria-labelledby="criteria-title">
@@ -42,18 +24,51 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
               <span className={styles.number}>{i + 1}</span>
               {result.applies ? <Status of={result.passed ? "Passed" : "Failed"} short /> : <span className="muted small">does not apply</span>}
               <strong>{result.what}</strong>
-              {result.isCheck && <span className="muted small">check</span>}
               {result.weight !== null && <span className="muted small">weight {result.weight}</span>}
             </div>
             <p className="muted">{result.why}</p>
-            {result.evidence.map((evidence) => (
-              <button key={`${evidence.messageIndex} ${evidence.quote}`} type="button" className={styles.quote} onClick={() => select(i + 1)}>
-                message {evidence.messageIndex}: “{evidence.quote}”
-              </button>
-            ))}
+            <Quotes run={run} result={result} select={() => select(i + 1)} />
+            <p className="muted small">{deciders[result.decidedBy]}</p>
           </li>
         ))}
       </ol>
+    </section>
+  );
+}
+
+const deciders: Record<Verdict["decidedBy"], string> = {
+  Program: "Decided by a rule, without a model.",
+  Model: "Decided by the judge, a model.",
+};
+
+/** What shows the verdict, with whose words they are. */
+function Quotes({ run, result, select }: { run: RunOfPage; result: Verdict; select: () => void }) {
+  return result.evidence.map(({ messageIndex, quote, toolCallId, speaker }) => {
+    const call = run.toolCalls.find((each) => each.id === toolCallId);
+    const who = speaker === "user" ? ", the contact" : speaker === "assistant" ? ", the agent" : "";
+    return (
+      <button key={`${messageIndex} ${toolCallId} ${quote}`} type="button" className={styles.quote} onClick={select}>
+        {call ? `call of ${call.technicalName}` : `message ${messageIndex}${who}`}: “{quote}”
+      </button>
+    );
+  });
+}
+
+function Tag({ result }: { result: NonNullable<RunOfPage["classificationResult"]> }) {
+  return (
+    <section className="card" aria-labelledby="criteria-title">
+      <header>
+        <h2 id="criteria-title">Tag</h2>
+        <Status of={result.passed ? "Passed" : "Failed"} />
+      </header>
+      <dl className="body facts">
+        <dt>Expected</dt>
+        <dd>{result.tagExpected}</dd>
+        <dt>Given</dt>
+        <dd>{result.tagProduced ?? "none"}</dd>
+        <dt>Why</dt>
+        <dd>{result.rationale}</dd>
+      </dl>
     </section>
   );
 }

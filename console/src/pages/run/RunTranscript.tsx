@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { isIn, quotedPieces, type Quote } from "../../logic/quotes";
+import { quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
 import { verdictsOf, type RunOfPage } from "./fields";
 import styles from "./RunTranscript.module.css";
@@ -38,7 +38,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
       {run.toolCalls
         .filter((call) => call.messageSequence === index)
         .map((call) => (
-          <Call key={call.id} call={call} note={<CallMarks run={run} name={call.technicalName} after={index} selected={selected} />} />
+          <Call key={call.id} call={call} note={<CallMarks run={run} callId={call.id} selected={selected} />} />
         ))}
     </div>
   );
@@ -46,7 +46,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
 
 function quotesOf(run: RunOfPage, index: number): Quote[] {
   return verdictsOf(run).flatMap((result, i) =>
-    result.evidence.filter((evidence) => evidence.messageIndex === index).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
+    result.evidence.filter((evidence) => evidence.messageIndex === index && !evidence.toolCallId).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
   );
 }
 
@@ -63,15 +63,9 @@ function Quoted({ text, criteria, selected }: { text: string; criteria: number[]
   );
 }
 
-/** The numbers of the criteria that quote a call. Evidence for a call names the agent's message after it. */
-function CallMarks({ run, name, after, selected }: { run: RunOfPage; name: string; after: number; selected: number | undefined }) {
-  const criteria = verdictsOf(run).flatMap((result, i) => {
-    const isCited = result.evidence.some(({ messageIndex, quote }) => {
-      const message = run.messages[messageIndex]?.text ?? "";
-      return messageIndex === after + 1 && quote.startsWith(name) && !isIn(message, quote);
-    });
-    return isCited ? [i + 1] : [];
-  });
+/** The numbers of the criteria that quote a call. */
+function CallMarks({ run, callId, selected }: { run: RunOfPage; callId: string; selected: number | undefined }) {
+  const criteria = verdictsOf(run).flatMap((result, i) => (result.evidence.some((evidence) => evidence.toolCallId === callId) ? [i + 1] : []));
   if (criteria.length === 0) return null;
   return <Quoted text="quoted" criteria={criteria} selected={selected} />;
 }

@@ -4,9 +4,9 @@ export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
     id testId testName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
-    checkResults { check { description weight } passed observed evidence { messageIndex quote } }
+    checkResults { check { description weight } passed observed evidence { messageIndex quote toolCallId speaker } }
     score
-    criteriaResults { criterion weight passed applies rationale evidence { messageIndex quote } }
+    criteriaResults { criterion weight passed applies rationale decidedBy evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
@@ -17,15 +17,12 @@ export const RunFields = graphql(`
 
 export type RunOfPage = ResultOf<typeof RunFields>;
 
+type CriterionResult = RunOfPage["criteriaResults"][number];
+
 /** What was decided of a run: by its checks, and then on its criteria. */
-export interface Verdict {
+export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "applies" | "decidedBy" | "evidence"> {
   what: string;
   why: string;
-  weight: number | null;
-  passed: boolean;
-  isCheck: boolean;
-  applies: boolean;
-  evidence: RunOfPage["criteriaResults"][number]["evidence"];
 }
 
 export function verdictsOf(run: RunOfPage): Verdict[] {
@@ -35,18 +32,10 @@ export function verdictsOf(run: RunOfPage): Verdict[] {
       why: `Observed: ${observed}`,
       weight: check.weight,
       passed,
-      isCheck: true,
       applies: true,
+      decidedBy: "Program" as const,
       evidence,
     })),
-    ...run.criteriaResults.map(({ criterion, rationale, weight, passed, applies, evidence }) => ({
-      what: criterion,
-      why: rationale,
-      weight,
-      passed,
-      isCheck: false,
-      applies,
-      evidence,
-    })),
+    ...run.criteriaResults.map(({ criterion, rationale, ...rest }) => ({ ...rest, what: criterion, why: rationale })),
   ];
 }

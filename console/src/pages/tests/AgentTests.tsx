@@ -8,21 +8,20 @@ import { Executions } from "./Executions";
 import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
 import { RunButtons } from "./RunButtons";
-import { TestEditor } from "./TestEditor";
+import { NewTest, TestEditor } from "./TestEditor";
 
 export const TestsQuery = graphql(`
   query Tests($agentId: ID!, $first: Int!, $after: String) {
     agent(id: $agentId) {
       id name promptVersion
-      testFolders { id name color body }
+      fields { name isMandatory isSystem }
+      testFolders { id name color body updatedAt }
       tests(first: $first, after: $after) {
         totalCount
         nodes {
-          __typename id name kind folderId isFlaky lastRunStatus lastRunId
+          __typename id name folderId isFlaky lastRunStatus obstacles
           failingSince { promptVersion lastPassed { promptVersion } }
           history(first: 20) { id status promptVersion }
-          ... on SimulationTest { scenario criteria criteriaWeights checks { description weight } maxTurns }
-          ... on ClassificationTest { tagExpected }
         }
       }
       testExecutions(first: 20) {
@@ -45,7 +44,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
   const executionId = params.get("execution") ?? executions[0]?.id;
-  const edited = agent.tests.nodes.find((test) => test.id === params.get("edit"));
+  const edited = params.get("edit");
   const set = (name: string, value: string | undefined) =>
     setParams((old) => {
       const next = new URLSearchParams(old);
@@ -61,9 +60,9 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
     setFolderId(undefined);
     refresh();
   };
-  const closeEditor = () => {
+  const closeEditor = (opened?: string) => {
     setNew(false);
-    set("edit", undefined);
+    set("edit", opened);
     refresh();
   };
   return (
@@ -75,7 +74,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
       ]}
       actions={
         <>
-          <RunButtons agentId={agent.id} ticked={ticked} onStarted={show} />
+          <RunButtons agentId={agent.id} isEmpty={agent.tests.totalCount === 0} ticked={ticked} onStarted={show} />
           <Act scope="write" onClick={() => setFolderId("new")}>
             New folder
           </Act>
@@ -95,7 +94,8 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
           agent={agent}
           executionId={executionId}
           show={params.get("show") ?? ""}
-          setShow={(value) => set("show", value)}
+          folderId={params.get("folder") ?? ""}
+          filter={set}
           ticked={ticked}
           setTicked={setTicked}
           edit={(id) => set("edit", id)}
@@ -105,8 +105,11 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
         />
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
-      {folderId && <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} onClose={closeFolder} />}
-      {(isNew || edited) && <TestEditor agent={agent} test={edited} onClose={closeEditor} />}
+      {folderId && (
+        <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={closeFolder} />
+      )}
+      {isNew && <NewTest agent={agent} onClose={closeEditor} />}
+      {edited && <TestEditor key={edited} agent={agent} testId={edited} onClose={() => closeEditor()} />}
     </Page>
   );
 }

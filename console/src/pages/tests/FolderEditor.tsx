@@ -1,19 +1,22 @@
-import type { FormEvent } from "react";
+import type { CombinedError } from "@urql/core";
+import { useRef, useState, type FormEvent } from "react";
 import { graphql } from "../../api/graphql";
-import { useAction } from "../../api/page";
+import { useAction, useConflict } from "../../api/page";
+import { changesOf } from "../../logic/changes";
 import { Act, may } from "../../ui/Act";
+import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 
 const CreateFolder = graphql(`
   mutation CreateFolder($input: CreateAgentTestFolderInput!) {
-    createAgentTestFolder(input: $input) { folder { id name color body } }
+    createAgentTestFolder(input: $input) { folder { id } }
   }
 `);
 
 const UpdateFolder = graphql(`
   mutation UpdateFolder($input: UpdateAgentTestFolderInput!) {
-    updateAgentTestFolder(input: $input) { folder { id name color body } }
+    updateAgentTestFolder(input: $input) { folder { id name color body updatedAt } }
   }
 `);
 
@@ -23,58 +26,111 @@ const DeleteFolder = graphql(`
   }
 `);
 
-export interface FolderOfEditor {
+interface Folder {
   id: string;
   name: string;
   color: string;
   body: string;
+  updatedAt: string;
+}
+
+type Values = Pick<Folder, "name" | "color" | "body">;
+
+interface Props {
+  agentId: string;
+  /** None for one to be made. */
+  folder: Folder | undefined;
+  reread: () => void;
+  onClose: () => void;
 }
 
 /** Creates or changes a folder of an agent's tests. */
-export function FolderEditor({ agentId, folder, onClose }: { agentId: string; folder: FolderOfEditor | undefined; onClose: () => void }) {
+export function FolderEditor(props: Props) {
+  // A new key fills the form with the folder as it is now.
+  const [round, setRound] = useState(0);
+  return (
+    <Dialog title={props.folder ? "Folder" : "New folder"} onClose={props.onClose}>
+      <FolderForm key={round} {...props} takeTheirs={() => setRound(round + 1)} />
+    </Dialog>
+  );
+}
+
+function FolderForm({ agentId, folder, reread, takeTheirs, onClose }: Props & { takeTheirs: () => void }) {
+  const [began] = useState(folder);
+  const before = valuesOf(began);
   const create = useAction(CreateFolder);
   const update = useAction(UpdateFolder);
   const remove = useAction(DeleteFolder);
+  const isForeign = useConflict(update.error, reread);
   const error = create.error ?? update.error ?? remove.error;
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const form = useRef<HTMLFormElement>(null);
+  const store = async (expectedUpdatedAt: string | undefined) => {
+    if (!form.current?.reportValidity()) return;
+    const values = readValues(new FormData(form.current));
+    if (!folder) {
+      if (await create.run({ input: { agentId, ...values } })) onClose();
+      return;
+    }
+    const changes = changesOf(before, values);
+    if (!changes || (await update.run({ input: { folderId: folder.id, ...changes, expectedUpdatedAt } }))) onClose();
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name)).trim();
-    const given = { name: text("name"), color: text("color").toUpperCase(), body: text("body") };
-    const saved = folder ? await update.run({ input: { folderId: folder.id, ...given } }) : await create.run({ input: { agentId, ...given } });
-    if (saved) onClose();
+    void store(began?.updatedAt);
   };
   const destroy = async () => {
     if (folder && confirm(`Delete the folder “${folder.name}”? Its tests stay, in no folder.`) && (await remove.run({ input: { folderId: folder.id } }))) onClose();
   };
   return (
-    <Dialog title={folder ? "Folder" : "New folder"} onClose={onClose}>
-      <form onSubmit={submit}>
-        <fieldset className="stack" disabled={!may("write")}>
-          <div className="row top">
-            <Field label="Name" path="name" error={error}>
-              {(control) => <input {...control} required autoFocus={!folder} defaultValue={folder?.name} />}
-            </Field>
-            <Field label="Colour" path="color" error={error}>
-              {(control) => <input {...control} type="color" defaultValue={folder?.color ?? "#6B7280"} />}
-            </Field>
-          </div>
-          <Field label="What its tests are about" path="body" error={error}>
-            {(control) => <textarea {...control} rows={3} defaultValue={folder?.body} />}
-          </Field>
-          <FormFailure error={error} shown={["name", "color", "body"]} />
-          <div className="row">
-            <Act scope="write" type="submit" className="primary" disabled={create.isBusy || update.isBusy}>
-              {folder ? "Save" : "Create folder"}
+    <form ref={form} onSubmit={submit}>
+      <fieldset className="stack" disabled={!may("write")}>
+        <FolderFields values={before} isNew={!folder} error={error} />
+        {isForeign && (
+          <Conflict what="folder" theirs={changesOf(inWords(before), inWords(valuesOf(folder)))} save={() => void store(folder?.updatedAt)} take={takeTheirs} />
+        )}
+        {!isForeign && <FormFailure error={error} shown={["name", "color", "body"]} />}
+        <div className="row">
+          <Act scope="write" type="submit" className="primary" disabled={create.isBusy || update.isBusy}>
+            {folder ? "Save" : "Create folder"}
+          </Act>
+          {folder && (
+            <Act scope="write" className="danger push" onClick={() => void destroy()}>
+              Delete
             </Act>
-            {folder && (
-              <Act scope="write" className="danger push" onClick={() => void destroy()}>
-                Delete
-              </Act>
-            )}
-          </div>
-        </fieldset>
-      </form>
-    </Dialog>
+          )}
+        </div>
+      </fieldset>
+    </form>
   );
+}
+
+function FolderFields({ values, isNew, error }: { values: Values; isNew: boolean; error: CombinedError | undefined }) {
+  return (
+    <>
+      <div className="row top">
+        <Field label="Name" path="name" error={error}>
+          {(control) => <input {...control} required autoFocus={isNew} defaultValue={values.name} />}
+        </Field>
+        <Field label="Colour" path="color" error={error}>
+          {(control) => <input {...control} type="color" defaultValue={values.color} />}
+        </Field>
+      </div>
+      <Field label="What its tests are about" path="body" error={error}>
+        {(control) => <textarea {...control} rows={3} defaultValue={values.body} />}
+      </Field>
+    </>
+  );
+}
+
+function valuesOf(folder: Folder | undefined): Values {
+  return { name: folder?.name ?? "", color: folder?.color.toUpperCase() ?? "#6B7280", body: folder?.body ?? "" };
+}
+
+function readValues(form: FormData): Values {
+  const text = (name: string) => String(form.get(name)).trim();
+  return { name: text("name"), color: text("color").toUpperCase(), body: text("body") };
+}
+
+function inWords({ name, color, body }: Values): Record<string, string> {
+  return { Name: name, Colour: color, "What its tests are about": body };
 }

@@ -44,7 +44,9 @@ interface Props {
   agent: AgentOfTests;
   executionId: string | undefined;
   show: string;
-  setShow: (value: string | undefined) => void;
+  /** The id of the only folder that is shown; empty for all. */
+  folderId: string;
+  filter: (name: "show" | "folder", value: string) => void;
   ticked: ReadonlySet<string>;
   setTicked: (ticked: ReadonlySet<string>) => void;
   edit: (testId: string) => void;
@@ -56,84 +58,37 @@ interface Props {
 
 /** A row for each test and a cell for each attempt, live during the execution. */
 export function Matrix(props: Props) {
-  const { agent, executionId, show, setShow } = props;
+  const { agent, executionId, show } = props;
   const answer = usePage(MatrixQuery, { id: executionId ?? "" }, { pause: !executionId });
   const execution = answer.data?.agentTestExecution ?? undefined;
-  const isOver = !execution || execution.status === "Completed" || execution.status === "Cancelled";
-  useSubscription({ query: RunUpdates, variables: { id: executionId ?? "" }, pause: isOver });
-  useSubscription({ query: ExecutionUpdates, variables: { id: executionId ?? "" }, pause: isOver });
-  const onEnded = useEffectEvent(props.onEnded);
-  const wasUnderWay = useRef(false);
-  useEffect(() => {
-    if (isOver && wasUnderWay.current) onEnded();
-    wasUnderWay.current = !isOver;
-  }, [isOver]);
+  useUpdates(execution, props.onEnded);
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (executionId && !execution) return <Loading />;
   const runs = new Map(execution?.tests.map((test) => [test.testId, test.runs]));
   const isShown = (test: TestRow) => {
+    if (props.folderId && test.folderId !== props.folderId) return false;
     const status = runs.get(test.id)?.map((run) => run.status) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
   const tests = agent.tests.nodes.filter(isShown);
-  const folders = [...agent.testFolders, { id: null, name: "No folder", color: "" }];
+  const folders = [...agent.testFolders, { id: "", name: "No folder", color: "" }];
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (
     <section className="card" aria-label="Tests">
       <header>
         {execution ? <Progress execution={execution} onStarted={props.onStarted} /> : <span className="muted">Never run. “Run all” runs each test.</span>}
-        <select aria-label="Show" className="push" value={show} onChange={(event) => setShow(event.target.value || undefined)}>
-          <option value="">All tests</option>
-          <option value="notpassed">Not passed</option>
-          <option value="flaky">Flaky</option>
-        </select>
+        <Filters {...props} />
       </header>
       <div className="scroll">
         <table className={styles.matrix} onKeyDown={moveBetweenCells}>
-          <thead>
-            <tr>
-              <th scope="col" className={styles.tick}>
-                <span className="unseen">Selected</span>
-              </th>
-              <th scope="col" className={styles.name}>
-                Test
-              </th>
-              {Array.from({ length: attempts }, (_, i) => (
-                <th key={i} scope="col" className={styles.attempt}>
-                  {i + 1}
-                </th>
-              ))}
-              <th scope="col" className="number wide">
-                Passed
-              </th>
-              <th scope="col" className="number wide">
-                Half within
-              </th>
-              <th scope="col" className="wide">
-                Last 20 runs
-              </th>
-              <th scope="col" className="wide">
-                Since
-              </th>
-            </tr>
-          </thead>
+          <Head attempts={attempts} />
           {folders.map((folder) => {
-            const inFolder = tests.filter((test) => test.folderId === folder.id);
+            const inFolder = tests.filter((test) => (test.folderId ?? "") === folder.id);
             // An empty folder shows only where nothing is filtered out.
-            if (inFolder.length === 0 && (show || !folder.id)) return null;
+            if (inFolder.length === 0 && (show || !folder.id || (props.folderId && props.folderId !== folder.id))) return null;
             return (
-              <tbody key={folder.id ?? "none"}>
-                <tr className={styles.folder}>
-                  <th colSpan={attempts + 6} scope="rowgroup">
-                    {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
-                    {folder.name} <span className="muted">{inFolder.length}</span>
-                    {folder.id && (
-                      <button type="button" className="plain small" onClick={() => props.editFolder(folder.id ?? "")}>
-                        Edit<span className="unseen"> the folder {folder.name}</span>
-                      </button>
-                    )}
-                  </th>
-                </tr>
+              <tbody key={folder.id}>
+                <FolderRow folder={folder} count={inFolder.length} columns={attempts + 6} edit={props.editFolder} />
                 {inFolder.map((test) => (
                   <Row key={test.id} test={test} runs={runs.get(test.id) ?? []} attempts={attempts} {...props} />
                 ))}
@@ -142,8 +97,97 @@ export function Matrix(props: Props) {
           })}
         </table>
       </div>
-      {tests.length === 0 && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
+      {tests.length === 0 && show && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
     </section>
+  );
+}
+
+/** Follows an execution and its runs until it is over. */
+function useUpdates(execution: ExecutionOfMatrix | undefined, ended: () => void): void {
+  const isOver = !execution || execution.status === "Completed" || execution.status === "Cancelled";
+  const variables = { id: execution?.id ?? "" };
+  useSubscription({ query: RunUpdates, variables, pause: isOver });
+  useSubscription({ query: ExecutionUpdates, variables, pause: isOver });
+  const onEnded = useEffectEvent(ended);
+  const wasUnderWay = useRef(false);
+  useEffect(() => {
+    if (isOver && wasUnderWay.current) onEnded();
+    wasUnderWay.current = !isOver;
+  }, [isOver]);
+}
+
+function Filters({ agent, show, folderId, filter }: Props) {
+  return (
+    <span className="row push">
+      {agent.testFolders.length > 0 && (
+        <select aria-label="Folder" value={folderId} onChange={(event) => filter("folder", event.target.value)}>
+          <option value="">All folders</option>
+          {agent.testFolders.map((folder) => (
+            <option key={folder.id} value={folder.id}>
+              {folder.name}
+            </option>
+          ))}
+        </select>
+      )}
+      <select aria-label="Show" value={show} onChange={(event) => filter("show", event.target.value)}>
+        <option value="">All tests</option>
+        <option value="notpassed">Not passed</option>
+        <option value="flaky">Flaky</option>
+      </select>
+    </span>
+  );
+}
+
+function Head({ attempts }: { attempts: number }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" className={styles.tick}>
+          <span className="unseen">Selected</span>
+        </th>
+        <th scope="col" className={styles.name}>
+          Test
+        </th>
+        {Array.from({ length: attempts }, (_, i) => (
+          <th key={i} scope="col" className={styles.attempt}>
+            {i + 1}
+          </th>
+        ))}
+        <th scope="col" className="number wide">
+          Passed
+        </th>
+        <th scope="col" className="number wide">
+          Half within
+        </th>
+        <th scope="col" className="wide">
+          Last 20 runs
+        </th>
+        <th scope="col" className="wide">
+          Since
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+function FolderRow({ folder, count, columns, edit }: {
+  folder: { id: string; name: string; color: string };
+  count: number;
+  columns: number;
+  edit: (folderId: string) => void;
+}) {
+  return (
+    <tr className={styles.folder}>
+      <th colSpan={columns} scope="rowgroup">
+        {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
+        {folder.name} <span className="muted">{count}</span>
+        {folder.id && (
+          <button type="button" className="plain small" onClick={() => edit(folder.id)}>
+            Edit<span className="unseen"> the folder {folder.name}</span>
+          </button>
+        )}
+      </th>
+    </tr>
   );
 }
 
@@ -172,6 +216,11 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
           </div>
         )}
         {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
+        {test.obstacles.length > 0 && (
+          <span className={styles.flaky} title={test.obstacles.join("\n")}>
+            ⚠ cannot be carried out
+          </span>
+        )}
       </th>
       {Array.from({ length: attempts }, (_, i) => {
         const run = runs.find((r) => r.attempt === i + 1);

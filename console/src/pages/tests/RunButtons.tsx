@@ -11,7 +11,13 @@ export const RunTests = graphql(`
 `);
 
 /** Runs the ticked tests, or all, as often as chosen. */
-export function RunButtons({ agentId, ticked, onStarted }: { agentId: string; ticked: ReadonlySet<string>; onStarted: (executionId: string) => void }) {
+export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
+  agentId: string;
+  /** There is no test to run. */
+  isEmpty: boolean;
+  ticked: ReadonlySet<string>;
+  onStarted: (executionId: string) => void;
+}) {
   const start = useAction(RunTests);
   const [repeats, setRepeats] = useState(5);
   const run = async () => {
@@ -27,13 +33,13 @@ export function RunButtons({ agentId, ticked, onStarted }: { agentId: string; ti
         </span>
       )}
       <select aria-label="Attempts of each test" value={repeats} onChange={(event) => setRepeats(Number(event.target.value))}>
-        {[1, 2, 3, 4, 5].map((n) => (
+        {[1, 2, 3, 4, 5, 10, 20].map((n) => (
           <option key={n} value={n}>
             ×{n}
           </option>
         ))}
       </select>
-      <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void run()}>
+      <Act scope="simulate" className="primary" disabled={start.isBusy || isEmpty} onClick={() => void run()}>
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
     </>

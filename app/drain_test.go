@@ -1,0 +1,51 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// A balancer that has not looked at /readyz yet goes on sending requests.
+func TestRequestsAreTakenWhileBalancersLookElsewhere(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	e, closeEngine, err := app.NewEngine(app.EngineOptions{Log: log})
+	require.NoError(t, err)
+	t.Cleanup(closeEngine)
+	options := dbtest.Options()
+	options.Log = log
+	program, err := app.New(app.Options{
+		Store: dbtest.Open(t, dbtest.URL(t), options), Engine: e, Settings: gateway.DefaultSettings(), DrainDelay: time.Hour, Log: log,
+	})
+	require.NoError(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- program.Serve(ctx, listener) }()
+	status := func(path string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, nil)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	require.Equal(t, http.StatusOK, status("/readyz"))
+	end()
+	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, status("/graphql?query={company{id}}"), "it is taken as ever, and wants a key")
+
+	require.NoError(t, listener.Close())
+	require.ErrorContains(t, <-ended, "serve: ", "nothing is waited for without a port")
+}

@@ -1,0 +1,199 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+type compareCommand struct {
+	client.Flags
+	Base       []string `arg:"" placeholder:"EXECUTION" help:"Executions to compare with, at most 5, which are one sample."`
+	With       string   `required:"" placeholder:"EXECUTION" help:"The execution to look at."`
+	Correction string   `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How the number of tests is taken into account: holm or benjamini-hochberg."`
+	JSON       bool     `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+}
+
+// Validate refuses what the server would refuse.
+func (c *compareCommand) Validate() error {
+	if len(c.Base) > maxBases {
+		return fmt.Errorf("at most %d executions to compare with, not %d", maxBases, len(c.Base))
+	}
+	return nil
+}
+
+// Run prints what changed. It ends with 1 if something got worse, and with 5 if nothing can be decided.
+func (c *compareCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	comparison, err := compare(ctx, server, c.Base, c.With, c.Correction)
+	if err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	if c.JSON {
+		err = client.WriteJSON(cli.Stdout, comparison)
+	} else {
+		_, err = fmt.Fprint(cli.Stdout, comparison.summary())
+	}
+	switch {
+	case err != nil:
+		return err
+	case comparison.isRegressed():
+		return client.Exit(client.ExitFailed, fmt.Errorf("worse than %s", comparison.baseIDs()))
+	case comparison.isUndecided():
+		return client.Exit(client.ExitInconclusive, fmt.Errorf("too few runs to compare with %s", comparison.baseIDs()))
+	}
+	return nil
+}
+
+// comparisonShown compares an execution with its baseline.
+type comparisonShown struct {
+	Base struct {
+		ID string `json:"id"`
+	} `json:"base"`
+	Bases []struct {
+		ID string `json:"id"`
+	} `json:"bases"`
+	Head struct {
+		ID string `json:"id"`
+	} `json:"head"`
+	NewlyFailing int             `json:"newlyFailing"`
+	NewlyPassing int             `json:"newlyPassing"`
+	Flaky        int             `json:"flaky"`
+	BaseCounts   countsShown     `json:"baseCounts"`
+	HeadCounts   countsShown     `json:"headCounts"`
+	PValue       *float64        `json:"pValue"`
+	Stratified   *float64        `json:"stratifiedPValue"`
+	Correction   string          `json:"correction"`
+	Conclusion   string          `json:"conclusion"`
+	Tests        []comparedShown `json:"tests"`
+}
+
+type comparedShown struct {
+	TestID        string       `json:"testId"`
+	TestName      string       `json:"testName"`
+	Base          *countsShown `json:"base"`
+	Head          *countsShown `json:"head"`
+	Change        string       `json:"change"`
+	IsFlakyInBase bool         `json:"isFlakyInBase"`
+	IsFlakyInHead bool         `json:"isFlakyInHead"`
+	PValue        *float64     `json:"pValue"`
+	Adjusted      *float64     `json:"adjustedPValue"`
+	Conclusion    string       `json:"conclusion"`
+	// DecidingRepeats is how many runs on each side would probably decide.
+	DecidingRepeats *int `json:"decidingRepeats"`
+}
+
+// maxBases is how many executions one can be compared with.
+const maxBases = 5
+
+// corrections are the values of AgentTestCorrection, as flags name them.
+var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "BenjaminiHochberg"}
+
+const compareDocument = `fragment counts on AgentTestRunCounts {
+	total queued running passed failed error cancelled passRateInterval { low high }
+}
+query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!) {
+	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction) {
+		base { id } bases { id } head { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts }
+		pValue stratifiedPValue correction conclusion
+		tests {
+			testId testName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion
+			decidingRepeats
+		}
+	}
+}`
+
+// compare compares the head with the bases.
+func compare(ctx context.Context, server *client.Client, bases []string, head, correction string) (*comparisonShown, error) {
+	var read struct{ CompareAgentTestExecutions *comparisonShown }
+	err := server.Ask(ctx, compareDocument, client.Variables{
+		"base": bases[0], "more": bases[1:], "head": head, "correction": corrections[correction],
+	}, &read)
+	if err == nil && read.CompareAgentTestExecutions == nil {
+		err = fmt.Errorf("executions %s and %s could not be compared", strings.Join(bases, ", "), head)
+	}
+	return read.CompareAgentTestExecutions, err
+}
+
+// baseIDs returns the ids of what is compared with, in words.
+func (c *comparisonShown) baseIDs() string {
+	ids := make([]string, len(c.Bases))
+	for i, base := range c.Bases {
+		ids[i] = base.ID
+	}
+	return strings.Join(ids, ", ")
+}
+
+// concluded returns the names of the tests with the conclusion.
+func (c *comparisonShown) concluded(conclusion string) []string {
+	var names []string
+	for _, test := range c.Tests {
+		if test.Conclusion == conclusion {
+			names = append(names, test.TestName)
+		}
+	}
+	return names
+}
+
+// isRegressed reports whether the whole or any test got worse, beyond chance.
+func (c *comparisonShown) isRegressed() bool {
+	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
+}
+
+// isUndecided reports whether the samples are too small, for the whole and for every test.
+func (c *comparisonShown) isUndecided() bool {
+	return c != nil && c.Conclusion == "CannotDecide" &&
+		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
+}
+
+// summary compares the execution with its baseline, in lines: first as a whole, then the tests that changed.
+func (c *comparisonShown) summary() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
+		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing, c.NewlyPassing)
+	for _, test := range c.Tests {
+		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
+			continue
+		}
+		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s", client.Printable(test.TestName), changes[test.Change],
+			test.Base.rate(), test.Head.rate(), pValue(test.Adjusted), conclusions[test.Conclusion])
+		if test.DecidingRepeats != nil {
+			fmt.Fprintf(&text, "; %d runs of it on each side would decide", *test.DecidingRepeats)
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// conclusions and changes are the words for values of AgentTestConclusion and AgentTestChange.
+var (
+	conclusions = map[string]string{
+		"Regressed": "regressed", "Improved": "improved", "NoDifference": "no difference", "CannotDecide": "cannot decide",
+	}
+	changes = map[string]string{
+		"NewlyFailing": "newly failing", "NewlyPassing": "newly passing", "StillFailing": "still failing", "Undecided": "not judged",
+	}
+)
+
+// rate returns how many of the judged runs passed.
+func (c *countsShown) rate() string {
+	if c == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d/%d%s", c.Passed, c.Passed+c.Failed, c.Interval)
+}
+
+func pValue(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf(", p = %.2g", *p)
+}

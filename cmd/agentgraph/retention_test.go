@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+func TestRetentionAndTheEndOfACompany(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	newCompany(t, store, "Acme")
+	newCompany(t, store, "Other")
+	command := func(want int, in string, args ...string) string {
+		var out, log bytes.Buffer
+		code := run(t.Context(), append(args, "--company", "Acme", "--database-url", address), streams{in: strings.NewReader(in), out: &out, log: &log})
+		require.Equal(t, want, code, log.String())
+		return strings.Join(strings.Fields(out.String()+log.String()), " ")
+	}
+	require.Equal(t, "Chats for ever Executions for ever CampaignItems for ever Tombstones for ever", command(0, "", "retention", "show"))
+	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems for ever Tombstones for ever",
+		command(0, "", "retention", "set", "--chats", "365", "--executions", "90"))
+	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"), "days must be between 0 and 40000")
+	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"), " ", ""))
+
+	require.Equal(t, "campaign items deleted 0 simulated chats deleted 0 test runs without the number now 0", command(0, "", "erase", "--phone", "+4930123456"))
+	require.Contains(t, command(1, "", "erase", "--phone", "030123456"), "phoneNumber")
+
+	require.Contains(t, command(1, "acme\n", "companies", "delete"), "nothing was deleted")
+	require.Contains(t, command(1, "", "companies", "delete", "--confirm", "Other"), "nothing was deleted")
+	require.Contains(t, command(0, "Acme\n", "companies", "delete"), "retentions 2 audit_events 1 api_keys 1 companies 1")
+	companies, err := store.Companies(t.Context())
+	require.NoError(t, err)
+	require.Len(t, companies, 1)
+	require.Equal(t, "Other", companies[0].Name)
+	require.Contains(t, command(1, "", "companies", "delete"), "there is no company")
+}

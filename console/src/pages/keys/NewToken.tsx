@@ -1,0 +1,69 @@
+import { useState, type FormEvent } from "react";
+import { createToken } from "../../api/session";
+import type { Scope } from "../../logic/scopes";
+import { Dialog } from "../../ui/Dialog";
+import { Time } from "../../ui/Time";
+import { Confirmation, ScopeChoice, Secret } from "./parts";
+
+/** How long a token may be good, by seconds. */
+const lifetimes = { 900: "15 minutes", 3_600: "an hour", 28_800: "8 hours", 86_400: "a day" };
+
+/** Makes a short-lived token for a program that is not to keep a key, and shows it once. */
+export function NewToken({ onClose }: { onClose: () => void }) {
+  const [made, setMade] = useState<{ token: string; expiresAt: string }>();
+  const [problem, setProblem] = useState<string>();
+  const [chosen, setChosen] = useState<readonly Scope[]>(["read"]);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    try {
+      const { token, expiresAt, message } = await createToken(String(form.get("key")).trim(), chosen, Number(form.get("seconds")));
+      if (token && expiresAt) setMade({ token, expiresAt });
+      else setProblem(message ?? "The gateway gave no token.");
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  if (made) {
+    return (
+      <Dialog title="The new token" onClose={onClose}>
+        <div className="stack">
+          <p>
+            It is shown this once, and good until <Time at={made.expiresAt} />, or until its key is revoked. It goes into the header{" "}
+            <code>Authorization: Bearer …</code>.
+          </p>
+          <Secret secret={made.token} onClose={onClose} />
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Short-lived token" onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p className="muted">It stands for your key, shares its limits, and may do no more than the key. The list of keys does not show it.</p>
+        <ScopeChoice chosen={chosen} choose={setChosen} without={["admin"]} />
+        <div className="field">
+          <label htmlFor="token-seconds">It is good for</label>
+          <select id="token-seconds" name="seconds" defaultValue={900}>
+            {Object.entries(lifetimes).map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </div>
+        <Confirmation />
+        {problem && (
+          <p className="note bad" role="alert">
+            {problem}
+          </p>
+        )}
+        <div>
+          <button type="submit" className="primary" disabled={chosen.length === 0}>
+            Make the token
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

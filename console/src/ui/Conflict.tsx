@@ -1,0 +1,49 @@
+import { Fragment } from "react";
+
+/** How much of a text is shown at once, in characters. */
+const excerpt = 200;
+
+/** What a form says when somebody else saved first. What was written stays; `theirs` is what they changed, by its label, where the page does not show it anyway. */
+export function Conflict({ what, theirs, save, take }: {
+  what: string;
+  theirs?: Record<string, unknown>;
+  save: () => void;
+  take: () => void;
+}) {
+  return (
+    <div className="note warn stack tight" role="alert">
+      <strong>Somebody changed this {what} while you were writing.</strong>
+      {theirs && (
+        <dl className="facts" aria-label="What they changed">
+          {Object.entries(theirs).map(([label, value]) => (
+            <Fragment key={label}>
+              <dt>{label}</dt>
+              <dd>
+                <Theirs text={String(value)} />
+              </dd>
+            </Fragment>
+          ))}
+        </dl>
+      )}
+      <div className="row">
+        <button type="button" onClick={save}>
+          Save mine over theirs
+        </button>
+        <button type="button" onClick={take}>
+          Take theirs
+        </button>
+        <span>or go on writing.</span>
+      </div>
+    </div>
+  );
+}
+
+function Theirs({ text }: { text: string }) {
+  if (text.length <= excerpt) return text || "nothing";
+  return (
+    <details>
+      <summary>{text.slice(0, excerpt)}…</summary>
+      {text}
+    </details>
+  );
+}

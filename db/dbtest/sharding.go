@@ -1,0 +1,98 @@
+package dbtest
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+)
+
+// Unchecked is the Tracer of a Store whose statements a test writes itself.
+type Unchecked struct{}
+
+// TraceQueryStart does nothing.
+func (Unchecked) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+// TraceQueryEnd does nothing.
+func (Unchecked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+var (
+	literal   = regexp.MustCompile(`'(?:[^']|'')*'`)
+	emptyRows = regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`)
+	// ofCompany is how a statement names the one company whose rows it reads, changes or inserts.
+	ofCompany = regexp.MustCompile(`company_id"?\)? (?:=|IN) \(?(?:''|\$\d)|\("?company_id"?,`)
+	ofRiver   = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE) river_`)
+	// madeUp are rows that are no table's.
+	madeUp = regexp.MustCompile(`FROM json_populate_recordset\(`)
+)
+
+// acrossCompanies are how the statements begin that look at all companies, all of them in the background: each finds the
+// companies, and what is then done is done for one at a time.
+var acrossCompanies = []string{
+	"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL",
+	"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs",
+	`SELECT "agent_test_run"."company_id", "agent_test_run"."id" FROM "agent_test_runs"`,
+	`SELECT "retention"."company_id", "retention"."kind", "retention"."days" FROM "retentions" AS "retention"`,
+	`SELECT "company"."id" FROM "companies" AS "company" WHERE (EXISTS (SELECT 1 FROM`,
+}
+
+// sharding is a tracer that finds statements which a database that is sharded by company refuses, or carries out on all of
+// its machines.
+type sharding struct {
+	Unchecked
+	tables *regexp.Regexp
+
+	mu    sync.Mutex
+	found map[string]bool
+}
+
+// checked returns a tracer that fails the test for such a statement, at its end.
+func checked(t testing.TB, tables []string) *sharding {
+	s := &sharding{found: map[string]bool{}, tables: regexp.MustCompile(`\b(?:` + strings.Join(tables, "|") + `)\b`)}
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		assert.Empty(t, s.found, "a database that is sharded by company cannot do this, or not on one machine")
+	})
+	return s
+}
+
+func (s *sharding) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if !s.fits(data.SQL) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.found[data.SQL] = true
+	}
+	return ctx
+}
+
+func (s *sharding) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for _, query := range data.Batch.QueuedQueries {
+		ctx = s.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{SQL: query.SQL})
+	}
+	return ctx
+}
+
+func (*sharding) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+func (s *sharding) fits(statement string) bool {
+	text := literal.ReplaceAllString(strings.Join(strings.Fields(statement), " "), "''")
+	switch {
+	case emptyRows.MatchString(text):
+		return false
+	case !s.tables.MatchString(text), madeUp.MatchString(text):
+		return true
+	case slices.ContainsFunc(acrossCompanies, func(begin string) bool { return strings.HasPrefix(text, begin) }):
+		return true
+	}
+	return ofCompany.MatchString(text) && !ofRiver.MatchString(text)
+}

@@ -1,0 +1,26 @@
+package dbtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestStatementsThatNoShardCanDo(t *testing.T) {
+	t.Parallel()
+	s := checked(t, []string{"agents", "jobs"})
+	for statement, fits := range map[string]bool{
+		`SELECT "agent"."id" FROM "agents" AS "agent" WHERE ("agent"."company_id" = 'c''1')`:                         true,
+		"UPDATE jobs SET attempt = 2 WHERE company_id = $1 AND id = ANY($2)":                                         true,
+		`INSERT INTO "agents" ("company_id", "id") VALUES ('c', 'a')`:                                                true,
+		"SELECT set_config('agentgraph.company', 'agents', false)":                                                   true,
+		"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL":                                   true,
+		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT\n FROM agents WHERE company_id = $1)":         false,
+		"SELECT name FROM agents WHERE id = $1":                                                                      false,
+		"SELECT name FROM agents WHERE company_id = other.company_id":                                                false,
+		"UPDATE jobs SET attempt = 2 FROM (SELECT id FROM river_job) AS free WHERE company_id = $1 AND id = free.id": false,
+		"DELETE FROM jobs": false,
+	} {
+		require.Equal(t, fits, s.fits(statement), statement)
+	}
+}

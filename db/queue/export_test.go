@@ -1,0 +1,6 @@
+package queue
+
+import "context"
+
+// Sweep does what every process with workers does about once a second.
+func Sweep(ctx context.Context, q *Queue) error { return q.sweep(ctx) }

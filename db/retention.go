@@ -1,0 +1,145 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Retentions returns what of the company's data is kept for some time only, by kind.
+func (t *Tenant) Retentions(ctx context.Context) ([]*model.Retention, error) {
+	retentions := []*model.Retention{}
+	return retentions, translate(t.find(&retentions).Order("kind").Scan(ctx))
+}
+
+// SetRetention sets how long data of a kind is kept from now on.
+func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) error {
+	retention, err := model.NewRetention(in)
+	if err != nil {
+		return err
+	}
+	retention.OwnBy(t.companyID)
+	if retention.Days == 0 {
+		_, err := t.remove(retention).WherePK().Exec(ctx)
+		return translate(err)
+	}
+	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").Exec(ctx)
+	return translate(err)
+}
+
+// forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
+const forgetTime = 2 * time.Second
+
+// forgetOld deletes, a part at a time, what companies keep for some time only. It returns whether something is left to
+// delete. What one company cannot delete keeps no other from it.
+func (s *Store) forgetOld(ctx context.Context) (isLeft bool, err error) {
+	retentions := []*model.Retention{}
+	if err := s.program().NewSelect().Model(&retentions).Scan(ctx, &retentions); err != nil {
+		return false, translate(err)
+	}
+	// A company with much to delete is not always the first.
+	rand.Shuffle(len(retentions), func(i, j int) { retentions[i], retentions[j] = retentions[j], retentions[i] })
+	begun := time.Now()
+	var errs []error
+	for _, r := range retentions {
+		for deletes := true; deletes; {
+			if time.Since(begun) > forgetTime {
+				return true, errors.Join(errs...)
+			}
+			deletes, err = s.Tenant(r.CompanyID).forgetPart(ctx, r.Kind, now().AddDate(0, 0, -int(r.Days)))
+			errs = append(errs, err)
+		}
+	}
+	return false, errors.Join(errs...)
+}
+
+// How much is deleted at a time: what takes well below a second.
+const (
+	chatsPerPart      = 100
+	executionsPerPart = 2
+	itemsPerPart      = 1_000
+	tombstonesPerPart = 1_000
+)
+
+// forgetPart deletes some of what is older, and returns whether there may be more.
+func (t *Tenant) forgetPart(ctx context.Context, kind model.RetentionKind, before time.Time) (bool, error) {
+	switch kind {
+	case model.RetentionChats:
+		return t.forgetChats(ctx, before)
+	case model.RetentionExecutions:
+		return t.forgetExecutions(ctx, before)
+	case model.RetentionCampaignItems:
+		return t.forgetItems(ctx, before)
+	case model.RetentionTombstones:
+		old := t.db.NewSelect().TableExpr("tombstones").Column("noun", "id").Where("company_id = ?", t.companyID).Where("deleted_at < ?", before).Limit(tombstonesPerPart)
+		result, err := t.db.NewDelete().TableExpr("tombstones").Where("company_id = ?", t.companyID).Where("(noun, id) IN (?)", old).Exec(ctx)
+		return isFull(result, err, tombstonesPerPart)
+	}
+	return false, nil // a later version's
+}
+
+func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error) {
+	old := t.find((*model.SimulationChat)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
+		Where("?TableAlias.status <> ? OR ?TableAlias.reply_until < now()", model.SimulationChatStatusReplying).
+		Where(`NOT EXISTS (SELECT 1 FROM simulation_chat_messages AS m WHERE m.company_id = ?TableAlias.company_id
+			AND m.chat_id = ?TableAlias.id AND m.written_at >= ?)`, before).
+		Order("created_at", "id").Limit(chatsPerPart)
+	ids := []string{}
+	err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", old).Returning("id").Scan(ctx, &ids)
+	for _, id := range ids {
+		t.wake(id)
+	}
+	return len(ids) == chatsPerPart, translate(err)
+}
+
+func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, error) {
+	ids := []string{}
+	err := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).Where("finished_at < ?", before).
+		Order("created_at", "id").Limit(executionsPerPart).Scan(ctx, &ids)
+	if err != nil || len(ids) == 0 {
+		return false, translate(err)
+	}
+	return len(ids) == executionsPerPart, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })
+}
+
+// forgetItems deletes items of the first campaign that has old ones.
+func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error) {
+	campaigns := []string{}
+	err := t.find((*model.Campaign)(nil)).Column("id").Where("EXISTS (?)", t.oldItems(before).Where("?TableAlias.campaign_id = campaign.id")).
+		Order("id").Limit(1).Scan(ctx, &campaigns)
+	if err != nil || len(campaigns) == 0 {
+		return false, translate(err)
+	}
+	return true, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		campaign, err := t.lockCampaign(ctx, campaigns[0], forUpdate)
+		if err != nil {
+			return err
+		}
+		old := t.oldItems(before).Where("?TableAlias.campaign_id = ?", campaign.ID).Limit(itemsPerPart)
+		if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", old).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.revise(ctx, campaign, "revision")
+	})
+}
+
+func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
+	return t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
+		Where("?TableAlias.running_status IN (?)", bun.List([]model.CampaignItemStatus{model.CampaignItemStatusProcessed, model.CampaignItemStatusError})).
+		Where("?TableAlias.last_call_date < ?", before)
+}
+
+// isFull reports whether a statement that changes so many rows at most has done so, which means that there may be more.
+func isFull(result sql.Result, err error, most int64) (bool, error) {
+	if err != nil {
+		return false, translate(err)
+	}
+	n, err := result.RowsAffected()
+	return n == most, err
+}

@@ -1,0 +1,213 @@
+package db_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestWhatIsTooOldIsForgotten(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	keeper, keeperID := newCompany(t, store)
+	count := func(table, companyID string) (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE company_id = $1", companyID).Scan(&n))
+		return n
+	}
+	tables := []string{"simulation_chats", "agent_test_executions", "agent_test_runs", "campaign_items", "campaign_item_events", "tombstones"}
+	counts := func(companyID string) (all []int) {
+		for _, table := range tables {
+			all = append(all, count(table, companyID))
+		}
+		return all
+	}
+	for _, tenant := range []*db.Tenant{tenant, keeper} {
+		agent := newAgent(t, tenant)
+		for range 2 {
+			chat := newSimulationChat(t, tenant, agent.ID, nil)
+			say(t, tenant, chat.ID, "One", "Two")
+			run := newRun(t, tenant)
+			require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+		}
+		newRun(t, tenant) // is not finished, and never too old
+		campaign := newCampaign(t, tenant)
+		for i, item := range add(t, tenant, campaign.ID, 3) {
+			if i > 0 {
+				report(t, tenant, item, model.CampaignItemStatusCalling)
+				report(t, tenant, item, model.CampaignItemStatusProcessingResult)
+				report(t, tenant, item, model.CampaignItemStatusProcessed)
+			}
+		}
+		require.NoError(t, tenant.DeleteAgent(t.Context(), newAgent(t, tenant).ID))
+	}
+	all := counts(companyID)
+	require.Equal(t, []int{2, 3, 3, 3, 6, 1}, all)
+	// Half of all are of long ago.
+	for _, statement := range []string{
+		"UPDATE simulation_chats SET created_at = created_at - interval '100 days'",
+		"UPDATE simulation_chat_messages SET written_at = written_at - interval '100 days' WHERE chat_id IN (SELECT min(id) FROM simulation_chats GROUP BY company_id)",
+		"UPDATE agent_test_executions SET created_at = created_at - interval '100 days'",
+		"UPDATE agent_test_executions SET finished_at = finished_at - interval '100 days' WHERE id IN (SELECT min(id) FROM agent_test_executions GROUP BY company_id)",
+		"UPDATE campaign_items SET created_at = created_at - interval '100 days'",
+		`UPDATE campaign_items SET last_call_date = last_call_date - interval '100 days'
+			WHERE id IN (SELECT min(id) FROM campaign_items WHERE running_status = 'Processed' GROUP BY company_id)`,
+		"UPDATE tombstones SET deleted_at = deleted_at - interval '100 days'",
+	} {
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	sweep := func() { require.NoError(t, db.Sweep(store)(t.Context())) }
+	sweep()
+	require.Equal(t, all, counts(companyID), "everything is kept for ever unless somebody says otherwise")
+
+	for _, kind := range model.AllRetentionKinds {
+		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: kind, Days: 101}))
+	}
+	sweep()
+	require.Equal(t, all, counts(companyID), "nothing is as old as that")
+	for _, kind := range model.AllRetentionKinds {
+		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: kind, Days: 99}))
+	}
+	retentions, err := tenant.Retentions(t.Context())
+	require.NoError(t, err)
+	require.Len(t, retentions, 4)
+	sweep()
+	require.Equal(t, []int{1, 2, 2, 2, 3, 0}, counts(companyID))
+	require.Equal(t, all, counts(keeperID))
+
+	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 0}))
+	retentions, err = tenant.Retentions(t.Context())
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(retentions, func(r *model.Retention) bool { return r.Kind == model.RetentionChats }))
+	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: "Agents", Days: 1}), model.BadInput, "kind", "Chats")
+	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}), model.BadInput, "days", "40000")
+}
+
+func TestAContactIsErased(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	const number, digits = "+4930901820", "4930901820"
+	agent := newAgent(t, tenant)
+	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "Hello"} {
+		say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, text, "Yes")
+	}
+	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000", "Yes")
+	for _, text := range []string{"My number is 00" + digits, "I have none"} {
+		run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)
+		require.NoError(t, err)
+		run.Status = model.AgentTestRunStatusPassed
+		run.Messages = []model.TestMessage{{Role: model.MessageRoleUser, Text: text}}
+		require.NoError(t, tenant.FinishRun(t.Context(), run))
+	}
+	campaign := newCampaign(t, tenant)
+	_, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
+		{PhoneNumber: number}, {PhoneNumber: "+4930901821"},
+	}})
+	require.NoError(t, err)
+
+	_, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: "030 901820"})
+	faults(t, err, model.BadInput, "phoneNumber", "")
+	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
+	require.NoError(t, err)
+	require.Equal(t, model.Erasure{Items: 1, Chats: 2, Runs: 1}, erased)
+	for company, rows := range rowsOf(t, conn) {
+		for _, row := range rows {
+			require.NotContains(t, row, digits, company)
+		}
+	}
+	chats, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, chats.Nodes, 2)
+	erased, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
+	require.NoError(t, err)
+	require.Equal(t, model.Erasure{}, erased)
+}
+
+func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "OTHER")
+	ownID, otherID := own.tenant.CompanyID(), other.tenant.CompanyID()
+	before := rowsOf(t, conn)
+	require.NotEmpty(t, before[ownID])
+	run := newRun(t, own.tenant)
+	require.NoError(t, finish(t, own.tenant, run.ID, model.AgentTestRunStatusFailed))
+	_, err := own.tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: run.ExecutionID, Only: model.AgentTestRetryAll})
+	require.NoError(t, err)
+	tables := map[string]int64{}
+	require.NoError(t, store.DeleteCompany(t.Context(), ownID, func(table string, rows int64) { tables[table] = rows }))
+	after := rowsOf(t, conn)
+	require.Empty(t, after[ownID])
+	require.Equal(t, before[otherID], after[otherID])
+	require.Positive(t, tables["agent_test_runs"])
+	require.EqualValues(t, 1, tables["companies"])
+	fails(t, store.DeleteCompany(t.Context(), ownID, nil), model.NotFound)
+}
+
+func TestAnExecutionIsDeletedWithItsRuns(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	first := newRun(t, tenant)
+	require.Contains(t, fails(t, tenant.DeleteAgentTestExecution(t.Context(), first.ExecutionID), model.Conflict), "is not finished")
+	require.NoError(t, finish(t, tenant, first.ID, model.AgentTestRunStatusFailed))
+	retry, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: first.ExecutionID, Only: model.AgentTestRetryAll})
+	require.NoError(t, err)
+	second := runsOf(t, tenant, retry.ID)[0]
+	require.NoError(t, finish(t, tenant, second.ID, model.AgentTestRunStatusPassed))
+	third := runsOf(t, tenant, start(t, tenant, first.TestedID).ID)[0]
+	require.NoError(t, finish(t, tenant, third.ID, model.AgentTestRunStatusError))
+
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), third.ExecutionID))
+	lastRun(t, tenant, first.TestedID, second.ID, model.AgentTestRunStatusPassed)
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), first.ExecutionID))
+	lastRun(t, tenant, first.TestedID, second.ID, model.AgentTestRunStatusPassed)
+	kept, err := tenant.AgentTestExecution(t.Context(), retry.ID)
+	require.NoError(t, err)
+	require.Nil(t, kept.RetryOfID, "what it was a retry of is gone")
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), retry.ID))
+	require.Nil(t, testByID(t, tenant, first.TestedID).Row().LastRunID)
+	fails(t, tenant.DeleteAgentTestExecution(t.Context(), retry.ID), model.NotFound)
+	runs, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 10}, model.AgentTestRunFilter{})
+	require.NoError(t, err)
+	require.Empty(t, runs.Nodes)
+}
+
+func TestACampaignIsDeletedWithItsItems(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	campaign := newCampaign(t, tenant)
+	items := add(t, tenant, campaign.ID, 3)
+	require.Contains(t, fails(t, tenant.DeleteCampaign(t.Context(), campaign.ID), model.Conflict), "is not archived")
+	become(t, tenant, campaign.ID, model.CampaignStatusArchived)
+	require.NoError(t, tenant.DeleteCampaign(t.Context(), campaign.ID))
+	fails(t, tenant.DeleteCampaign(t.Context(), campaign.ID), model.NotFound)
+	_, err := tenant.CampaignItem(t.Context(), campaign.ID, items[0].ID)
+	fails(t, err, model.NotFound)
+	events, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	require.Equal(t, model.AuditActionDeleteCampaign, events.Nodes[0].Action)
+}
+
+func TestAChatIsDeletedWhileItIsAnswered(t *testing.T) {
+	t.Parallel()
+	store, _ := fresh(t)
+	tenant, chat := newSimulation(t, store, nil)
+	say(t, tenant, chat.ID, "One", "Two")
+	follower, err := tenant.FollowMessages(t.Context(), chat.ID, 2)
+	require.NoError(t, err)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	require.NoError(t, tenant.DeleteSimulationChat(t.Context(), chat.ID))
+	message, reply := messages("Three", "Four")
+	_, err = turn.Finish(t.Context(), message, reply, nil)
+	fails(t, err, model.NotFound)
+	_, isOpen := receive(t, follower)
+	require.False(t, isOpen)
+	fails(t, tenant.DeleteSimulationChat(t.Context(), chat.ID), model.NotFound)
+}

@@ -1,0 +1,239 @@
+package model
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+	"sort"
+)
+
+const (
+	// significant is the highest p that counts as a difference.
+	significant = 0.05
+	// significantSide is its half for a fall, the other half being for a rise.
+	significantSide = significant / 2
+	// normalSide and normalPower are the quantiles of the normal distribution at 97.5 % and 80 %.
+	normalSide  = 1.959963984540054
+	normalPower = 0.8416212335729143
+	// maxDecidingRepeats bounds what is worth planning: five executions with the most repeats.
+	maxDecidingRepeats = 100
+)
+
+// RateInterval is where a rate may truly be, given what was counted: from 0 to 1.
+type RateInterval struct {
+	Low  float64
+	High float64
+}
+
+// wilson returns Wilson's score interval at 95 %, nil when nothing was counted.
+func wilson(passed, judged int32) *RateInterval {
+	if judged == 0 {
+		return nil
+	}
+	n, rate, z2 := float64(judged), float64(passed)/float64(judged), normalSide*normalSide
+	middle := (rate + z2/(2*n)) / (1 + z2/n)
+	half := normalSide / (1 + z2/n) * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
+	interval := &RateInterval{Low: max(0, middle-half), High: min(1, middle+half)}
+	// The ends are exact where rounding would leave them a little off.
+	if passed == 0 {
+		interval.Low = 0
+	}
+	if passed == judged {
+		interval.High = 1
+	}
+	return interval
+}
+
+// fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
+// probability, given how many runs each side has and how many of all passed, of what was seen and of everything
+// that is no more likely. It is computed in whole numbers, so that only the result is rounded.
+func fisher(passedA, failedA, passedB, failedB int32) float64 {
+	a, b, passed := int64(passedA+failedA), int64(passedB+failedB), int64(passedA+passedB)
+	lowest, highest := max(0, passed-b), min(a, passed)
+	// ways counts, for each possible number of passed runs of A from the lowest up, the ways to choose them.
+	ways := make([]*big.Int, highest-lowest+1)
+	ways[0] = new(big.Int).Mul(new(big.Int).Binomial(a, lowest), new(big.Int).Binomial(b, passed-lowest))
+	for i := 1; i < len(ways); i++ {
+		inA := lowest + int64(i)
+		next := new(big.Int).Mul(ways[i-1], big.NewInt((a-inA+1)*(passed-inA+1)))
+		ways[i] = next.Quo(next, big.NewInt(inA*(b-passed+inA)))
+	}
+	seen, sum := ways[int64(passedA)-lowest], new(big.Int)
+	for _, n := range ways {
+		if n.Cmp(seen) <= 0 {
+			sum.Add(sum, n)
+		}
+	}
+	p, _ := new(big.Rat).SetFrac(sum, new(big.Int).Binomial(a+b, passed)).Float64()
+	return p
+}
+
+// spread is the distribution of how many runs of the head pass, given how many runs each side has and how many of all
+// passed, if the sides do not differ. Of one test it is hypergeometric; of a suite it is the sum of its tests', so that
+// each test is compared with itself only. That is the exact form of Cochran, Mantel and Haenszel's test.
+type spread struct {
+	// lowest is the least number that is possible, and seen the one that came.
+	lowest, seen int
+	// chances are those of lowest, of lowest+1 and so on.
+	chances []float64
+	// falls and rises are the chances of at most and of at least as many.
+	falls, rises []float64
+	// least is the smallest chance at an end. Where all runs came out alike nothing else was possible, and it is what
+	// so many runs could have shown, had they not.
+	least float64
+}
+
+func spreadOf(base, head *AgentTestRunCounts) spread {
+	ofBase, ofHead, passed := int(base.Judged()), int(head.Judged()), int(base.Passed+head.Passed)
+	lowest, highest := max(0, passed-ofBase), min(ofHead, passed)
+	all := logChoose(ofBase+ofHead, passed)
+	chances := make([]float64, highest-lowest+1)
+	for i := range chances {
+		chances[i] = math.Exp(logChoose(ofHead, lowest+i) + logChoose(ofBase, passed-lowest-i) - all)
+	}
+	s := spread{lowest: lowest, seen: int(head.Passed), chances: chances}
+	s.accumulate()
+	s.least = min(s.chances[0], s.chances[len(chances)-1])
+	if len(chances) == 1 {
+		s.least = math.Exp(-logChoose(ofBase+ofHead, ofHead))
+	}
+	return s
+}
+
+func logChoose(n, k int) float64 {
+	all, _ := math.Lgamma(float64(n + 1))
+	chosen, _ := math.Lgamma(float64(k + 1))
+	left, _ := math.Lgamma(float64(n - k + 1))
+	return all - chosen - left
+}
+
+// accumulate sums the chances from either end, so that the small ones are not lost in the large ones.
+func (s *spread) accumulate() {
+	s.falls, s.rises = make([]float64, len(s.chances)), make([]float64, len(s.chances))
+	fall, rise := 0.0, 0.0
+	for i := range s.chances {
+		last := len(s.chances) - 1 - i
+		fall, rise = fall+s.chances[i], rise+s.chances[last]
+		s.falls[i], s.rises[last] = min(1, fall), min(1, rise)
+	}
+}
+
+// sumOf returns the spread of the sum.
+func sumOf(spreads []spread) spread {
+	sum := spread{chances: []float64{1}, least: 1}
+	for _, s := range spreads {
+		next := make([]float64, len(sum.chances)+len(s.chances)-1)
+		for i, a := range sum.chances {
+			for j, b := range s.chances {
+				next[i+j] += a * b
+			}
+		}
+		sum = spread{lowest: sum.lowest + s.lowest, seen: sum.seen + s.seen, chances: next, least: sum.least * s.least}
+	}
+	sum.accumulate()
+	return sum
+}
+
+// fall and rise are the chances of as few, or as many, passed runs of the head as were seen.
+func (s spread) fall() float64 { return s.falls[s.seen-s.lowest] }
+func (s spread) rise() float64 { return s.rises[s.seen-s.lowest] }
+
+// twoSided is twice the smaller of the two.
+func (s spread) twoSided() float64 { return min(1, 2*min(s.fall(), s.rise())) }
+
+// rounding is how far apart two sums of the same chances may be.
+const rounding = 1 + 1e-9
+
+// reached is the highest chance of a fall that is at most p, or 0 where there is none: how likely it is, if the
+// sides do not differ, to see a p so small.
+func (s spread) reached(p float64) float64 {
+	if n := sort.Search(len(s.falls), func(i int) bool { return s.falls[i] > p*rounding }); n > 0 {
+		return s.falls[n-1]
+	}
+	return 0
+}
+
+// turned is the spread in which a rise is a fall.
+func (s spread) turned() spread {
+	t := spread{lowest: 0, seen: s.lowest + len(s.chances) - 1 - s.seen, least: s.least}
+	t.chances, t.falls, t.rises = slices.Clone(s.chances), slices.Clone(s.rises), slices.Clone(s.falls)
+	slices.Reverse(t.chances)
+	slices.Reverse(t.falls)
+	slices.Reverse(t.rises)
+	return t
+}
+
+// corrected returns the chance of a fall of each test, corrected for the number of tests. It makes use of the fact that
+// few runs can only have few p's: a test counts against another one with the chance that it had to show so small a p.
+func (c AgentTestCorrection) corrected(tests []spread) []float64 {
+	order := make([]int, len(tests))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].fall(), tests[b].fall()) })
+	result := make([]float64, len(tests))
+	if c == AgentTestCorrectionBenjaminiHochberg {
+		// This is the step-up procedure of Döhler, Durand and Roquain (2018) for p's that are discrete.
+		least := 1.0
+		for rank := len(order); rank > 0; rank-- {
+			i := order[rank-1]
+			sum := 0.0
+			for _, other := range tests {
+				sum += other.reached(tests[i].fall())
+			}
+			least = min(least, sum/(1-significantSide)/float64(rank))
+			result[i] = max(tests[i].fall(), least)
+		}
+		return result
+	}
+	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete.
+	most := 0.0
+	for rank, i := range order {
+		sum := 0.0
+		for _, other := range order[rank:] {
+			sum += tests[other].reached(tests[i].fall())
+		}
+		most = max(most, min(1, sum))
+		result[i] = most
+	}
+	return result
+}
+
+// decidable reports for each test whether so many runs could have shown a fall, among so many tests.
+func decidable(tests []spread) []bool {
+	can := make([]bool, len(tests))
+	for i, test := range tests {
+		rarest := test.falls[0]
+		if len(test.falls) == 1 {
+			rarest = test.least
+		}
+		sum := rarest
+		for j, other := range tests {
+			if j != i {
+				sum += other.reached(rarest)
+			}
+		}
+		can[i] = sum <= significantSide*rounding
+	}
+	return can
+}
+
+// decidingRepeats is how many runs on each side show such a difference in four of five cases, where no other test is
+// looked at: the size of samples for two rates with the correction of Casagrande, Pike and Smith (1978) for exact tests.
+// It is nil where the rates are the same, and beyond maxDecidingRepeats.
+func decidingRepeats(base, head float64) *int32 {
+	difference := math.Abs(base - head)
+	if difference == 0 {
+		return nil
+	}
+	mean := (base + head) / 2
+	root := normalSide*math.Sqrt(2*mean*(1-mean)) + normalPower*math.Sqrt(base*(1-base)+head*(1-head))
+	n := root * root / (difference * difference)
+	n = math.Ceil(n / 4 * math.Pow(1+math.Sqrt(1+4/(n*difference)), 2))
+	if n > maxDecidingRepeats {
+		return nil
+	}
+	repeats := int32(n)
+	return &repeats
+}

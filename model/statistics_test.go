@@ -1,0 +1,202 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestWilsonOfPublishedData compares with the examples of Newcombe (1998), Statistics in Medicine 17, table I.
+func TestWilsonOfPublishedData(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		passed, judged int32
+		low, high      float64
+	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}} {
+		interval := wilson(test.passed, test.judged)
+		require.InDelta(t, test.low, interval.Low, 5e-5)
+		require.InDelta(t, test.high, interval.High, 5e-5)
+		turned := wilson(test.judged-test.passed, test.judged)
+		require.InDelta(t, 1-interval.Low, turned.High, 1e-12)
+	}
+	require.Nil(t, wilson(0, 0))
+	require.Equal(t, float64(1), wilson(5, 5).High) //nolint:testifylint // exactly
+}
+
+// TestStratifiedTestOfPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it is
+// given late: S = 16, and the exact p is 0.03994.
+func TestStratifiedTestOfPublishedData(t *testing.T) {
+	t.Parallel()
+	var strata []spread
+	for _, s := range []struct{ curedLate, diedLate, cured, died int32 }{{0, 5, 0, 6}, {0, 6, 3, 3}, {2, 4, 6, 0}, {6, 0, 5, 1}, {5, 0, 2, 0}} {
+		strata = append(strata, spreadOf(ran(s.curedLate, s.diedLate), ran(s.cured, s.died)))
+	}
+	sum := sumOf(strata)
+	require.Equal(t, 16, sum.seen)
+	require.InDelta(t, 0.03994, sum.twoSided(), 5e-6)
+}
+
+func TestSpreads(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(0, 40)
+		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")), ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
+		s := spreadOf(base, head)
+		// Of two sides as large as each other, Fisher's p is twice the smaller side.
+		if base.Judged() == head.Judged() {
+			require.InDelta(t, fisher(base.Passed, base.Failed, head.Passed, head.Failed), s.twoSided(), 1e-9)
+		}
+		require.InDelta(t, 1, s.falls[len(s.falls)-1], 1e-9)
+		require.InDelta(t, s.rise(), s.turned().fall(), 1e-12)
+		require.InDelta(t, s.rise(), spreadOf(head, base).fall(), 1e-9)
+		require.InDelta(t, s.twoSided(), sumOf([]spread{s}).twoSided(), 1e-12)
+		p := rapid.Float64Range(0, 1).Draw(t, "p")
+		require.LessOrEqual(t, s.reached(p), p*rounding)
+		require.InDelta(t, s.fall(), s.reached(s.fall()), 1e-8)
+	})
+}
+
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(0, 6)
+		var tests []spread
+		for range rapid.IntRange(1, 8).Draw(t, "tests") {
+			base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")), ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
+			tests = append(tests, spreadOf(base, head))
+		}
+		holm := AgentTestCorrectionHolm.corrected(tests)
+		hochberg := AgentTestCorrectionBenjaminiHochberg.corrected(tests)
+		for i, a := range tests {
+			require.GreaterOrEqual(t, holm[i]*rounding, a.fall())
+			require.GreaterOrEqual(t, hochberg[i], a.fall())
+			// No more than what Bonferroni would say, and in the same order.
+			require.LessOrEqual(t, holm[i], a.fall()*float64(len(tests))*rounding)
+			for j, b := range tests {
+				if a.fall() < b.fall() {
+					require.LessOrEqual(t, holm[i], holm[j]*rounding)
+					require.LessOrEqual(t, hochberg[i], hochberg[j]*rounding)
+				}
+			}
+		}
+	})
+	// Five of five, then none: of 50 tests of which the others always pass it is as clear as alone.
+	tests := []spread{spreadOf(ran(5, 0), ran(0, 5))}
+	for range 49 {
+		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))
+	}
+	require.InDelta(t, 1.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
+	// Where the others could have fallen so far as well, each of them counts.
+	for i := 1; i < 50; i++ {
+		tests[i] = spreadOf(ran(2, 3), ran(3, 2))
+	}
+	require.InDelta(t, 50.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
+	// Many that fell are all named, and more of them by Benjamini and Hochberg.
+	for i := range 20 {
+		tests[i] = spreadOf(ran(5, 0), ran(0, 5))
+	}
+	require.Greater(t, AgentTestCorrectionHolm.corrected(tests)[0], significantSide)
+	require.LessOrEqual(t, AgentTestCorrectionBenjaminiHochberg.corrected(tests)[0], significantSide)
+}
+
+func TestRepeatsThatDecide(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		base, head float64
+		repeats    int32
+	}{{1, 0, 4}, {1, 0.6, 20}, {1, 0.8, 44}, {0.5, 0.5, 0}, {0.9, 0.89, 0}, {0.6, 1, 20}} {
+		repeats := decidingRepeats(test.base, test.head)
+		if test.repeats == 0 {
+			require.Nil(t, repeats)
+			continue
+		}
+		require.Equal(t, test.repeats, *repeats, "%v", test)
+	}
+}
+
+// suite is the chances of tests to pass, of which some always do and others are flaky.
+func suite(random *rand.Rand, tests int) []float64 {
+	chances := make([]float64, tests)
+	for i := range chances {
+		chances[i] = []float64{1, 0.95, 0.8, 0.6, 0.5}[random.IntN(5)]
+	}
+	return chances
+}
+
+func runs(random *rand.Rand, chance float64, repeats int) *AgentTestRunCounts {
+	var counts AgentTestRunCounts
+	for range repeats {
+		if counts.Total++; random.Float64() < chance {
+			counts.Passed++
+		} else {
+			counts.Failed++
+		}
+	}
+	return &counts
+}
+
+// compared runs a suite twice. The first fallen tests pass with the chance now the second time.
+func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64, correction AgentTestCorrection) *AgentTestComparison {
+	c := &AgentTestComparison{BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction}
+	for i, chance := range before {
+		test := &AgentTestComparisonTest{Base: runs(random, chance, bases*repeats)}
+		if i < fallen {
+			chance = now
+		}
+		test.Head = runs(random, chance, repeats)
+		c.BaseCounts.add(test.Base)
+		c.HeadCounts.add(test.Head)
+		c.Tests = append(c.Tests, test)
+	}
+	c.conclude()
+	return c
+}
+
+// TestAnUnchangedSuiteIsHardlyEverCalledWorse simulates suites in which nothing changed, and counts those that the gate of
+// "agentgraph test run --baseline" would stop.
+func TestAnUnchangedSuiteIsHardlyEverCalledWorse(t *testing.T) {
+	t.Parallel()
+	for _, size := range []struct{ tests, bases, repeats, suites int }{
+		{20, 1, 5, 400}, {20, 3, 5, 400}, {200, 1, 5, 60},
+	} {
+		for _, correction := range AllAgentTestCorrection {
+			t.Run(fmt.Sprintf("%d tests, %d times %d runs, %s", size.tests, size.bases, size.repeats, correction), func(t *testing.T) {
+				t.Parallel()
+				random, alarms := rand.New(rand.NewPCG(2, uint64(size.tests))), 0
+				for range size.suites {
+					c := compared(random, suite(random, size.tests), size.bases, size.repeats, 0, 0, correction)
+					if c.isRegressed() {
+						alarms++
+					}
+				}
+				require.LessOrEqual(t, float64(alarms)/float64(size.suites), significant)
+			})
+		}
+	}
+}
+
+// TestOneTestThatFellIsFound holds the power that docs/testing.md tells of.
+func TestOneTestThatFellIsFound(t *testing.T) {
+	t.Parallel()
+	random, found := rand.New(rand.NewPCG(2, 2)), 0
+	for range 100 {
+		before := suite(random, 20)
+		before[0] = 1
+		c := compared(random, before, 1, 20, 1, 0.6, AgentTestCorrectionHolm)
+		if c.Tests[0].Conclusion == AgentTestConclusionRegressed {
+			found++
+		}
+	}
+	require.GreaterOrEqual(t, found, 60)
+}
+
+// isRegressed is what the gate looks at.
+func (c *AgentTestComparison) isRegressed() bool {
+	return c.Conclusion == AgentTestConclusionRegressed || slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {
+		return test.Conclusion == AgentTestConclusionRegressed
+	})
+}

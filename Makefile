@@ -64,7 +64,7 @@ microbench-compare: postgres ## benchmarks of this tree beside those of an earli
 
 # Compares retrieval with plain full-text search of Postgres, on questions with known answers.
 eval-knowledge: postgres ## how well retrieval answers known questions
-	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
+	EVAL_KNOWLEDGE=1 $(GO) test -count=1 -v -run '^TestRetrievalQuality' ./cmd/agentgraph/demo
 
 generate: ## generate code and the descriptions of REST from the schema
 	rm -rf graph

@@ -5,12 +5,14 @@ go 1.26.0
 require (
 	github.com/99designs/gqlgen v0.17.95
 	github.com/KimMachineGun/automemlimit v1.0.1
+	github.com/abadojack/whatlanggo v1.0.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/coder/websocket v1.8.15
 	github.com/creack/pty v1.1.24
 	github.com/exaring/otelpgx v0.13.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/goccy/go-yaml v1.19.2
+	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/graph-gophers/dataloader/v7 v7.1.0

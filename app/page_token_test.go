@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -302,4 +303,34 @@ func TestNarrowingCostsNoStatement(t *testing.T) {
 	}
 	require.EqualValues(t, 2, cost(plain), "the token and the agent")
 	require.EqualValues(t, 2, cost(narrowed))
+}
+
+// A token for one subscription is good for nothing else, whatever its scopes are, and wherever it is sent.
+func TestTokensForOneSubscription(t *testing.T) {
+	t.Parallel()
+	g, _, agents := newPages(t)
+	companies, err := g.store.Companies(t.Context())
+	require.NoError(t, err)
+	_, key := g.keyOf(t, companies[0].ID, model.APIKeyScopeAdmin)
+	chat := g.startChat(t, key, agents[0])
+	token := g.pageToken(t, key, map[string]any{"scopes": []string{"admin"}, "subscription": "simulationChatMessages"})
+	variables := map[string]any{"id": chat}
+	const messages = `subscription ($id: ID!) { simulationChatMessages(simulationChatId: $id) { text } }`
+	require.Contains(t, string(g.follow(t, token, messages, variables).receive().Payload), "Welcome")
+	for _, document := range []string{
+		`{ viewer { scopes } }`, `{ __typename }`, `mutation { revokeAccessToken(input: {}) { isRevoked } }`, sendText,
+		`subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) { __typename } }`,
+	} {
+		refused := g.query(t, token, document, variables)
+		require.Equal(t, []string{"FORBIDDEN"}, refused.codes(), document)
+	}
+	response := g.do(t, http.MethodGet, "/Agent/"+agents[0], token, "")
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusForbidden, response.StatusCode)
+
+	var known []model.SubscriptionField
+	for _, field := range graph.NewExecutableSchema(graph.Config{}).Schema().Subscription.Fields {
+		known = append(known, model.SubscriptionField(field.Name))
+	}
+	require.ElementsMatch(t, known, model.AllSubscriptionField)
 }

@@ -169,12 +169,12 @@ func (w *writing) field(body *strings.Builder, field *ast.FieldDefinition, paren
 
 func (w *writing) arguments(field *ast.FieldDefinition) string {
 	var given []string
-	paged := w.random.IntN(4)
+	paged := w.random.IntN(5)
 	for _, argument := range field.Arguments {
 		value, of := any(nil), argument.Type.String()
 		switch argument.Name {
 		case "first":
-			if w.chance(4) {
+			if w.chance(4) || paged == 3 && !w.chance(8) {
 				continue // the default
 			}
 			value = []int{1, 2, 3, 5, 20, 100, 0}[min(w.random.IntN(40), 39)*7/40]
@@ -188,6 +188,16 @@ func (w *writing) arguments(field *ast.FieldDefinition) string {
 				continue
 			}
 			value = w.random.IntN(4)
+		case "last":
+			if paged != 3 {
+				continue
+			}
+			value = []int{1, 2, 3, 100, 0}[min(w.random.IntN(20), 19)*5/20]
+		case "before":
+			if paged != 3 || w.chance(2) {
+				continue
+			}
+			value = w.anyOf(w.cursors, field.Name)
 		case "ids":
 			value = []string{w.anyOf(w.ids, "agents"), w.anyOf(w.ids, "tools")}
 		case "filter":

@@ -79,6 +79,7 @@ var (
 	anID     = regexp.MustCompile(`\b([a-z]+)_[0-9a-hjkmnp-tv-z]{26}\b`)
 	aMoment  = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	duration = regexp.MustCompile(`"durationMs":\d+`)
+	seconds  = regexp.MustCompile(`"observed":"[0-9.]+ s"`)
 )
 
 func newStability() *stability {
@@ -105,6 +106,7 @@ func (s *stability) text(text []byte, hasMoments bool) []byte {
 		text = aMoment.ReplaceAll(text, []byte(`"2026-03-02T09:30:00.000Z"`))
 		text = []byte(s.dates.Replace(string(text)))
 	}
+	text = seconds.ReplaceAll(text, []byte(`"observed":"0.012 s"`))
 	return duration.ReplaceAll(text, []byte(`"durationMs":12`))
 }
 

@@ -59,6 +59,15 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 				byOffset, next = append(byOffset, idsOf(page.Nodes)...), page.PageInfo.HasNextPage
 			}
 			require.Equal(r, want, byOffset, "by %q", order)
+			back := []string{}
+			args = model.PageArgs{Last: new(args.First), OrderBy: order}
+			for previous := true; previous; {
+				page, err := tenant.Agents(ctxOf(t), args, nil, "id")
+				require.NoError(r, err)
+				back = append(idsOf(page.Nodes), back...)
+				args.Before, previous = page.PageInfo.StartCursor, page.PageInfo.HasPreviousPage
+			}
+			require.Equal(r, want, back, "by %q, backward", order)
 		}
 	})
 }

@@ -16,15 +16,8 @@ const (
 	// chunksPerBatch bounds the chunks in one batch.
 	chunksPerBatch = 500
 
-	// The stemmer of French finds "é" and "ée" by their accents, which the words have lost: they are made the same.
-	inEnglish = `to_tsvector('knowledge_english', %[1]s)`
-	inFrench  = `to_tsvector('knowledge_french', replace(replace(%[1]s || ' ', 'ees ', 'es '), 'ee ', 'e '))`
-
 	insertVector = `INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
 		VALUES ($1, $2, $3, $4, $5, $6::real[])`
-
-	// searchTerms are the terms of words, parted by spaces: chunks and questions have theirs from here.
-	searchTerms = `strip(to_tsvector('pg_catalog.simple', %[1]s)) || strip(` + inEnglish + `) || strip(` + inFrench + `)`
 
 	// dropChunks says in how many of the chunks each term was.
 	dropChunks = `WITH dropped AS (DELETE FROM chunks WHERE company_id = $1 AND document_id = $2 RETURNING search)
@@ -43,8 +36,8 @@ const (
 	dropTerms = `DELETE FROM dataset_terms WHERE company_id = $1 AND dataset_id = $2 AND term = ANY ($3) AND chunks <= 0`
 )
 
-var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, ` + fmt.Sprintf(searchTerms, "$8::text") + `, $9)`
+const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, %s, $10)`
 
 // replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
@@ -58,8 +51,12 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.companyID, d.DatasetID, d.ID); err != nil {
 			return err
 		}
+		languages := d.Languages
+		if languages == nil {
+			languages = model.UnknownLanguages
+		}
 		for some := range slices.Chunk(chunks, chunksPerBatch) {
-			if err := t.insertChunks(ctx, tx, some); err != nil {
+			if err := t.insertChunks(ctx, tx, languages, some); err != nil {
 				return err
 			}
 		}
@@ -86,19 +83,32 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (
 	return terms, counts, err
 }
 
-func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
+func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string, chunks []*model.Chunk) error {
 	// Planning for each chunk would take a good part of what making its terms takes.
-	statement, err := tx.Prepare(ctx, "insert_chunk", insertChunk)
+	statement, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text")))
 	if err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
+		folded, written := joined(c.Words)
 		batch.Queue(statement.Name, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
-			strings.Join(c.Words, " "), c.CreatedAt)
+			folded, written, c.CreatedAt)
 		if len(c.Embedding) > 0 {
 			batch.Queue(insertVector, t.companyID, c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)
 		}
 	}
 	return tx.SendBatch(ctx, batch).Close()
+}
+
+// joined returns the words as they are folded and as they are written, both parted by spaces.
+func joined(words []model.Word) (folded, written string) {
+	var f, w strings.Builder
+	for _, word := range words {
+		f.WriteString(word.Folded + " ")
+		if word.Written != "" {
+			w.WriteString(word.Written + " ")
+		}
+	}
+	return f.String(), w.String()
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // MaxSearchTokens bounds the tokens of one search.
@@ -19,6 +21,8 @@ type SearchedDataset struct {
 	Chunks int
 	// Version is another one as soon as its chunks are others, and in another company.
 	Version string
+	// Languages are those of its documents, without repetition.
+	Languages []string `bun:",array"`
 	// EmbeddingModels are those of its documents, without repetition.
 	EmbeddingModels []string `bun:",array"`
 }
@@ -29,9 +33,14 @@ func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]Searche
 	err := t.find((*chatDataset)(nil)).
 		ColumnExpr("?TableAlias.dataset_id AS id, coalesce(sum(document.chunk_count), 0) AS chunks").
 		ColumnExpr(vocabularyVersion+" AS version", t.companyID).
+		ColumnExpr("string_to_array(coalesce(string_agg(DISTINCT array_to_string(coalesce(document.languages, ?), ','), ','), ''), ',') AS languages",
+			pgdialect.Array(model.UnknownLanguages)).
 		ColumnExpr("array_remove(array_agg(DISTINCT document.embedding_model), NULL) AS embedding_models").
 		Join("LEFT JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.dataset_id = ?TableAlias.dataset_id").
 		Where("?TableAlias.chat_id = ?", chatID).GroupExpr("?TableAlias.dataset_id").OrderExpr("?TableAlias.dataset_id").Scan(ctx, &datasets)
+	for i := range datasets {
+		datasets[i].Languages = model.Unique(datasets[i].Languages)
+	}
 	return datasets, translate(err)
 }
 
@@ -40,7 +49,7 @@ type Token struct {
 	Word string
 	// Terms are what Postgres makes of the word: a chunk holds it when it holds any of them.
 	Terms []string `bun:",array"`
-	// IsStopWord says that English or French has it as one.
+	// IsStopWord says that one of the languages has it as one.
 	IsStopWord bool
 	// Chunks is how many hold the term that most of them hold.
 	Chunks int
@@ -48,11 +57,10 @@ type Token struct {
 
 // tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics of yet;
 // OFFSET 0 keeps it from that.
-var tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
+const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
-		SELECT asked.word, asked.place, tsvector_to_array(` + fmt.Sprintf(searchTerms, "asked.word") + `) AS terms,
-			` + fmt.Sprintf(inEnglish, "asked.word") + ` = '' AS is_stop_word
-		FROM unnest(?::text[]) WITH ORDINALITY AS asked (word, place) OFFSET 0) AS asked
+		SELECT asked.word, asked.place, tsvector_to_array(%s) AS terms, %s AS is_stop_word
+		FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS asked (word, written, place) OFFSET 0) AS asked
 	CROSS JOIN LATERAL (
 		SELECT max(each_term.chunks) AS chunks FROM (
 			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS JOIN unnest(?::text[]) AS dataset (id)
@@ -62,11 +70,16 @@ var tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
-// Tokens returns the words with their terms, and how many chunks of the datasets hold them, in order. Words that Postgres
-// makes no term of are left out.
-func (t *Tenant) Tokens(ctx context.Context, datasetIDs, words []string) ([]Token, error) {
+// Tokens returns the words with their terms in the languages, and how many chunks of the datasets hold them, in order. Words
+// that Postgres makes no term of are left out.
+func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, words []model.Word) ([]Token, error) {
+	folded, written := make([]string, len(words)), make([]string, len(words))
+	for i, word := range words {
+		folded[i], written[i] = word.Folded, word.Written
+	}
+	statement := fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written"))
 	rows := []Token{}
-	err := t.db.NewRaw(tokens, pgdialect.Array(words), pgdialect.Array(datasetIDs), t.companyID).Scan(ctx, &rows)
+	err := t.db.NewRaw(statement, pgdialect.Array(folded), pgdialect.Array(written), pgdialect.Array(datasetIDs), t.companyID).Scan(ctx, &rows)
 	return rows, translate(err)
 }
 

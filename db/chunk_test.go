@@ -37,7 +37,7 @@ func TestTermsOfDatasetsAreCounted(t *testing.T) {
 	second := addDocument(t, tenant, dataset.ID, "b")
 	finishDocument(t, tenant, first, "red apple", "green apple")
 	finishDocument(t, tenant, second, "red pear")
-	found, err := tenant.Tokens(t.Context(), []string{dataset.ID, "gone"}, []string{"apples", "the", "pear", "plum", "-"})
+	found, err := tenant.Tokens(t.Context(), []string{dataset.ID, "gone"}, model.UnknownLanguages, wordsOf("apples", "the", "pear", "plum", "-"))
 	require.NoError(t, err)
 	require.Equal(t, []db.Token{
 		{Word: "apples", Terms: []string{"appl", "apple", "apples"}, Chunks: 2},
@@ -88,6 +88,37 @@ func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
 		require.Equal(t, m.Position == 1, m.Has(1))
 		require.False(t, m.Has(2))
 	}
+}
+
+// Postgres knows all languages that a dataset may have. Words are stemmed with their accents, and without them.
+func TestTermsOfLanguages(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	all, err := tenant.Tokens(t.Context(), nil, model.Languages, wordsOf("words"))
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	words := []model.Word{{Folded: "hauser", Written: "häuser"}, {Folded: "красныи", Written: "красный"}, {Folded: "der"}}
+	found, err := tenant.Tokens(t.Context(), nil, []string{"de", "ru", "xx"}, words)
+	require.NoError(t, err)
+	require.Equal(t, []db.Token{
+		{Word: "hauser", Terms: []string{"haus", "hauser", "häuser"}},
+		{Word: "красныи", Terms: []string{"красн", "красны", "красныи", "красный"}},
+		{Word: "der", Terms: []string{"der"}, IsStopWord: true},
+	}, found)
+
+	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
+	chat := newChat(t, tenant, dataset.ID, other.ID)
+	document := claim(t, tenant, addDocument(t, tenant, dataset.ID, "a").IndexingID, 1)
+	document.Languages = []string{"de"}
+	require.NoError(t, tenant.FinishDocument(t.Context(), document, []*model.Chunk{{Content: "Häuser", Words: words[:1]}}))
+	finishDocument(t, tenant, addDocument(t, tenant, other.ID, "b"), "houses")
+	searched, err := tenant.SearchedDatasets(t.Context(), chat.ID)
+	require.NoError(t, err)
+	languages := map[string][]string{searched[0].ID: searched[0].Languages, searched[1].ID: searched[1].Languages}
+	require.Equal(t, map[string][]string{dataset.ID: {"de"}, other.ID: model.UnknownLanguages}, languages)
+	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID, other.ID}, [][]string{{"haus"}})
+	require.NoError(t, err)
+	require.Len(t, matches, 1)
 }
 
 // recorder keeps the statements of a store.
@@ -143,7 +174,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
 	require.NoError(t, err)
 
-	_, err = tenant.Tokens(t.Context(), datasets, []string{"rare7", "common"})
+	_, err = tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
 	require.NoError(t, err)
 
 	// Statistics come a while after the chunks, and questions do not wait for them.
@@ -248,7 +279,7 @@ func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
 	require.NoError(t, migrator.Up(t.Context()))
 	requireTermsToBeRight(t, conn)
 	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were", "example", "com", "v1", "2"}, {"rembourse", "remboursements", "est"}} {
-		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, words)
+		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, model.UnknownLanguages, wordsOf(words...))
 		require.NoError(t, err)
 		for _, token := range tokens {
 			matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID}, [][]string{token.Terms})

@@ -32,7 +32,7 @@ const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (
 var archivedTables = []archivedTable{
 	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: created},
 	{name: "datasets", row: (*model.Dataset)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser})
+		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser, "language": model.AnyLanguage})
 	}},
 	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil)},
 	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {

@@ -40,7 +40,7 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	return created, insert(ctx, t, created)
 }
 
-// UpdateDataset changes what the input gives. If that changes how documents are cut, they are indexed again.
+// UpdateDataset changes what the input gives. If that changes how documents are indexed, they are indexed again.
 func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
 	changed := &model.Dataset{}
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -58,7 +58,7 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 			at := model.After(changed.ChangedAt(), now())
 			changed.UpdatedAt = &at
 		}
-		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Cuts(&before) {
+		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Indexes(&before) {
 			return translate(err)
 		}
 		return t.reindex(ctx, changed.ID, all)

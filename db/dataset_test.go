@@ -44,6 +44,25 @@ func TestDatasetEchoesItsDefaults(t *testing.T) {
 	faults(t, err, model.BadInput, "chunkMethod", "presentation")
 }
 
+// Its documents are indexed again when a dataset's language changes.
+func TestLanguageOfADataset(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	created := newDataset(t, tenant)
+	require.Equal(t, "auto", created.Language)
+	document := addDocument(t, tenant, created.ID, "a")
+	finishDocument(t, tenant, document, "rot")
+	changed, err := tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("auto"), Name: new("Names")})
+	require.NoError(t, err)
+	require.Equal(t, model.DocumentStatusReady, readDocument(t, tenant, document.ID).Status)
+	changed, err = tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("de")})
+	require.NoError(t, err)
+	require.Equal(t, "de", changed.Language)
+	require.Equal(t, model.DocumentStatusPending, readDocument(t, tenant, document.ID).Status)
+	_, err = tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("german")})
+	faults(t, err, model.BadInput, "language", "auto, or one of ar, ca,")
+}
+
 func TestNouns(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

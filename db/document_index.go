@@ -153,7 +153,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 			return err
 		}
 		// Locked next, so that anyone else who would end this document waits.
-		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "embedding_model"); err != nil {
+		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages", "embedding_model"); err != nil {
 			return err
 		}
 		return t.replaceChunks(ctx, d, chunks)

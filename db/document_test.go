@@ -17,11 +17,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+func wordsOf(folded ...string) []model.Word {
+	words := make([]model.Word, len(folded))
+	for i, word := range folded {
+		words[i].Folded = word
+	}
+	return words
+}
+
 // chunksOf returns new chunks with the texts.
 func chunksOf(texts ...string) []*model.Chunk {
 	chunks := make([]*model.Chunk, len(texts))
 	for i, text := range texts {
-		chunks[i] = &model.Chunk{Content: text, Words: model.Unique(strings.Fields(strings.ToLower(text))), Tokens: int32(i + 1)}
+		chunks[i] = &model.Chunk{Content: text, Words: wordsOf(model.Unique(strings.Fields(strings.ToLower(text)))...), Tokens: int32(i + 1)}
 	}
 	return chunks
 }

@@ -61,7 +61,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		documents = append(documents, claimed)
 	}
 	// One document is indexed, the other is still being indexed.
-	chunk := &model.Chunk{Content: mark, Words: []string{mark}, Embedding: []float32{1, 0}}
+	chunk := &model.Chunk{Content: mark, Words: wordsOf(mark), Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))

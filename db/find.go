@@ -63,7 +63,7 @@ func (t *Tenant) findInTx(ctx context.Context, wants []Want) ([][]model.Row, err
 	return found, nil
 }
 
-// FindPages reads one page of each parent's list, in its order, at most one row more than args.First each, every row with
+// FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every row with
 // its ParentID.
 func (t *Tenant) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs, columns ...string) ([]model.Row, error) {
 	if err := args.Validate(); err != nil {

@@ -51,6 +51,26 @@ func walk(t require.TestingT, tenant *db.Tenant, first int32, byOffset bool) []s
 	}
 }
 
+// walkBack reads all pages from the end of the list, each before the start cursor of the one after it.
+func walkBack(t require.TestingT, read func(model.PageArgs) (*model.Page[*model.Dataset], error), last int32) []string {
+	ids := []string{}
+	args := model.PageArgs{Last: &last}
+	for {
+		page, err := read(args)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Nodes), int(last))
+		require.Equal(t, len(ids) > 0, page.PageInfo.HasNextPage)
+		ids = append(idsOf(page.Nodes), ids...)
+		if !page.PageInfo.HasPreviousPage {
+			return ids
+		}
+		require.Len(t, page.Nodes, int(last))
+		require.Equal(t, page.Edges()[0].Cursor(), *page.PageInfo.StartCursor)
+		require.Equal(t, page.Edges()[last-1].Cursor(), *page.PageInfo.EndCursor)
+		args.Before = page.PageInfo.StartCursor
+	}
+}
+
 func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -70,6 +90,9 @@ func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 		first := rapid.Int32Range(1, 5).Draw(r, "first")
 		require.Equal(r, want, walk(t, tenant, first, false))
 		require.Equal(r, want, walk(t, tenant, first, true))
+		require.Equal(r, want, walkBack(t, func(args model.PageArgs) (*model.Page[*model.Dataset], error) {
+			return tenant.Datasets(ctxOf(t), args)
+		}, first))
 		page, err := tenant.Datasets(ctxOf(t), model.PageArgs{First: first})
 		require.NoError(r, err)
 		total, err := page.TotalCount(ctxOf(t))
@@ -121,6 +144,16 @@ func TestPagesThatCannotBe(t *testing.T) {
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: epoch, ID: "\xff"}.String())}},
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: time.Time{}.AddDate(-1, 0, 0), ID: "a"}.String())}},
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: epoch}.String())}},
+		{"last", model.PageArgs{Last: new(int32(0))}},
+		{"last", model.PageArgs{Last: new(int32(-1))}},
+		{"last", model.PageArgs{Last: new(int32(101))}},
+		{"first", model.PageArgs{First: 1, Last: new(int32(1))}},
+		{"first", model.NewPageArgs(new(int32(0)), nil, nil, new(int32(1)), nil)},
+		{"after", model.PageArgs{Last: new(int32(1)), After: &cursor}},
+		{"offset", model.PageArgs{Last: new(int32(1)), Offset: new(int32(0))}},
+		{"before", model.PageArgs{First: 1, Before: &cursor}},
+		{"before", model.NewPageArgs(nil, nil, nil, nil, &cursor)},
+		{"before", model.PageArgs{Last: new(int32(1)), Before: new("nonsense")}},
 	} {
 		_, err := tenant.Datasets(t.Context(), c.args)
 		faults(t, err, model.BadInput, c.field, "")
@@ -180,6 +213,9 @@ func TestPagesOfManyParents(t *testing.T) {
 	after := all[2].Cursor().String()
 	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3, 2, 1}, parents[3]: {4, 3, 2, 1}},
 		read(model.PageArgs{First: 10, After: &after}))
+	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {3, 2, 1}, parents[3]: {3, 2, 1}},
+		read(model.PageArgs{Last: new(int32(2))}), "in the order of the list, and one more than the page holds")
+	require.Equal(t, map[string][]int32{parents[3]: {7, 6}}, read(model.PageArgs{Last: new(int32(4)), Before: &after}))
 	for _, none := range [][]string{nil, {}} {
 		rows, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, none, model.PageArgs{First: 10})
 		require.NoError(t, err)

@@ -218,7 +218,10 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 		return nil, translate(err)
 	}
 	all := structs(rows)
-	together(all[:min(len(all), int(args.First))]) // what follows the page is not of it
+	if args.IsBackward() {
+		slices.Reverse(all)
+	}
+	together(model.Within(all, args)) // what is beside the page is not of it
 	nodes := make([]R, len(all))
 	for i, row := range all {
 		nodes[i] = row.(R)
@@ -248,13 +251,27 @@ var (
 	}
 )
 
-// paged orders rows and takes one more than the page holds, to know whether another follows.
+// reversed is the order from the last row to the first.
+func (o order) reversed() order {
+	back := oldestFirst
+	if o.direction == oldestFirst.direction {
+		back = newestFirst
+	}
+	o.direction, o.behind = back.direction, back.behind
+	return o
+}
+
+// paged orders rows and takes one more than the page holds, to know whether there are more. Those of a page that is counted
+// from its end come last row first.
 func paged(q *bun.SelectQuery, args model.PageArgs, o order) *bun.SelectQuery {
-	q = q.OrderExpr(o.by+" ?0, ?TableAlias.id ?0", o.direction).Limit(int64(args.First) + 1)
+	if args.IsBackward() {
+		o = o.reversed()
+	}
+	q = q.OrderExpr(o.by+" ?0, ?TableAlias.id ?0", o.direction).Limit(int64(args.Size()) + 1)
 	if args.Offset != nil {
 		q = q.Offset(int64(*args.Offset))
 	}
-	if args.After != nil {
+	if args.Cursor() != nil {
 		key, id := args.Place()
 		q = q.Where("("+o.by+", ?TableAlias.id) ?0 ("+o.place+", ?2)", o.behind, key, id)
 	}

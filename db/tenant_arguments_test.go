@@ -70,7 +70,9 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[io.Reader]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
-		return []any{[]*model.Chunk{{Content: "New", Words: []string{"new"}}}}, true
+		return []any{[]*model.Chunk{{Content: "New", Words: wordsOf("new")}}}, true
+	case reflect.TypeFor[[]model.Word]():
+		return []any{wordsOf(strings.ToLower(other.mark))}, true
 	case reflect.TypeFor[[]float32]():
 		return []any{[]float32{1, 0}}, true
 	case reflect.TypeFor[[][]string]():

@@ -64,6 +64,15 @@ async function compileRelay() {
     }
   \`;
   graphql\`
+    query AgentsEndQuery($last: Int!) { ...Agents_end }
+  \`;
+  graphql\`
+    fragment Agents_end on Query
+    @refetchable(queryName: "AgentsBackQuery") @argumentDefinitions(first: { type: "Int" }, after: { type: "String" }, before: { type: "String" }) {
+      agents(first: $first, after: $after, last: $last, before: $before) @connection(key: "Agents_end_agents") { edges { node { id } } }
+    }
+  \`;
+  graphql\`
     query AgentsOneQuery($id: ID!) { agent(id: $id) { id name prompt } }
   \`;
   graphql\`
@@ -202,6 +211,26 @@ describe("Relay", () => {
   });
 });
 
+test("Relay pages both ways", async () => {
+  const store = new relay.Environment({
+    store: new relay.Store(new relay.RecordSource()),
+    network: relay.Network.create(async ({ text }, variables) => (await gateway.ask(text, variables))),
+  });
+  const [end, back] = ["AgentsEndQuery", "AgentsBackQuery"].map(artifacts);
+  const whole = relay.createOperationDescriptor(end, { last: 2 });
+  store.retain(whole);
+  await relay.fetchQuery(store, end, { last: 2 }).toPromise();
+  const connection = () => store.lookup(relay.getSelector(artifacts("Agents_end"), store.lookup(whole.fragment).data)).data.agents;
+  // Relay sends null for what goes the other way.
+  const previous = () => relay.fetchQuery(store, back, { last: 2, before: connection().pageInfo.startCursor, first: null, after: null }).toPromise();
+  for (let pages = 1; connection().pageInfo.hasPreviousPage; pages++) {
+    assert.equal(connection().edges.length, 2 * pages);
+    await previous();
+  }
+  const { agents } = await gateway.graphql("{ agents(first: 100) { nodes { id } } }");
+  assert.deepEqual(connection().edges.map(({ node }) => node.id), agents.nodes.map(({ id }) => id));
+});
+
 test("gql.tada types documents by the schema", async () => {
   const place = await mkdtemp(join(tmpdir(), "agentgraph-tada-"));
   try {
@@ -231,6 +260,15 @@ test("gql.tada types documents by the schema", async () => {
   } finally {
     await rm(place, { recursive: true, force: true });
   }
+});
+
+test("genqlient writes a client in Go", { timeout: 300_000 }, async () => {
+  const folder = fileURLToPath(new URL("goclient", import.meta.url));
+  await mkdir(join(folder, "queries"), { recursive: true });
+  await writeFile(join(folder, "queries/schema.graphql"), sdl);
+  const go = (...args) => run("go", args, { cwd: folder });
+  await go("tool", "genqlient", "genqlient.yaml");
+  await go("run", "./graphql", gateway.url, gateway.key, await gateway.createAgent({ name: "A Go program's" }));
 });
 
 test("every client goes on behind what it has, when its gateway is killed", async () => {
@@ -311,4 +349,21 @@ test("an EventSource goes on behind its last event", async () => {
   })).text;
   assert.deepEqual((await read()).match(/^id: .*/gm), ["id: 1", "id: 2", "id: 3"]);
   assert.deepEqual((await read("2")).match(/^id: .*/gm), ["id: 3"]);
+
+  // That of a browser sends no headers, so its address has a token that is good for nothing else.
+  const token = async (input) => (await gateway.graphql(
+    "mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token } }", { input: { scopes: ["contacts"], ...input } },
+  )).createAccessToken.token;
+  const open = (access_token) => fetch(`${gateway.url}?${new URLSearchParams({ ...Object.fromEntries(parameters), access_token })}`, {
+    headers: { accept: "text/event-stream", "last-event-id": "1" },
+  });
+  const stream = await open(await token({ subscription: "simulationChatMessages" }));
+  assert.equal(stream.status, 200);
+  assert.deepEqual((await stream.text()).match(/^id: .*/gm), ["id: 2", "id: 3"]);
+  const other = await open(await token({ subscription: "simulationChatEvents" }));
+  assert.match(await other.text(), /"the access token is good for the subscription simulationChatEvents alone".*"FORBIDDEN"/);
+  for (const [status, credential] of [[403, gateway.key], [403, await token({})], [401, "agt_x"]]) {
+    const refused = await open(credential);
+    assert.equal(refused.status, status, await refused.text());
+  }
 });

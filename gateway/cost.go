@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -204,7 +205,11 @@ func (c costs) asked(f *ast.Field) int {
 			}
 		}
 	}
-	return min(lengthOf(c.argument(f, []string{"first"})), model.MaxPageSize)
+	size := lengthOf(c.argument(f, []string{"first"}))
+	if size == 0 && f.Definition.Arguments.ForName("last") != nil {
+		size = cmp.Or(lengthOf(c.argument(f, []string{"last"})), model.DefaultPageSize)
+	}
+	return min(size, model.MaxPageSize)
 }
 
 // skipped returns the cost of the rows that an offset skips, which are still read.

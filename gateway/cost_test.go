@@ -32,7 +32,7 @@ type Subscription { shelf: Shelf! }
 input Take { limit: Int! }
 type Taken { books: [Book!]! label: String }
 type Page { nodes: [Shelf!]! total: Int! counted: Int! @cost(weight: 2000, isShared: true) }
-type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int! = 50): Page! }
+type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int, last: Int): Page! }
 interface Thing { name: String! }
 type Book implements Thing { name: String! pages: Int! shelf: Shelf! }
 type Vase implements Thing { name: String! shelf: Shelf! }
@@ -85,6 +85,10 @@ func TestCost(t *testing.T) {
 		{"subscription { shelf { name } }", nil, 2},
 		// The field refuses a page beyond the maximum; it costs no more than the largest valid one.
 		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
+		{"{ one { shelves { nodes { name } } } }", nil, 1 + 2 + model.DefaultPageSize*2},
+		{"{ one { shelves(first: 3) { nodes { name } } } }", nil, 1 + 2 + 3*2},
+		{"query ($n: Int) { one { shelves(last: $n) { nodes { name } } } }", values{"n": int64(3)}, 1 + 2 + 3*2},
+		{"query ($n: Int) { one { shelves(last: $n) { nodes { name } } } }", values{"n": int64(3_000)}, 1 + 2 + model.MaxPageSize*2},
 		{"{ shelves(first: 0) { nodes { name } } }", nil, 2 + 5*2},
 		{"{ shelves(first: -1) { nodes { name } } }", nil, 2 + 5*2},
 		// Skipped fields cost nothing.

@@ -1,15 +1,57 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
 	apiKeyHeader        = "X-Api-Key"
 	authorizationHeader = "Authorization"
+	// tokenParameter is RFC 6750's name for a token in an address.
+	tokenParameter = "access_token"
 )
+
+type addressedKey struct{}
+
+// withoutToken takes access tokens out of the request's address, so that nobody who looks at the address sees them.
+func withoutToken(r *http.Request) *http.Request {
+	if !strings.Contains(r.URL.RawQuery, tokenParameter) {
+		return r
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || !query.Has(tokenParameter) {
+		return r // The address itself is refused later.
+	}
+	r = r.WithContext(context.WithValue(r.Context(), addressedKey{}, query[tokenParameter]))
+	address := *r.URL
+	query.Del(tokenParameter)
+	address.RawQuery = query.Encode()
+	r.URL = &address
+	return r
+}
+
+// withAddressed returns the request with the token of its address, if it has one, in the header where others have it.
+// Browsers send no headers with an EventSource, so a stream may have one, and nothing else.
+func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err error) {
+	tokens, isAddressed := r.Context().Value(addressedKey{}).([]string)
+	if !isAddressed {
+		return r, false, nil
+	}
+	if r.URL.Path != Path || r.Method != http.MethodGet || !negotiate(r.Header).first || len(tokens) != 1 || credentialOf(r.Header) != "" {
+		return r, true, model.Errorf(model.BadInput,
+			"the parameter %s is for an EventSource at %s, once and with no other credential: send the token as %s: Bearer", tokenParameter, Path, authorizationHeader)
+	}
+	r = r.WithContext(r.Context())
+	r.Header = r.Header.Clone()
+	r.Header.Set(authorizationHeader, "Bearer "+tokens[0])
+	return r, true, nil
+}
 
 // credentialOf returns the request's API key, or else the bearer token of its Authorization header, or "". The key goes
 // first because proxies add Authorization headers of their own.

@@ -49,7 +49,7 @@ func TraceParent(ctx context.Context) string {
 
 // ServeHTTP serves /healthz, /readyz and Path, and leaves everything else to the other transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	r = s.atPath(r)
+	r = withoutToken(s.atPath(r))
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
@@ -134,6 +134,11 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
 		return
 	}
+	r, isAddressed, err := withAddressed(r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
 	// A browser cannot set headers on a socket, so a socket sends its credential in connection_init.
 	if (socketTransport{}).Supports(r) && r.URL.Path == Path {
 		s.route(w, r)
@@ -144,6 +149,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
+	if err == nil {
+		err = permitted(principal, r.URL.Path, isAddressed)
+	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -157,6 +165,19 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(model.WithPrincipal(r.Context(), principal))
 	s.compressed(w, r, s.once)
+}
+
+// permitted returns FORBIDDEN for a token that is good for one subscription on a path that has none, and for any other
+// credential in an address.
+func permitted(principal model.Principal, path string, isAddressed bool) error {
+	switch {
+	case principal.Subscription != "" && path != Path:
+		return model.Errorf(model.Forbidden, "the access token is good for the subscription %s alone", principal.Subscription)
+	case principal.Subscription == "" && isAddressed:
+		return model.Errorf(model.Forbidden,
+			"only an access token that is made for one subscription may stand in an address, where logs keep it: send this credential in a header, and revoke it")
+	}
+	return nil
 }
 
 // admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused

@@ -113,7 +113,7 @@ func (ec *executionContext) unmarshalInputCreateAccessTokenInput(ctx context.Con
 		asMap["ttlSeconds"] = 900
 	}
 
-	fieldsInOrder := [...]string{"scopes", "ttlSeconds", "origins", "agentIds", "visitor"}
+	fieldsInOrder := [...]string{"scopes", "ttlSeconds", "origins", "agentIds", "visitor", "subscription"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -155,6 +155,13 @@ func (ec *executionContext) unmarshalInputCreateAccessTokenInput(ctx context.Con
 				return it, err
 			}
 			it.Visitor = data
+		case "subscription":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subscription"))
+			data, err := ec.unmarshalOSubscriptionField2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubscriptionField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Subscription = data
 		}
 	}
 	return it, nil
@@ -305,6 +312,22 @@ func (ec *executionContext) marshalORevokeAccessTokenPayload2ᚖgithubᚗcomᚋa
 		return graphql.Null
 	}
 	return ec._RevokeAccessTokenPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSubscriptionField2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubscriptionField(ctx context.Context, v any) (*model.SubscriptionField, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.SubscriptionField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSubscriptionField2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubscriptionField(ctx context.Context, sel ast.SelectionSet, v *model.SubscriptionField) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -18,17 +18,17 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type AgentResolver interface {
-	PromptVersions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.PromptVersion], error)
+	PromptVersions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.PromptVersion], error)
 
 	KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error)
 	KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error)
-	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
-	TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
+	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
+	TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
-	Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error)
-	SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
+	Campaigns(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Campaign], error)
+	SimulationChats(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
 	SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error)
-	Parents(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error)
+	Parents(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error)
 	Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error)
 	Coverage(ctx context.Context, obj *model.Agent, toolMocking *model.ToolMocking) ([]*model.CallCoverage, error)
 }
@@ -41,8 +41,8 @@ func (ec *executionContext) field_Agent_campaigns_args(ctx context.Context, rawA
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -64,6 +64,22 @@ func (ec *executionContext) field_Agent_campaigns_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -85,8 +101,8 @@ func (ec *executionContext) field_Agent_parents_args(ctx context.Context, rawArg
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -108,6 +124,22 @@ func (ec *executionContext) field_Agent_parents_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -115,8 +147,8 @@ func (ec *executionContext) field_Agent_promptVersions_args(ctx context.Context,
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -138,6 +170,22 @@ func (ec *executionContext) field_Agent_promptVersions_args(ctx context.Context,
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -145,8 +193,8 @@ func (ec *executionContext) field_Agent_simulationChats_args(ctx context.Context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -168,14 +216,30 @@ func (ec *executionContext) field_Agent_simulationChats_args(ctx context.Context
 		return nil, err
 	}
 	args["offset"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.SimulationChatFilter, error) {
 			return ec.unmarshalOSimulationChatFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg3
+	args["filter"] = arg5
 	return args, nil
 }
 
@@ -183,8 +247,8 @@ func (ec *executionContext) field_Agent_testExecutions_args(ctx context.Context,
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -206,6 +270,22 @@ func (ec *executionContext) field_Agent_testExecutions_args(ctx context.Context,
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -237,8 +317,8 @@ func (ec *executionContext) field_Agent_tests_args(ctx context.Context, rawArgs 
 	}
 	args["atRoot"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -260,14 +340,30 @@ func (ec *executionContext) field_Agent_tests_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["offset"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.AgentTestFilter, error) {
 			return ec.unmarshalOAgentTestFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg6
+	args["filter"] = arg8
 	return args, nil
 }
 
@@ -538,7 +634,7 @@ func (ec *executionContext) _Agent_promptVersions(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().PromptVersions(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().PromptVersions(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -848,7 +944,7 @@ func (ec *executionContext) _Agent_tests(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.AgentTestFilter))
+			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AgentTestFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[model.AgentTest]) graphql.Marshaler {
@@ -892,7 +988,7 @@ func (ec *executionContext) _Agent_testExecutions(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().TestExecutions(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().TestExecutions(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestExecution]) graphql.Marshaler {
@@ -968,7 +1064,7 @@ func (ec *executionContext) _Agent_campaigns(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().Campaigns(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().Campaigns(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.Campaign]) graphql.Marshaler {
@@ -1012,7 +1108,7 @@ func (ec *executionContext) _Agent_simulationChats(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().SimulationChats(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.SimulationChatFilter))
+			return ec.Resolvers.Agent().SimulationChats(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.SimulationChatFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.SimulationChat]) graphql.Marshaler {
@@ -1088,7 +1184,7 @@ func (ec *executionContext) _Agent_parents(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().Parents(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().Parents(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.Agent]) graphql.Marshaler {

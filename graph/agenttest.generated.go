@@ -30,7 +30,7 @@ type ClassificationTestResolver interface {
 	History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error)
 	Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error)
 
-	Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
+	Runs(ctx context.Context, obj *model.ClassificationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
 }
 type SimulationTestResolver interface {
 	Agent(ctx context.Context, obj *model.SimulationTest) (*model.Agent, error)
@@ -44,7 +44,7 @@ type SimulationTestResolver interface {
 	History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error)
 	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
-	Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
+	Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
 
 	Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error)
 }
@@ -71,8 +71,8 @@ func (ec *executionContext) field_ClassificationTest_runs_args(ctx context.Conte
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -94,6 +94,22 @@ func (ec *executionContext) field_ClassificationTest_runs_args(ctx context.Conte
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -115,8 +131,8 @@ func (ec *executionContext) field_SimulationTest_runs_args(ctx context.Context, 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -138,6 +154,22 @@ func (ec *executionContext) field_SimulationTest_runs_args(ctx context.Context, 
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -864,7 +896,7 @@ func (ec *executionContext) _ClassificationTest_runs(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.ClassificationTest().Runs(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.ClassificationTest().Runs(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestRun]) graphql.Marshaler {
@@ -1576,7 +1608,7 @@ func (ec *executionContext) _SimulationTest_runs(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.SimulationTest().Runs(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.SimulationTest().Runs(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestRun]) graphql.Marshaler {

@@ -30,7 +30,7 @@ type AgentTestExecutionResolver interface {
 	FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error)
 	PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error)
-	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
+	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
 }
 type AgentTestExecutionTestResolver interface {
 	Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error)
@@ -70,8 +70,8 @@ func (ec *executionContext) field_AgentTestExecution_runs_args(ctx context.Conte
 	}
 	args["testId"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -93,6 +93,22 @@ func (ec *executionContext) field_AgentTestExecution_runs_args(ctx context.Conte
 		return nil, err
 	}
 	args["offset"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg7
 	return args, nil
 }
 
@@ -491,7 +507,7 @@ func (ec *executionContext) _AgentTestExecution_runs(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.AgentTestExecution().Runs(ctx, obj, fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["statuses"].([]model.AgentTestRunStatus), fc.Args["testId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.AgentTestExecution().Runs(ctx, obj, fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["statuses"].([]model.AgentTestRunStatus), fc.Args["testId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestRun]) graphql.Marshaler {

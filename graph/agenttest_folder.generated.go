@@ -20,7 +20,7 @@ import (
 type AgentTestFolderResolver interface {
 	Agent(ctx context.Context, obj *model.AgentTestFolder) (*model.Agent, error)
 
-	Tests(ctx context.Context, obj *model.AgentTestFolder, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
+	Tests(ctx context.Context, obj *model.AgentTestFolder, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[model.AgentTest], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -31,8 +31,8 @@ func (ec *executionContext) field_AgentTestFolder_tests_args(ctx context.Context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -54,6 +54,22 @@ func (ec *executionContext) field_AgentTestFolder_tests_args(ctx context.Context
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -218,7 +234,7 @@ func (ec *executionContext) _AgentTestFolder_tests(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.AgentTestFolder().Tests(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.AgentTestFolder().Tests(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[model.AgentTest]) graphql.Marshaler {

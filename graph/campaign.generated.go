@@ -23,7 +23,7 @@ type CampaignResolver interface {
 	Fields(ctx context.Context, obj *model.Campaign) ([]*model.CampaignField, error)
 
 	Counts(ctx context.Context, obj *model.Campaign) (*model.CampaignItemCounts, error)
-	Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error)
+	Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -58,8 +58,8 @@ func (ec *executionContext) field_Campaign_items_args(ctx context.Context, rawAr
 	}
 	args["filter"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -81,6 +81,22 @@ func (ec *executionContext) field_Campaign_items_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["offset"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg7
 	return args, nil
 }
 
@@ -419,7 +435,7 @@ func (ec *executionContext) _Campaign_items(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Campaign().Items(ctx, obj, fc.Args["runningStatus"].(*model.CampaignItemStatus), fc.Args["isArchived"].(*bool), fc.Args["filter"].(*model.CampaignItemFilter), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Campaign().Items(ctx, obj, fc.Args["runningStatus"].(*model.CampaignItemStatus), fc.Args["isArchived"].(*bool), fc.Args["filter"].(*model.CampaignItemFilter), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.CampaignItem]) graphql.Marshaler {

@@ -18,8 +18,8 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type DatasetResolver interface {
-	Chats(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error)
-	Documents(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.Document], error)
+	Chats(ctx context.Context, obj *model.Dataset, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.KnowledgeBaseChat], error)
+	Documents(ctx context.Context, obj *model.Dataset, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Document], error)
 	DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error)
 	ChunkCount(ctx context.Context, obj *model.Dataset) (int32, error)
 }
@@ -32,8 +32,8 @@ func (ec *executionContext) field_Dataset_chats_args(ctx context.Context, rawArg
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -55,6 +55,22 @@ func (ec *executionContext) field_Dataset_chats_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -62,8 +78,8 @@ func (ec *executionContext) field_Dataset_documents_args(ctx context.Context, ra
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -85,6 +101,22 @@ func (ec *executionContext) field_Dataset_documents_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -248,6 +280,29 @@ func (ec *executionContext) fieldContext_Dataset_parserConfig(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Dataset_language(ctx context.Context, field graphql.CollectedField, obj *model.Dataset) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dataset_language(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Language, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dataset_language(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dataset", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Dataset_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.Dataset) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -304,7 +359,7 @@ func (ec *executionContext) _Dataset_chats(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Dataset().Chats(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Dataset().Chats(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.KnowledgeBaseChat]) graphql.Marshaler {
@@ -348,7 +403,7 @@ func (ec *executionContext) _Dataset_documents(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Dataset().Documents(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Dataset().Documents(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.Document]) graphql.Marshaler {
@@ -796,7 +851,7 @@ func (ec *executionContext) unmarshalInputCreateDatasetInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description", "chunkMethod", "parserConfig"}
+	fieldsInOrder := [...]string{"name", "description", "chunkMethod", "parserConfig", "language"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -831,6 +886,13 @@ func (ec *executionContext) unmarshalInputCreateDatasetInput(ctx context.Context
 				return it, err
 			}
 			it.ParserConfig = data
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = data
 		}
 	}
 	return it, nil
@@ -958,7 +1020,7 @@ func (ec *executionContext) unmarshalInputUpdateDatasetInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"datasetId", "name", "description", "chunkMethod", "parserConfig", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"datasetId", "name", "description", "chunkMethod", "parserConfig", "language", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1000,6 +1062,13 @@ func (ec *executionContext) unmarshalInputUpdateDatasetInput(ctx context.Context
 				return it, err
 			}
 			it.ParserConfig = data
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = data
 		case "expectedUpdatedAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
 			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
@@ -1092,6 +1161,11 @@ func (ec *executionContext) _Dataset(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "parserConfig":
 			out.Values[i] = ec._Dataset_parserConfig(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "language":
+			out.Values[i] = ec._Dataset_language(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -25,7 +25,7 @@ type DocumentResolver interface {
 
 	Content(ctx context.Context, obj *model.Document, offset int32, length int32) (string, error)
 
-	Chunks(ctx context.Context, obj *model.Document, first int32, after *string, offset *int32) (*model.Page[*model.Chunk], error)
+	Chunks(ctx context.Context, obj *model.Document, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Chunk], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -36,8 +36,8 @@ func (ec *executionContext) field_Document_chunks_args(ctx context.Context, rawA
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -59,6 +59,22 @@ func (ec *executionContext) field_Document_chunks_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -757,7 +773,7 @@ func (ec *executionContext) _Document_chunks(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Document().Chunks(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Document().Chunks(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.Chunk]) graphql.Marshaler {

@@ -282,6 +282,29 @@ input CreateAccessTokenInput {
   their chats, so that a new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
   """
   visitor: String
+  """
+  The one subscription that it is good for, and for nothing else. Only such a token may stand in an address, as the
+  parameter ` + "`" + `access_token` + "`" + ` of a stream that an ` + "`" + `EventSource` + "`" + ` opens: it sends no headers, and addresses end up in logs.
+  """
+  subscription: SubscriptionField
+}
+
+"A field of Subscription."
+enum SubscriptionField {
+  "Executions."
+  agentTestExecutionUpdated
+  "Runs."
+  agentTestRunUpdated
+  "Items of campaigns."
+  campaignItemUpdated
+  "Campaigns."
+  campaignUpdated
+  "Documents."
+  documentUpdated
+  "What happens in a simulated chat."
+  simulationChatEvents
+  "Messages of a simulated chat."
+  simulationChatMessages
 }
 
 "The new access token."
@@ -372,12 +395,16 @@ type Agent implements Node {
   promptVersion: Int!
   "Every prompt it ever had, newest first."
   promptVersions(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): PromptVersionConnection! @requires(scope: prompts)
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
   outboundWelcomeMessage: String @openTo(scope: chat)
@@ -610,12 +637,16 @@ extend type Query {
   agent("Its id." id: ID!): Agent @requires(scope: browse) @openTo(scope: chat)
   "The agents of the company, newest first."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which agents."
     filter: AgentFilter
     "In which order. A cursor is one of the order that it was read in, and of no other."
@@ -684,12 +715,16 @@ interface AgentTest implements Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
 }
 
@@ -735,12 +770,16 @@ type SimulationTest implements AgentTest & Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "Persona and intent of the simulated contact."
   scenario: String!
@@ -806,12 +845,16 @@ type ClassificationTest implements AgentTest & Node {
   updatedAt: DateTime!
   "Its runs, newest first."
   runs(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "The conversation to classify."
   conversationContext: ConversationContext! @requires(scope: contacts)
@@ -1069,12 +1112,16 @@ extend type Agent {
     folderId: ID
     "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which tests."
     filter: AgentTestFilter
   ): AgentTestConnection!
@@ -1093,12 +1140,16 @@ extend type Query {
     atRoot: Boolean! = false
     "Only of this kind."
     kind: AgentTestKind
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which tests."
     filter: AgentTestFilter
   ): AgentTestConnection! @requires(scope: browse)
@@ -1487,12 +1538,16 @@ type AgentTestExecution implements Node {
     statuses: [AgentTestRunStatus!]
     "Only of this test."
     testId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection!
   "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
   isDraft: Boolean!
@@ -1657,12 +1712,16 @@ type RetryAgentTestExecutionPayload {
 extend type Agent {
   "Executions of its tests, newest first."
   testExecutions(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestExecutionConnection!
 }
 
@@ -1685,12 +1744,16 @@ extend type Query {
   agentTestExecutions(
     "Only of this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestExecutionConnection! @requires(scope: browse)
 }
 
@@ -1735,12 +1798,16 @@ type AgentTestFolder implements Node {
   body: String!
   "The tests in it, newest first."
   tests(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestConnection!
   "When it was created."
   createdAt: DateTime!
@@ -1830,12 +1897,16 @@ extend type Query {
   agentTestFolders(
     "Only of this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestFolderConnection! @requires(scope: browse)
 }
 
@@ -2093,12 +2164,16 @@ extend type Query {
     statuses: [AgentTestRunStatus!]
     "Only of tests of this agent that still exist."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentTestRunConnection! @requires(scope: browse)
 }
 `, BuiltIn: false},
@@ -2284,12 +2359,16 @@ input AuditEventFilter {
 extend type Query {
   "What was done that the company may have to account for, newest first."
   auditEvents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which ones."
     filter: AuditEventFilter
   ): AuditEventConnection @requires(scope: admin)
@@ -2339,12 +2418,16 @@ type Campaign implements Node {
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignItemConnection!
   "When it was created."
   createdAt: DateTime!
@@ -2477,12 +2560,16 @@ type AddCampaignFieldPayload {
 extend type Agent {
   "Its campaigns, newest first."
   campaigns(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignConnection!
 }
 
@@ -2503,12 +2590,16 @@ extend type Query {
   campaign("Its id." id: ID!): Campaign @requires(scope: browse)
   "The campaigns of the company, newest first."
   campaigns(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which campaigns."
     filter: CampaignFilter
   ): CampaignConnection! @requires(scope: browse)
@@ -2871,12 +2962,16 @@ extend type Query {
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): CampaignItemConnection @requires(scope: browse)
 }
 
@@ -3040,18 +3135,28 @@ type Dataset implements Node {
   chunkMethod: String!
   "How documents are parsed."
   parserConfig: ParserConfig!
+  """
+  The language of the documents, by whose rules words with other endings are found: ISO 639-1 (` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `,
+  ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or
+  ` + "`" + `yi` + "`" + `), or ` + "`" + `auto` + "`" + `: each document tells. Words of other languages are found as they are written.
+  """
+  language: String!
   "When it was created."
   createdAt: DateTime!
   "When it was changed last; null until then. Its documents do not count."
   updatedAt: DateTime
   "The knowledge base chats that draw from it."
   chats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): KnowledgeBaseChatConnection!
 }
 
@@ -3109,6 +3214,8 @@ input CreateDatasetInput {
   chunkMethod: String
   "How documents are parsed."
   parserConfig: ParserConfigInput
+  "Default ` + "`" + `auto` + "`" + `. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
 }
 
 "The new dataset."
@@ -3119,7 +3226,7 @@ type CreateDatasetPayload {
 
 """
 What to change of a dataset. What is absent or null stays; ` + "`" + `parserConfig` + "`" + ` merges key by key. Bounds as in
-` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, all of them are indexed again.
+` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -3132,6 +3239,8 @@ input UpdateDatasetInput {
   chunkMethod: String
   "How documents are parsed from now on."
   parserConfig: ParserConfigInput
+  "The new language. See ` + "`" + `Dataset.language` + "`" + `."
+  language: String
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -3171,12 +3280,16 @@ extend type Query {
   dataset("Its id." id: ID!): Dataset @requires(scope: browse)
   "The datasets of the company, newest first."
   datasets(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): DatasetConnection! @requires(scope: browse)
 }
 
@@ -3226,20 +3339,24 @@ type Document implements Node {
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  What the last indexing did otherwise than the dataset says, such as falling back to another chunk method; or what
-  the one under way waits for.
+  What the last indexing guessed, such as the encoding, or did otherwise than the dataset says, such as falling back to
+  another chunk method; or what the one under way waits for.
   """
   warning: String
   "How many chunks it has."
   chunkCount: Int!
   "Its chunks, in order."
   chunks(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): ChunkConnection!
   "When it was added."
   createdAt: DateTime!
@@ -3329,7 +3446,7 @@ input AddDocumentInput {
   name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
   text: String @bounds(minLength: 1, maxLength: 1000000)
-  "Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
+  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
   upload: Upload
 }
 
@@ -3368,12 +3485,16 @@ type DeleteDocumentPayload {
 extend type Dataset {
   "Its documents, newest first."
   documents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): DocumentConnection!
   "How many documents it has."
   documentCount: Int!
@@ -3393,12 +3514,16 @@ extend type Query {
   documents(
     "Only those of this dataset."
     datasetId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Which documents."
     filter: DocumentFilter
   ): DocumentConnection! @requires(scope: browse)
@@ -3461,12 +3586,16 @@ type KnowledgeBaseChat implements Node {
   ): [RetrievedChunk!]! @cost(weight: 20000)
   "The agents that it is connected to."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -3681,12 +3810,16 @@ extend type Query {
   knowledgeBaseChat("Its id." id: ID!): KnowledgeBaseChat @requires(scope: browse)
   "The knowledge base chats of the company, newest first."
   knowledgeBaseChats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): KnowledgeBaseChatConnection! @requires(scope: browse)
 }
 
@@ -4166,12 +4299,16 @@ type EndSimulationChatPayload {
 extend type Agent {
   "Simulated chats with the agent, newest first."
   simulationChats(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Narrows the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection!
@@ -4196,12 +4333,16 @@ extend type Query {
   simulationChats(
     "Only with this agent."
     agentId: ID
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
     "Narrows the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection! @requires(scope: browse)
@@ -4319,12 +4460,16 @@ extend type Agent {
   subAgents: [SubAgent!]! @listSize(assumedSize: 3)
   "The agents that it is a sub-agent of: those which change with it."
   parents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -4357,12 +4502,16 @@ type Tool implements Node {
   updatedAt: DateTime!
   "The agents that it is connected to."
   agents(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): AgentConnection!
 }
 
@@ -4523,12 +4672,16 @@ extend type Query {
   tool("Its id." id: ID!): Tool @requires(scope: browse)
   "The tools of the company, newest first."
   tools(
-    "Page size, 1 to 100."
-    first: Int! = 50
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
     "Continue after this cursor."
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
   ): ToolConnection! @requires(scope: browse)
 }
 
@@ -6205,6 +6358,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_chunkMethod(ctx, field)
 	case "parserConfig":
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
+	case "language":
+		return ec.fieldContext_Dataset_language(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
 	case "updatedAt":

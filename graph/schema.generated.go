@@ -85,33 +85,33 @@ type QueryResolver interface {
 	Node(ctx context.Context, id string) (model.Node, error)
 	Nodes(ctx context.Context, ids []string) ([]model.Node, error)
 	Agent(ctx context.Context, id string) (*model.Agent, error)
-	Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error)
+	Agents(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error)
 	AgentTest(ctx context.Context, id string) (model.AgentTest, error)
-	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
+	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
 	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
-	AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
+	AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error)
 	AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error)
-	AgentTestFolders(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestFolder], error)
+	AgentTestFolders(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestFolder], error)
 	AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error)
-	AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
-	AuditEvents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AuditEventFilter) (*model.Page[*model.AuditEvent], error)
+	AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
+	AuditEvents(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AuditEventFilter) (*model.Page[*model.AuditEvent], error)
 	Campaign(ctx context.Context, id string) (*model.Campaign, error)
-	Campaigns(ctx context.Context, first int32, after *string, offset *int32, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error)
+	Campaigns(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error)
 	CampaignItem(ctx context.Context, campaignID string, id string) (*model.CampaignItem, error)
-	CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error)
+	CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error)
 	ConsumptionBreakdown(ctx context.Context, from model.DateBound, to model.DateBound) (*model.ConsumptionBreakdown, error)
 	Dataset(ctx context.Context, id string) (*model.Dataset, error)
-	Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error)
+	Datasets(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Dataset], error)
 	Document(ctx context.Context, id string, datasetID *string) (*model.Document, error)
-	Documents(ctx context.Context, datasetID *string, first int32, after *string, offset *int32, filter *model.DocumentFilter) (*model.Page[*model.Document], error)
+	Documents(ctx context.Context, datasetID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.DocumentFilter) (*model.Page[*model.Document], error)
 	KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error)
-	KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error)
+	KnowledgeBaseChats(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.KnowledgeBaseChat], error)
 	Server(ctx context.Context) (*model.Server, error)
 	SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error)
-	SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
+	SimulationChats(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
 	Tool(ctx context.Context, id string) (*model.Tool, error)
-	Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error)
+	Tools(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Tool], error)
 	Viewer(ctx context.Context) (*model.Viewer, error)
 }
 type SubscriptionResolver interface {
@@ -1016,8 +1016,8 @@ func (ec *executionContext) field_Query_agentTestExecutions_args(ctx context.Con
 	}
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1039,6 +1039,22 @@ func (ec *executionContext) field_Query_agentTestExecutions_args(ctx context.Con
 		return nil, err
 	}
 	args["offset"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
 	return args, nil
 }
 
@@ -1068,8 +1084,8 @@ func (ec *executionContext) field_Query_agentTestFolders_args(ctx context.Contex
 	}
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1091,6 +1107,22 @@ func (ec *executionContext) field_Query_agentTestFolders_args(ctx context.Contex
 		return nil, err
 	}
 	args["offset"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
 	return args, nil
 }
 
@@ -1152,8 +1184,8 @@ func (ec *executionContext) field_Query_agentTestRuns_args(ctx context.Context, 
 	}
 	args["agentId"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1175,6 +1207,22 @@ func (ec *executionContext) field_Query_agentTestRuns_args(ctx context.Context, 
 		return nil, err
 	}
 	args["offset"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg9
 	return args, nil
 }
 
@@ -1228,8 +1276,8 @@ func (ec *executionContext) field_Query_agentTests_args(ctx context.Context, raw
 	}
 	args["kind"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1251,14 +1299,30 @@ func (ec *executionContext) field_Query_agentTests_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["offset"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.AgentTestFilter, error) {
 			return ec.unmarshalOAgentTestFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg7
+	args["filter"] = arg9
 	return args, nil
 }
 
@@ -1280,8 +1344,8 @@ func (ec *executionContext) field_Query_agents_args(ctx context.Context, rawArgs
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1303,22 +1367,38 @@ func (ec *executionContext) field_Query_agents_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["offset"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.AgentFilter, error) {
 			return ec.unmarshalOAgentFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+	args["filter"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) (model.AgentOrder, error) {
 			return ec.unmarshalNAgentOrder2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["orderBy"] = arg4
+	args["orderBy"] = arg6
 	return args, nil
 }
 
@@ -1326,8 +1406,8 @@ func (ec *executionContext) field_Query_auditEvents_args(ctx context.Context, ra
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1349,14 +1429,30 @@ func (ec *executionContext) field_Query_auditEvents_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["offset"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.AuditEventFilter, error) {
 			return ec.unmarshalOAuditEventFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAuditEventFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg3
+	args["filter"] = arg5
 	return args, nil
 }
 
@@ -1418,8 +1514,8 @@ func (ec *executionContext) field_Query_campaignItems_args(ctx context.Context, 
 	}
 	args["filter"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1441,6 +1537,22 @@ func (ec *executionContext) field_Query_campaignItems_args(ctx context.Context, 
 		return nil, err
 	}
 	args["offset"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg8
 	return args, nil
 }
 
@@ -1462,8 +1574,8 @@ func (ec *executionContext) field_Query_campaigns_args(ctx context.Context, rawA
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1485,14 +1597,30 @@ func (ec *executionContext) field_Query_campaigns_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["offset"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.CampaignFilter, error) {
 			return ec.unmarshalOCampaignFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg3
+	args["filter"] = arg5
 	return args, nil
 }
 
@@ -1574,8 +1702,8 @@ func (ec *executionContext) field_Query_datasets_args(ctx context.Context, rawAr
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1597,6 +1725,22 @@ func (ec *executionContext) field_Query_datasets_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -1634,8 +1778,8 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 	}
 	args["datasetId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1657,14 +1801,30 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["offset"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.DocumentFilter, error) {
 			return ec.unmarshalODocumentFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg4
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -1686,8 +1846,8 @@ func (ec *executionContext) field_Query_knowledgeBaseChats_args(ctx context.Cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1709,6 +1869,22 @@ func (ec *executionContext) field_Query_knowledgeBaseChats_args(ctx context.Cont
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -1766,8 +1942,8 @@ func (ec *executionContext) field_Query_simulationChats_args(ctx context.Context
 	}
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1789,14 +1965,30 @@ func (ec *executionContext) field_Query_simulationChats_args(ctx context.Context
 		return nil, err
 	}
 	args["offset"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.SimulationChatFilter, error) {
 			return ec.unmarshalOSimulationChatFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg4
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -1818,8 +2010,8 @@ func (ec *executionContext) field_Query_tools_args(ctx context.Context, rawArgs 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1841,6 +2033,22 @@ func (ec *executionContext) field_Query_tools_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -6273,7 +6481,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Agents(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.AgentFilter), fc.Args["orderBy"].(model.AgentOrder))
+			return ec.Resolvers.Query().Agents(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AgentFilter), fc.Args["orderBy"].(model.AgentOrder))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -6407,7 +6615,7 @@ func (ec *executionContext) _Query_agentTests(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTests(ctx, fc.Args["agentId"].(*string), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["kind"].(*model.AgentTestKind), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.AgentTestFilter))
+			return ec.Resolvers.Query().AgentTests(ctx, fc.Args["agentId"].(*string), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["kind"].(*model.AgentTestKind), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AgentTestFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -6608,7 +6816,7 @@ func (ec *executionContext) _Query_agentTestExecutions(ctx context.Context, fiel
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTestExecutions(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().AgentTestExecutions(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -6742,7 +6950,7 @@ func (ec *executionContext) _Query_agentTestFolders(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTestFolders(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().AgentTestFolders(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -6876,7 +7084,7 @@ func (ec *executionContext) _Query_agentTestRuns(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTestRuns(ctx, fc.Args["executionId"].(*string), fc.Args["testId"].(*string), fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["statuses"].([]model.AgentTestRunStatus), fc.Args["agentId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().AgentTestRuns(ctx, fc.Args["executionId"].(*string), fc.Args["testId"].(*string), fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["statuses"].([]model.AgentTestRunStatus), fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -6943,7 +7151,7 @@ func (ec *executionContext) _Query_auditEvents(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AuditEvents(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.AuditEventFilter))
+			return ec.Resolvers.Query().AuditEvents(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AuditEventFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7077,7 +7285,7 @@ func (ec *executionContext) _Query_campaigns(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Campaigns(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.CampaignFilter))
+			return ec.Resolvers.Query().Campaigns(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.CampaignFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7211,7 +7419,7 @@ func (ec *executionContext) _Query_campaignItems(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CampaignItems(ctx, fc.Args["campaignId"].(string), fc.Args["runningStatus"].(*model.CampaignItemStatus), fc.Args["isArchived"].(*bool), fc.Args["filter"].(*model.CampaignItemFilter), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().CampaignItems(ctx, fc.Args["campaignId"].(string), fc.Args["runningStatus"].(*model.CampaignItemStatus), fc.Args["isArchived"].(*bool), fc.Args["filter"].(*model.CampaignItemFilter), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7412,7 +7620,7 @@ func (ec *executionContext) _Query_datasets(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Datasets(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().Datasets(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7546,7 +7754,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Documents(ctx, fc.Args["datasetId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.DocumentFilter))
+			return ec.Resolvers.Query().Documents(ctx, fc.Args["datasetId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.DocumentFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7680,7 +7888,7 @@ func (ec *executionContext) _Query_knowledgeBaseChats(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().KnowledgeBaseChats(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().KnowledgeBaseChats(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -7869,7 +8077,7 @@ func (ec *executionContext) _Query_simulationChats(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SimulationChats(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.SimulationChatFilter))
+			return ec.Resolvers.Query().SimulationChats(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.SimulationChatFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -8003,7 +8211,7 @@ func (ec *executionContext) _Query_tools(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Tools(ctx, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().Tools(ctx, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

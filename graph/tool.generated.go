@@ -18,7 +18,7 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type ToolResolver interface {
-	Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error)
+	Agents(ctx context.Context, obj *model.Tool, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -29,8 +29,8 @@ func (ec *executionContext) field_Tool_agents_args(ctx context.Context, rawArgs 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int32, error) {
-			return ec.unmarshalNInt2int32(ctx, v)
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -52,6 +52,22 @@ func (ec *executionContext) field_Tool_agents_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -381,7 +397,7 @@ func (ec *executionContext) _Tool_agents(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Tool().Agents(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Tool().Agents(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.Agent]) graphql.Marshaler {

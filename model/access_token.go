@@ -27,6 +27,8 @@ type AccessToken struct {
 	Origins []string `bun:",array,nullzero"`
 	// AgentIDs are the agents that a token with the scope chat is narrowed to; nil stands for all.
 	AgentIDs []string `bun:"agent_ids,array,nullzero"`
+	// Subscription is all that the token is good for; empty for whatever its scopes give.
+	Subscription SubscriptionField `bun:",nullzero"`
 	// Holder is a SHA-256 that tells whose chats those are that a token with the scope chat starts; nil for other tokens.
 	Holder []byte
 }
@@ -69,6 +71,9 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput, now t
 	_, text := signer.newSecret(tokenKind, key.CompanyID)
 	token := &AccessToken{
 		Hash: hashOf(text), APIKeyID: key.ID, APIKey: key, Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
+	}
+	if in.Subscription != nil {
+		token.Subscription = *in.Subscription
 	}
 	if in.Origins != nil {
 		token.Origins = unique(in.Origins)
@@ -167,7 +172,7 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 
 // Principal is whom the token stands for.
 func (t *AccessToken) Principal() Principal {
-	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins}
+	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins, Subscription: t.Subscription}
 	if isChat(t.Scopes) {
 		p.Reach = &Reach{Holder: t.Holder, AgentIDs: t.AgentIDs}
 	}

@@ -18,7 +18,9 @@ type Dataset struct {
 	Description  *string
 	ChunkMethod  string
 	ParserConfig ParserConfig `bun:"type:jsonb"`
-	CreatedAt    time.Time
+	// Language is one of Languages, or AnyLanguage.
+	Language  string
+	CreatedAt time.Time
 	// UpdatedAt is nil until the dataset is changed. Its documents do not count.
 	UpdatedAt *time.Time
 }
@@ -51,11 +53,12 @@ var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 // or BAD_INPUT with every bound that it breaks.
 func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	d := &Dataset{
-		ID: NewID("dataset"), ChunkMethod: ChunkMethods[0], CreatedAt: now,
+		ID: NewID("dataset"), ChunkMethod: ChunkMethods[0], Language: AnyLanguage, CreatedAt: now,
 		ParserConfig: ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12},
 	}
 	return d, d.Update(UpdateDatasetInput{
 		Name: &in.Name, Description: in.Description, ChunkMethod: in.ChunkMethod, ParserConfig: in.ParserConfig,
+		Language: in.Language,
 	})
 }
 
@@ -72,6 +75,7 @@ func (d *Dataset) ChangedAt() time.Time {
 func (d *Dataset) Update(in UpdateDatasetInput) error {
 	set(&d.Name, in.Name)
 	set(&d.ChunkMethod, in.ChunkMethod)
+	set(&d.Language, in.Language)
 	if in.Description != nil {
 		d.Description = in.Description
 	}
@@ -80,6 +84,9 @@ func (d *Dataset) Update(in UpdateDatasetInput) error {
 	faults.optional("description", d.Description, 5_000)
 	if !slices.Contains(ChunkMethods, d.ChunkMethod) {
 		faults.Add("chunkMethod", "must be one of %s", strings.Join(ChunkMethods, ", "))
+	}
+	if d.Language != AnyLanguage && !slices.Contains(Languages, d.Language) {
+		faults.Add("language", "must be %s, or one of %s", AnyLanguage, strings.Join(Languages, ", "))
 	}
 	if p := in.ParserConfig; p != nil {
 		set(&d.ParserConfig.ChunkTokenNum, p.ChunkTokenNum)
@@ -95,7 +102,7 @@ func (d *Dataset) Update(in UpdateDatasetInput) error {
 	return faults.Err()
 }
 
-// Cuts reports whether the dataset cuts documents into chunks as the other one does.
-func (d *Dataset) Cuts(as *Dataset) bool {
-	return d.ChunkMethod == as.ChunkMethod && d.ParserConfig == as.ParserConfig
+// Indexes reports whether the dataset makes the same chunks of documents, with the same terms, as the other one does.
+func (d *Dataset) Indexes(as *Dataset) bool {
+	return d.ChunkMethod == as.ChunkMethod && d.ParserConfig == as.ParserConfig && d.Language == as.Language
 }

@@ -35,6 +35,8 @@ type Document struct {
 	Warning *string
 	// ChunkCount is how many chunks are stored.
 	ChunkCount int32
+	// Languages are those by whose rules the words of its chunks were stemmed; nil for UnknownLanguages.
+	Languages []string `bun:",array,nullzero"`
 	// EmbeddingModel made the vectors of its chunks; nil when they have none.
 	EmbeddingModel *string
 	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
@@ -77,10 +79,18 @@ type Chunk struct {
 	Content  string
 	Tokens   int32
 	// Words are those of the content, each once: search finds it by their terms. They are written, never read.
-	Words []string `bun:"-"`
+	Words []Word `bun:"-"`
 	// Embedding is the vector of the document's EmbeddingModel; empty when it has none. It is kept beside the chunk.
 	Embedding []float32 `bun:"-"`
 	CreatedAt time.Time
+}
+
+// Word is a word of a text.
+type Word struct {
+	// Folded is what is compared: lower case, without accents.
+	Folded string
+	// Written has the accents, which stemming goes by; empty if there are none.
+	Written string
 }
 
 // IsNode marks a Node.

@@ -59,7 +59,7 @@ type AddDocumentInput struct {
 	Name *string `json:"name,omitempty"`
 	// 1 to 1,000,000 characters.
 	Text *string `json:"text,omitempty"`
-	// Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
 	Upload *graphql.Upload `json:"upload,omitempty"`
 }
 
@@ -408,6 +408,9 @@ type CreateAccessTokenInput struct {
 	// Whoever uses it, as your server knows them, 1 to 200 characters: tokens that one API key makes for the same visitor share
 	// their chats, so that a new token goes on with those of the last one. For the scope `chat` alone. Absent: the token has chats of its own.
 	Visitor *string `json:"visitor,omitempty"`
+	// The one subscription that it is good for, and for nothing else. Only such a token may stand in an address, as the
+	// parameter `access_token` of a stream that an `EventSource` opens: it sends no headers, and addresses end up in logs.
+	Subscription *SubscriptionField `json:"subscription,omitempty"`
 }
 
 // The new access token.
@@ -538,6 +541,8 @@ type CreateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// Default `auto`. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 }
 
 // The new dataset.
@@ -1365,7 +1370,7 @@ type UpdateClassificationTestPayload struct {
 }
 
 // What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
-// `CreateDatasetInput`. When documents are to be cut otherwise, all of them are indexed again.
+// `CreateDatasetInput`. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -1377,6 +1382,8 @@ type UpdateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed from now on.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// The new language. See `Dataset.language`.
+	Language *string `json:"language,omitempty"`
 	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
@@ -3451,6 +3458,79 @@ func (e *SimulationChatStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e SimulationChatStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// A field of Subscription.
+type SubscriptionField string
+
+const (
+	// Executions.
+	SubscriptionFieldAgentTestExecutionUpdated SubscriptionField = "agentTestExecutionUpdated"
+	// Runs.
+	SubscriptionFieldAgentTestRunUpdated SubscriptionField = "agentTestRunUpdated"
+	// Items of campaigns.
+	SubscriptionFieldCampaignItemUpdated SubscriptionField = "campaignItemUpdated"
+	// Campaigns.
+	SubscriptionFieldCampaignUpdated SubscriptionField = "campaignUpdated"
+	// Documents.
+	SubscriptionFieldDocumentUpdated SubscriptionField = "documentUpdated"
+	// What happens in a simulated chat.
+	SubscriptionFieldSimulationChatEvents SubscriptionField = "simulationChatEvents"
+	// Messages of a simulated chat.
+	SubscriptionFieldSimulationChatMessages SubscriptionField = "simulationChatMessages"
+)
+
+var AllSubscriptionField = []SubscriptionField{
+	SubscriptionFieldAgentTestExecutionUpdated,
+	SubscriptionFieldAgentTestRunUpdated,
+	SubscriptionFieldCampaignItemUpdated,
+	SubscriptionFieldCampaignUpdated,
+	SubscriptionFieldDocumentUpdated,
+	SubscriptionFieldSimulationChatEvents,
+	SubscriptionFieldSimulationChatMessages,
+}
+
+func (e SubscriptionField) IsValid() bool {
+	switch e {
+	case SubscriptionFieldAgentTestExecutionUpdated, SubscriptionFieldAgentTestRunUpdated, SubscriptionFieldCampaignItemUpdated, SubscriptionFieldCampaignUpdated, SubscriptionFieldDocumentUpdated, SubscriptionFieldSimulationChatEvents, SubscriptionFieldSimulationChatMessages:
+		return true
+	}
+	return false
+}
+
+func (e SubscriptionField) String() string {
+	return string(e)
+}
+
+func (e *SubscriptionField) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SubscriptionField(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SubscriptionField", str)
+	}
+	return nil
+}
+
+func (e SubscriptionField) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SubscriptionField) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SubscriptionField) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

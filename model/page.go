@@ -16,26 +16,62 @@ const (
 
 // PageArgs says which part of a list is wanted.
 type PageArgs struct {
-	// First is the page size, 1 to 100.
+	// First is the page size, 1 to 100, of a page that is counted from the beginning of the list; else 0.
 	First int32
 	// After continues behind a cursor; Offset skips rows. At most one of them is given.
 	After  *string
 	Offset *int32
+	// Last is the page size, 1 to 100, of a page that is counted from the end of the list, or back from the cursor Before.
+	Last   *int32
+	Before *string
 	// OrderBy is the order of a list of agents; empty for that of the list.
 	OrderBy AgentOrder
+}
+
+// NewPageArgs combines the arguments of a list, of which nil is absent.
+func NewPageArgs(first *int32, after *string, offset, last *int32, before *string) PageArgs {
+	args := PageArgs{After: after, Offset: offset, Last: last, Before: before}
+	switch {
+	case first != nil && *first == 0:
+		args.Last = nil // It is the size that is refused.
+	case first != nil:
+		args.First = *first
+	case last == nil:
+		args.First = DefaultPageSize
+	}
+	return args
+}
+
+// IsBackward reports whether the page is counted from its end.
+func (a PageArgs) IsBackward() bool { return a.Last != nil }
+
+// Size is how many rows the page has at most. The arguments are valid.
+func (a PageArgs) Size() int32 {
+	if a.IsBackward() {
+		return *a.Last
+	}
+	return a.First
+}
+
+// Cursor is what the page begins behind, or ends before; nil for an end of the list.
+func (a PageArgs) Cursor() *string {
+	if a.IsBackward() {
+		return a.Before
+	}
+	return a.After
 }
 
 // isByTime reports whether the list has its own order, which is by time of creation.
 func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == AgentOrderCreatedAt }
 
-// Place returns what a row behind After is compared with: the value of what the list is ordered by, and the id. After is
-// valid.
+// Place returns what a row of the page is compared with: the value of what the list is ordered by, and the id, of its
+// cursor, which is there and valid.
 func (a PageArgs) Place() (key any, id string) {
 	if a.isByTime() {
-		cursor, _ := ParseCursor(*a.After)
+		cursor, _ := ParseCursor(*a.Cursor())
 		return cursor.CreatedAt, cursor.ID
 	}
-	cursor, _ := ParseOrderedCursor(*a.After, a.OrderBy)
+	cursor, _ := ParseOrderedCursor(*a.Cursor(), a.OrderBy)
 	return cursor.Key, cursor.ID
 }
 
@@ -50,8 +86,13 @@ func (a PageArgs) cursorOf(node Node) string {
 // Validate returns BAD_INPUT for a page that cannot be.
 func (a PageArgs) Validate() error {
 	var faults Fields
-	if a.First < 1 || a.First > MaxPageSize {
+	if a.IsBackward() {
+		a.validateBackward(&faults)
+	} else if a.First < 1 || a.First > MaxPageSize {
 		faults.Add("first", "must be between 1 and %d", MaxPageSize)
+	}
+	if a.Before != nil && !a.IsBackward() {
+		faults.Add("before", "must be given together with last")
 	}
 	if a.Offset != nil && *a.Offset < 0 {
 		faults.Add("offset", "must not be negative")
@@ -59,16 +100,33 @@ func (a PageArgs) Validate() error {
 	if a.Offset != nil && a.After != nil {
 		faults.Add("offset", "must not be given together with after")
 	}
-	if a.After != nil {
-		_, err := ParseCursor(*a.After)
-		if !a.isByTime() {
-			_, err = ParseOrderedCursor(*a.After, a.OrderBy)
-		}
-		if err != nil {
-			faults.Add("after", "is not a cursor of this list")
+	a.validateCursor("after", a.After, &faults)
+	a.validateCursor("before", a.Before, &faults)
+	return faults.Err()
+}
+
+func (a PageArgs) validateBackward(faults *Fields) {
+	if *a.Last < 1 || *a.Last > MaxPageSize {
+		faults.Add("last", "must be between 1 and %d", MaxPageSize)
+	}
+	for name, isGiven := range map[string]bool{"first": a.First != 0, "after": a.After != nil, "offset": a.Offset != nil} {
+		if isGiven {
+			faults.Add(name, "must not be given together with last")
 		}
 	}
-	return faults.Err()
+}
+
+func (a PageArgs) validateCursor(name string, text *string, faults *Fields) {
+	if text == nil {
+		return
+	}
+	_, err := ParseCursor(*text)
+	if !a.isByTime() {
+		_, err = ParseOrderedCursor(*text, a.OrderBy)
+	}
+	if err != nil {
+		faults.Add(name, "is not a cursor of this list")
+	}
 }
 
 // Cursor is a place in a list that is ordered newest first: by time of creation, then by id.
@@ -170,20 +228,30 @@ type Edge[T Node] struct {
 	args PageArgs
 }
 
-// NewPage makes the page that args asked for out of the rows that were read for it: up to one more
-// than args.First, so that the page knows whether another one follows.
+// NewPage makes the page that args asked for out of the rows that were read for it, in the order of the list: up to one more
+// than the page holds, so that the page knows whether there are more rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
-	page := &Page[T]{Nodes: rows, Count: count, args: args}
-	if len(rows) > int(args.First) {
-		page.Nodes = rows[:args.First]
-		page.PageInfo.HasNextPage = true
+	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}
+	hasMore := len(page.Nodes) < len(rows)
+	if args.IsBackward() {
+		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = hasMore, args.Before != nil
+	} else {
+		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = args.After != nil || args.Offset != nil && *args.Offset > 0, hasMore
 	}
-	page.PageInfo.HasPreviousPage = args.After != nil || args.Offset != nil && *args.Offset > 0
 	if n := len(page.Nodes); n > 0 {
 		start, end := args.cursorOf(page.Nodes[0]), args.cursorOf(page.Nodes[n-1])
 		page.PageInfo.StartCursor, page.PageInfo.EndCursor = &start, &end
 	}
 	return page
+}
+
+// Within leaves out the row that only tells that there are more, of rows that were read for a page.
+func Within[R any](rows []R, args PageArgs) []R {
+	extra := max(0, len(rows)-int(args.Size()))
+	if args.IsBackward() {
+		return rows[extra:]
+	}
+	return rows[:len(rows)-extra]
 }
 
 // Edges returns the nodes with their cursors.

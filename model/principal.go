@@ -19,6 +19,8 @@ type Principal struct {
 	Origins []string
 	// Reach is what the credential is narrowed to; nil for all of the company that its scopes give.
 	Reach *Reach
+	// Subscription is all that the credential is good for; empty for whatever its scopes give.
+	Subscription SubscriptionField
 	// Address is where its requests come from, a proxy's where there is one.
 	Address string
 	// ExpiresAt is when the credential is good no more; zero for never.

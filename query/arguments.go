@@ -61,8 +61,14 @@ func input[T any](a arguments, name string) (*T, error) {
 
 // page returns which page is wanted; it is valid.
 func (a arguments) page() (page model.PageArgs, err error) {
-	if page.First, err = graphql.UnmarshalInt32(a["first"]); err != nil {
-		return page, err
+	if a["last"] != nil || a["before"] != nil {
+		return page, errUnplanned // Pages back are rare, and their rows come the other way round.
+	}
+	page.First = model.DefaultPageSize
+	if a["first"] != nil {
+		if page.First, err = graphql.UnmarshalInt32(a["first"]); err != nil {
+			return page, err
+		}
 	}
 	if page.After, err = text[string](a, "after"); err != nil {
 		return page, err

@@ -142,7 +142,7 @@ func sameList(a, b *ast.Field) bool {
 		texts := map[string]string{}
 		for _, argument := range f.Arguments {
 			switch argument.Name {
-			case "first", "after", "offset", "orderBy":
+			case "first", "after", "offset", "last", "before", "orderBy":
 			default:
 				texts[argument.Name] = argument.Value.String()
 			}

@@ -73,15 +73,16 @@ type asked struct {
 
 // window is how a page is wanted.
 type window struct {
-	first, offset       int32
-	after, filter       string
-	hasOffset, hasAfter bool
+	size, offset         int32
+	cursor, filter       string
+	hasOffset, hasCursor bool
+	isBackward           bool
 }
 
 func windowOf(args model.PageArgs, filter db.Filter) window {
-	p := window{first: args.First}
-	if args.After != nil {
-		p.after, p.hasAfter = *args.After, true
+	p := window{size: args.Size(), isBackward: args.IsBackward()}
+	if cursor := args.Cursor(); cursor != nil {
+		p.cursor, p.hasCursor = *cursor, true
 	}
 	if args.Offset != nil {
 		p.offset, p.hasOffset = *args.Offset, true
@@ -211,10 +212,9 @@ func byParent[R any](rows []model.Row) map[string][]R {
 
 // Page returns the page of rows that the field being resolved leads to from the row. All lists of the row's batch are
 // counted as soon as one is asked for its total.
-func Page[R model.Node](ctx context.Context, row any, first int32, after *string, offset *int32, filter db.Filter) (*model.Page[R], error) {
+func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter db.Filter) (*model.Page[R], error) {
 	l := loadsOf(ctx)
 	r, columns := l.field(ctx)
-	args := model.PageArgs{First: first, After: after, Offset: offset}
 	a := asked{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
 	return load(l, row, a, r.keyOf, func(keys []string) (func(string) (*model.Page[R], error), error) {
 		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.PromptVersion], error) {
-	return query.Page[*model.PromptVersion](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.PromptVersion], error) {
+	return query.Page[*model.PromptVersion](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error) {
@@ -58,8 +58,8 @@ func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, err
 	return query.ByID[*model.Agent](ctx, id)
 }
 
-func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error) {
-	args := pageArgs(first, after, offset)
+func (r *queryResolver) Agents(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error) {
+	args := model.NewPageArgs(first, after, offset, last, before)
 	args.OrderBy = orderBy
 	return r.tenant(ctx).Agents(ctx, args, filter, query.Columns(ctx)...)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
 	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}
-	return query.Page[model.AgentTest](ctx, obj, first, after, offset, db.TestsThat(wanted))
+	return query.Page[model.AgentTest](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.TestsThat(wanted))
 }
 
 func (r *classificationTestResolver) Agent(ctx context.Context, obj *model.ClassificationTest) (*model.Agent, error) {
@@ -45,8 +45,8 @@ func (r *classificationTestResolver) Obstacles(ctx context.Context, obj *model.C
 	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
 }
 
-func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
+func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
+	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) CreateSimulationTest(ctx context.Context, input model.CreateSimulationTestInput) (*model.CreateSimulationTestPayload, error) {
@@ -100,12 +100,12 @@ func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTe
 	return query.ByID[model.AgentTest](ctx, id)
 }
 
-func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
 	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}
-	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, wanted, query.Columns(ctx)...)
+	return r.tenant(ctx).AgentTests(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, wanted, query.Columns(ctx)...)
 }
 
 func (r *simulationTestResolver) Agent(ctx context.Context, obj *model.SimulationTest) (*model.Agent, error) {
@@ -136,8 +136,8 @@ func (r *simulationTestResolver) Obstacles(ctx context.Context, obj *model.Simul
 	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
 }
 
-func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
+func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
+	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *simulationTestResolver) Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error) {

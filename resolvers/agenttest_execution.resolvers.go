@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	return query.Page[*model.AgentTestExecution](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error) {
+	return query.Page[*model.AgentTestExecution](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.AgentTestExecution) (*model.Agent, error) {
@@ -68,12 +68,12 @@ func (r *agentTestExecutionResolver) Tests(ctx context.Context, obj *model.Agent
 	return orEmpty(tests), err
 }
 
-func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
 	wanted := model.AgentTestRunFilter{TestID: testID, Status: status, Statuses: statuses}
 	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(wanted))
+	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.RunsThat(wanted))
 }
 
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
@@ -119,8 +119,8 @@ func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*mod
 	return query.ByID[*model.AgentTestExecution](ctx, id)
 }
 
-func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	return r.tenant(ctx).AgentTestExecutions(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
+func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error) {
+	return r.tenant(ctx).AgentTestExecutions(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {

@@ -16,8 +16,8 @@ func (r *agentTestFolderResolver) Agent(ctx context.Context, obj *model.AgentTes
 	return query.One[*model.Agent](ctx, obj)
 }
 
-func (r *agentTestFolderResolver) Tests(ctx context.Context, obj *model.AgentTestFolder, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	return query.Page[model.AgentTest](ctx, obj, first, after, offset, nil)
+func (r *agentTestFolderResolver) Tests(ctx context.Context, obj *model.AgentTestFolder, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[model.AgentTest], error) {
+	return query.Page[model.AgentTest](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) CreateAgentTestFolder(ctx context.Context, input model.CreateAgentTestFolderInput) (*model.CreateAgentTestFolderPayload, error) {
@@ -47,8 +47,8 @@ func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.
 	return query.ByID[*model.AgentTestFolder](ctx, id)
 }
 
-func (r *queryResolver) AgentTestFolders(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestFolder], error) {
-	return r.tenant(ctx).AgentTestFolders(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
+func (r *queryResolver) AgentTestFolders(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestFolder], error) {
+	return r.tenant(ctx).AgentTestFolders(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, query.Columns(ctx)...)
 }
 
 func (r *Resolver) AgentTestFolder() graph.AgentTestFolderResolver {

@@ -36,9 +36,9 @@ func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.Age
 	return query.ByID[*model.AgentTestRun](ctx, id)
 }
 
-func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
 	wanted := model.AgentTestRunFilter{ExecutionID: executionID, TestID: testID, AgentID: agentID, Status: status, Statuses: statuses}
-	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), wanted, query.Columns(ctx)...)
+	return r.tenant(ctx).AgentTestRuns(ctx, model.NewPageArgs(first, after, offset, last, before), wanted, query.Columns(ctx)...)
 }
 
 func (r *Resolver) AgentTestRun() graph.AgentTestRunResolver { return &agentTestRunResolver{r} }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error) {
-	return query.Page[*model.Campaign](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) Campaigns(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Campaign], error) {
+	return query.Page[*model.Campaign](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *campaignResolver) Agent(ctx context.Context, obj *model.Campaign) (*model.Agent, error) {
@@ -25,14 +25,14 @@ func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*mo
 	return campaignCounts(ctx, obj)
 }
 
-func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error) {
 	if err := mayFilterItems(ctx, filter); err != nil {
 		return nil, err
 	}
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.CampaignItem](ctx, obj, first, after, offset, db.ItemsThat(runningStatus, isArchived, filter))
+	return query.Page[*model.CampaignItem](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ItemsThat(runningStatus, isArchived, filter))
 }
 
 func (r *mutationResolver) CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error) {
@@ -70,8 +70,8 @@ func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaig
 	return r.campaign(ctx, id)
 }
 
-func (r *queryResolver) Campaigns(ctx context.Context, first int32, after *string, offset *int32, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error) {
-	return r.tenant(ctx).Campaigns(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
+func (r *queryResolver) Campaigns(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error) {
+	return r.tenant(ctx).Campaigns(ctx, model.NewPageArgs(first, after, offset, last, before), filter, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) CampaignUpdated(ctx context.Context, campaignID string) (<-chan *model.Campaign, error) {

@@ -75,11 +75,11 @@ func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id 
 	return r.tenant(ctx).CampaignItem(ctx, campaignID, id, query.Columns(ctx)...)
 }
 
-func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error) {
 	if err := mayFilterItems(ctx, filter); err != nil {
 		return nil, err
 	}
-	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, filter, query.Columns(ctx)...)
+	return r.tenant(ctx).CampaignItems(ctx, model.NewPageArgs(first, after, offset, last, before), campaignID, runningStatus, isArchived, filter, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) CampaignItemUpdated(ctx context.Context, campaignID string, afterVersion int32) (<-chan *model.CampaignItem, error) {

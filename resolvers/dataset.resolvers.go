@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *datasetResolver) Chats(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return query.Page[*model.KnowledgeBaseChat](ctx, obj, first, after, offset, nil)
+func (r *datasetResolver) Chats(ctx context.Context, obj *model.Dataset, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return query.Page[*model.KnowledgeBaseChat](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) CreateDataset(ctx context.Context, input model.CreateDatasetInput) (*model.CreateDatasetPayload, error) {
@@ -47,8 +47,8 @@ func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset,
 	return query.ByID[*model.Dataset](ctx, id)
 }
 
-func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {
-	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
+func (r *queryResolver) Datasets(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Dataset], error) {
+	return r.tenant(ctx).Datasets(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
 }
 
 func (r *Resolver) Dataset() graph.DatasetResolver { return &datasetResolver{r} }

@@ -32,8 +32,9 @@ func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
 	return open != nil && principal.Reach != nil && open.Arguments.ForName("scope").Value.Raw == string(model.APIKeyScopeChat)
 }
 
-// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it: whatever
-// else the schema has, or comes to have, is refused before anything of the operation is done.
+// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it, and those
+// with a token for one subscription to that: whatever else the schema has, or comes to have, is refused before anything of
+// the operation is done.
 type Confinement struct{}
 
 // ExtensionName names the extension.
@@ -45,6 +46,9 @@ func (Confinement) Validate(graphql.ExecutableSchema) error { return nil }
 // MutateOperationContext refuses an operation that selects anything else.
 func (Confinement) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	principal, known := model.PrincipalOf(ctx)
+	if only := principal.Subscription; only != "" && !opens(operation.Operation, string(only)) {
+		return gqlerror.Wrap(model.Errorf(model.Forbidden, "the access token is good for the subscription %s alone", only))
+	}
 	if !known || principal.Reach == nil {
 		return nil
 	}
@@ -53,6 +57,15 @@ func (Confinement) MutateOperationContext(ctx context.Context, operation *graphq
 		return gqlerror.Wrap(err)
 	}
 	return nil
+}
+
+// opens reports whether the operation is nothing but the subscription.
+func opens(operation *ast.OperationDefinition, subscription string) bool {
+	if operation.Operation != ast.Subscription || len(operation.SelectionSet) != 1 {
+		return false
+	}
+	field, isField := operation.SelectionSet[0].(*ast.Field)
+	return isField && field.Name == subscription
 }
 
 // confined looks for what a caller may not select.

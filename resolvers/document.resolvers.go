@@ -14,8 +14,8 @@ func (r *chunkResolver) Document(ctx context.Context, obj *model.Chunk) (*model.
 	return query.One[*model.Document](ctx, obj)
 }
 
-func (r *datasetResolver) Documents(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.Document], error) {
-	return query.Page[*model.Document](ctx, obj, first, after, offset, nil)
+func (r *datasetResolver) Documents(ctx context.Context, obj *model.Dataset, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Document], error) {
+	return query.Page[*model.Document](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *datasetResolver) DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error) {
@@ -37,8 +37,8 @@ func (r *documentResolver) Content(ctx context.Context, obj *model.Document, off
 	return base64.StdEncoding.EncodeToString(part), err
 }
 
-func (r *documentResolver) Chunks(ctx context.Context, obj *model.Document, first int32, after *string, offset *int32) (*model.Page[*model.Chunk], error) {
-	return query.Page[*model.Chunk](ctx, obj, first, after, offset, nil)
+func (r *documentResolver) Chunks(ctx context.Context, obj *model.Document, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Chunk], error) {
+	return query.Page[*model.Chunk](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) AddDocument(ctx context.Context, input model.AddDocumentInput) (*model.AddDocumentPayload, error) {
@@ -68,8 +68,8 @@ func (r *queryResolver) Document(ctx context.Context, id string, datasetID *stri
 	return r.document(ctx, id, datasetID)
 }
 
-func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first int32, after *string, offset *int32, filter *model.DocumentFilter) (*model.Page[*model.Document], error) {
-	return r.tenant(ctx).Documents(ctx, pageArgs(first, after, offset), datasetID, filter, query.Columns(ctx)...)
+func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.DocumentFilter) (*model.Page[*model.Document], error) {
+	return r.tenant(ctx).Documents(ctx, model.NewPageArgs(first, after, offset, last, before), datasetID, filter, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) DocumentUpdated(ctx context.Context, datasetID string) (<-chan *model.Document, error) {

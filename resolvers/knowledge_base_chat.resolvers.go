@@ -32,8 +32,8 @@ func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.Kno
 	return r.engine.Knowledge().Examine(ctx, r.tenant(ctx), tried, question, belowThreshold)
 }
 
-func (r *knowledgeBaseChatResolver) Agents(ctx context.Context, obj *model.KnowledgeBaseChat, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
+func (r *knowledgeBaseChatResolver) Agents(ctx context.Context, obj *model.KnowledgeBaseChat, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error) {
+	return query.Page[*model.Agent](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
@@ -79,8 +79,8 @@ func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*mode
 	return query.ByID[*model.KnowledgeBaseChat](ctx, id)
 }
 
-func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
+func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return r.tenant(ctx).KnowledgeBaseChats(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
 }
 
 func (r *Resolver) KnowledgeBaseChat() graph.KnowledgeBaseChatResolver {

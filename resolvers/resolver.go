@@ -32,8 +32,3 @@ func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
 	return r.store.Tenant(principal.CompanyID).By(principal.KeyID).Within(principal.Reach)
 }
-
-// pageArgs combines the arguments of a list.
-func pageArgs(first int32, after *string, offset *int32) model.PageArgs {
-	return model.PageArgs{First: first, After: after, Offset: offset}
-}

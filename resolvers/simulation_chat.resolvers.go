@@ -9,11 +9,11 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, db.ChatsThat(filter))
+	return query.Page[*model.SimulationChat](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ChatsThat(filter))
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
@@ -67,8 +67,8 @@ func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.S
 	return query.ByID[*model.SimulationChat](ctx, id)
 }
 
-func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
-	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, filter, query.Columns(ctx)...)
+func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+	return r.tenant(ctx).SimulationChats(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, filter, query.Columns(ctx)...)
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {

@@ -12,8 +12,8 @@ func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*mod
 	return query.Many[*model.SubAgent](ctx, obj)
 }
 
-func (r *agentResolver) Parents(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) Parents(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error) {
+	return query.Page[*model.Agent](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {

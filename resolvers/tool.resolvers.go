@@ -55,12 +55,12 @@ func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error
 	return query.ByID[*model.Tool](ctx, id)
 }
 
-func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error) {
-	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
+func (r *queryResolver) Tools(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Tool], error) {
+	return r.tenant(ctx).Tools(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
 }
 
-func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
+func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error) {
+	return query.Page[*model.Agent](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
 func (r *Resolver) Tool() graph.ToolResolver { return &toolResolver{r} }

@@ -43,9 +43,9 @@ func codesOf(text string) []code {
 	if !strings.ContainsFunc(text, unicode.IsNumber) {
 		return nil
 	}
-	folded := fold(text)
+	text = fold(text)
 	var codes []code
-	for _, found := range append(signed.FindAllString(folded, -1), spaced.FindAllString(folded, -1)...) {
+	for _, found := range append(signed.FindAllString(text, -1), spaced.FindAllString(text, -1)...) {
 		groups := signs.Split(found, -1)
 		whole := strings.Join(groups, "")
 		if len(groups) > maxGroups || len(whole) > maxCode || !strings.ContainsFunc(whole, unicode.IsNumber) {
@@ -55,20 +55,29 @@ func codesOf(text string) []code {
 		if isNumber && utf8.RuneCountInString(whole) < shortest || pointed.MatchString(found) && !grouped.MatchString(found) {
 			continue
 		}
-		if slices.Equal(wordsOf(whole), []string{whole}) {
-			codes = append(codes, code{whole, wordsOf(found)})
+		if slices.Equal(wordsOf(whole), []model.Word{{Folded: whole}}) {
+			codes = append(codes, code{whole, folded(wordsOf(found))})
 		}
 	}
 	return codes
 }
 
 // wholes returns the codes as words.
-func wholes(codes []code) []string {
-	words := make([]string, len(codes))
+func wholes(codes []code) []model.Word {
+	words := make([]model.Word, len(codes))
 	for i, c := range codes {
-		words[i] = c.whole
+		words[i].Folded = c.whole
 	}
 	return words
+}
+
+// folded returns the words as they are compared.
+func folded(words []model.Word) []string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = word.Folded
+	}
+	return texts
 }
 
 // joinCodes lets the parts of a question's codes be held by chunks that hold the code as a whole. Words are those of the

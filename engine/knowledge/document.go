@@ -38,8 +38,9 @@ const plain = "text/plain"
 
 // texts are the media types of text files, by the endings of their names.
 var texts = map[string]string{
-	".csv": "text/csv", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": plain,
+	".csv": "text/csv", ".eml": "message/rfc822", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": plain,
 	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": plain,
+	".xml": "text/xml",
 }
 
 func byName(name, otherwise string) string {
@@ -76,10 +77,13 @@ func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 func isReadable(media string) bool {
 	switch media {
 	case "application/pdf", "application/octet-stream", "application/zip",
-		"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "application/msword", "application/x-ole-storage":
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+		"application/epub+zip", "application/rtf", "application/xml", "message/rfc822", "application/msword", "application/x-ole-storage":
 		return true
 	}
-	return isText(media)
+	return isText(media) || strings.HasPrefix(media, "image/")
 }
 
 func isText(media string) bool {

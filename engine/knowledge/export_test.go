@@ -37,6 +37,8 @@ type Token = token
 // The parts of a score.
 var (
 	WordsOf        = wordsOf
+	Folded         = folded
+	LanguagesOf    = languagesOf
 	TokensOf       = tokensOf
 	TermSimilarity = termSimilarity
 	Blend          = blend
@@ -46,7 +48,7 @@ var (
 )
 
 // Codes returns the codes of a text, as they are indexed.
-func Codes(text string) []string { return wholes(codesOf(text)) }
+func Codes(text string) []string { return folded(wholes(codesOf(text))) }
 
 // Weight returns the weight of the token.
 func (t token) Weight() float64 { return t.weight }

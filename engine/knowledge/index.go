@@ -127,7 +127,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		return err
 	}
 	if !isReadable(d.ContentType) {
-		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, CSV, JSON, PDF or DOCX")
+		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
 	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	if err != nil {
@@ -137,6 +137,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
+	warning = strings.Join(shown([]string{text.Warning, warning}), "; ")
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		if ctx.Err() != nil {
@@ -145,6 +146,9 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		kept := storable(p.Content)
 		words := append(wordsOf(kept), wholes(codesOf(kept))...)
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
+	}
+	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
+		d.Languages = languagesOf(chunks)
 	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err

@@ -9,12 +9,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	textunicode "golang.org/x/text/encoding/unicode"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -101,9 +95,13 @@ func isPDF(content []byte) bool {
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
-		return readDOCX
+		return readPackage
 	case bytes.HasPrefix(content, []byte("\xD0\xCF\x11\xE0")):
 		return refuse("the file is an old or an encrypted Office document; save it as DOCX without a password")
+	case bytes.HasPrefix(content, []byte("{\\rtf")):
+		return readRTF
+	case strings.HasPrefix(sniff(content), "image/") && bytes.IndexByte(content[:min(len(content), 512)], 0) >= 0:
+		return refuse("the file is an image: there is no text to read, since writing in pictures is not recognised")
 	}
 	media, _, _ := mime.ParseMediaType(contentType)
 	for _, key := range []string{strings.ToLower(path.Ext(name)), media, sniff(content)} {
@@ -116,12 +114,18 @@ func reader(name, contentType string, content []byte) readFunc {
 			return readCSV
 		case ".json", ".jsonl", ".ndjson", "application/json", "application/x-ndjson", "application/jsonl":
 			return readJSON
+		case ".eml", "message/rfc822":
+			return readEML
+		case ".xml", "text/xml", "application/xml":
+			return readXML
 		case ".txt", ".text", ".log", "text/plain":
 			return readPlain
 		case ".pdf", "application/pdf":
 			return refuse("the file is named a PDF and is none")
 		case ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
 			return refuse("the file is named a Word document and is none")
+		case ".xlsx", ".pptx", ".epub", ".rtf":
+			return refuse("the file is named " + key + " and is none")
 		}
 	}
 	return readPlain
@@ -138,62 +142,14 @@ func sniff(content []byte) string {
 }
 
 func readPlain(ctx context.Context, content []byte) (Text, error) {
-	decoded, err := decode(content)
+	decoded, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	text := newText(content)
 	for part := range strings.SplitSeq(decoded, "\n\n") {
 		if text.add(Block{Text: part}); text.full() || ctx.Err() != nil {
 			break
 		}
 	}
 	return text, ctx.Err()
-}
-
-// decode returns the text of a text file: UTF-8 or UTF-16, by its byte order mark or its look, else Windows-1252.
-func decode(content []byte) (string, error) {
-	var from encoding.Encoding
-	switch {
-	case bytes.HasPrefix(content, []byte("\xFF\xFE")), bytes.HasPrefix(content, []byte("\xFE\xFF")):
-		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM)
-	case utf8.Valid(content) && bytes.Count(content, []byte{0}) <= len(content)/100:
-		return text(content)
-	case zeros(content, 1) > len(content)/5:
-		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
-	case zeros(content, 0) > len(content)/5:
-		from = textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
-	default:
-		from = charmap.Windows1252
-	}
-	decoded, err := from.NewDecoder().Bytes(content)
-	if err != nil {
-		return "", unreadable("the file is not text in UTF-8, UTF-16 or Windows-1252")
-	}
-	return text(decoded)
-}
-
-// zeros counts the zero bytes at odd or even places. Western letters in UTF-16 have many.
-func zeros(content []byte, first int) int {
-	n := 0
-	for i := first; i < len(content); i += 2 {
-		if content[i] == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// text returns decoded text, or an error if it has too many characters that no text has.
-func text(decoded []byte) (string, error) {
-	strange := 0
-	for _, r := range string(decoded) {
-		if r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) {
-			strange++
-		}
-	}
-	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX are")
-	}
-	return clean(string(decoded)), nil
 }

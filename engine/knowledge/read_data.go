@@ -16,11 +16,10 @@ const maxColumns = 10_000
 
 // readCSV reads rows. The first one is the header.
 func readCSV(ctx context.Context, content []byte) (Text, error) {
-	source, err := decode(content)
+	source, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	text := newText(content)
 	var header []string
 	rows := 0
 	err = parseCSV(source, func(record []string) error {
@@ -122,11 +121,11 @@ const (
 // readJSON reads one value, or one on each line. Each object of a list becomes a row with the names as its header. A
 // nested value is named by its path ("address.city"). A list of plain values is one cell.
 func readJSON(ctx context.Context, content []byte) (Text, error) {
-	source, err := decode(content)
+	source, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	d := jsonReader{ctx: ctx, text: newText(content), decoder: json.NewDecoder(strings.NewReader(source))}
+	d := jsonReader{ctx: ctx, text: text, decoder: json.NewDecoder(strings.NewReader(source))}
 	d.decoder.UseNumber()
 	for d.decoder.More() && !d.text.full() {
 		var row Block

@@ -1,56 +1,29 @@
 package knowledge
 
 import (
-	"archive/zip"
-	"bytes"
-	"context"
 	"encoding/xml"
-	"errors"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-const (
-	// maxPart bounds an unpacked part of a DOCX file, in bytes.
-	maxPart = 64 << 20
-	// maxMarkup bounds a tag with its attributes, or the text between two tags, in bytes.
-	maxMarkup = 1 << 20
-	// maxDepth bounds the open elements. Word writes some thirty, and ten more for each table in a table.
-	maxDepth = 1_000
-	// maxStyles bounds the styles that are headings.
-	maxStyles = 10_000
-)
+// maxStyles bounds the styles that are headings.
+const maxStyles = 10_000
 
 // readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out deleted text, headers,
 // footers and notes.
-func readDOCX(ctx context.Context, content []byte) (Text, error) {
-	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		return Text{}, unreadable("the file is damaged")
+func (d *document) readDOCX() error {
+	word := docx{document: d, headings: map[string]int{}}
+	if err := word.styles(); err != nil {
+		return err
 	}
-	d := docx{ctx: ctx, headings: map[string]int{}, text: newText(content)}
-	if styles, err := archive.Open("word/styles.xml"); err == nil {
-		err = d.styles(styles)
-		_ = styles.Close()
-		if err != nil {
-			return Text{}, err
-		}
-	}
-	body, err := archive.Open("word/document.xml")
-	if err != nil {
-		return Text{}, unreadable("the file is an archive that holds no Word document")
-	}
-	defer func() { _ = body.Close() }()
-	return d.text, d.read(body)
+	return word.read()
 }
 
 type docx struct {
-	ctx context.Context
+	*document
 	// headings are the levels of heading styles.
 	headings map[string]int
-	text     Text
 
 	// paragraph is open if depth is 1 or more. A box within it has paragraphs of its own.
 	paragraph strings.Builder
@@ -65,69 +38,12 @@ type docx struct {
 	cell   strings.Builder
 }
 
-// each calls visit with every token of a part.
-func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
-	source := &markup{ctx: d.ctx, part: part}
-	decoder := xml.NewDecoder(source)
-	for depth := 0; !d.text.full(); {
-		source.token = 0
-		token, err := decoder.Token()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case source.err != nil:
-			return source.err
-		case err != nil:
-			return unreadable("the Word document is damaged")
-		}
-		switch token.(type) {
-		case xml.StartElement:
-			depth++
-		case xml.EndElement:
-			depth--
-		}
-		if depth > maxDepth {
-			return unreadable("the Word document is nested more than 1,000 elements deep")
-		}
-		visit(token)
-	}
-	return nil
-}
-
-// markup bounds what an XML decoder reads, because the decoder itself has no bounds.
-type markup struct {
-	ctx  context.Context
-	part io.Reader
-	// size counts all bytes read, and token those since the last token.
-	size, token int
-	// err says why reading stopped early.
-	err error
-}
-
-func (m *markup) Read(p []byte) (int, error) {
-	switch {
-	case m.ctx.Err() != nil:
-		m.err = m.ctx.Err()
-	case m.size >= maxPart:
-		m.err = unreadable("the Word document takes more than 64 MiB when it is unpacked")
-	case m.token >= maxMarkup:
-		m.err = unreadable("the Word document holds a tag or a text of more than 1 MiB")
-	}
-	if m.err != nil {
-		return 0, m.err
-	}
-	n, err := m.part.Read(p)
-	m.size += n
-	m.token += n
-	return n, err
-}
-
 var headingName = regexp.MustCompile(`(?i)^heading ([1-9])$`)
 
 // styles finds the styles of headings. Word gives them the same names in every language, or an outline level.
-func (d *docx) styles(part io.Reader) error {
+func (d *docx) styles() error {
 	style := ""
-	return d.each(part, func(token xml.Token) {
+	return d.part("word/styles.xml", func(token xml.Token) {
 		element, begins := token.(xml.StartElement)
 		if !begins {
 			return
@@ -164,18 +80,9 @@ func outline(value string) int {
 	return 0
 }
 
-func val(element xml.StartElement, name string) string {
-	for _, attribute := range element.Attr {
-		if attribute.Name.Local == name {
-			return attribute.Value
-		}
-	}
-	return ""
-}
-
-func (d *docx) read(part io.Reader) error {
+func (d *docx) read() error {
 	inText := false
-	return d.each(part, func(token xml.Token) {
+	return d.part("word/document.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if d.skipped > 0 || isLeftOut(t.Name.Local) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -16,14 +17,18 @@ import (
 // readHTML reads the blocks of a page without scripts, styles and navigation.
 func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
-	from, name, _ := charset.DetermineEncoding(content[:min(len(content), 1024)], contentType)
+	p := page{text: newText(content)}
+	head := content[:min(len(content), 1024)]
+	from, name, isCertain := charset.DetermineEncoding(head, contentType)
 	// Pages that declare nothing count as Windows-1252, but are UTF-8.
 	if name != "utf-8" && (name != "windows-1252" || !utf8.Valid(content)) {
+		if name == "windows-1252" && !isCertain && !bytes.Contains(bytes.ToLower(head), []byte("charset")) {
+			from, p.text.Warning = guess(content)
+		}
 		source = from.NewDecoder().Reader(source)
 	}
 	// This reads tags in order. Building a tree as browsers do would let a small page grow without bound.
 	tags := html.NewTokenizer(source)
-	p := page{text: newText(content)}
 	for n := 0; !p.text.full(); n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
 			return Text{}, ctx.Err()
@@ -33,14 +38,17 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 			break
 		}
 		switch tag := tags.Token(); {
-		case p.skipped != 0:
-			p.skip(tag)
+		case p.skipped != "" && p.skip(tag):
 		case kind == html.TextToken:
 			p.write(tag.Data)
 		case kind == html.EndTagToken:
 			p.end(tag.DataAtom)
 		case kind == html.StartTagToken, kind == html.SelfClosingTagToken:
-			p.start(tag)
+			if isHidden(tag) {
+				p.hide(tag)
+			} else {
+				p.start(tag)
+			}
 		}
 	}
 	if !p.text.full() {
@@ -63,8 +71,8 @@ type page struct {
 	lists []int
 	// mark goes before the text of the entry that has begun.
 	mark string
-	// skipped is the tag whose content is left out. depth counts how often it is open.
-	skipped atom.Atom
+	// skipped is the name of the tag whose content is left out. depth counts how often it is open.
+	skipped string
 	depth   int
 	table
 }
@@ -79,15 +87,49 @@ type table struct {
 	titles, allTitles int
 }
 
-func (p *page) skip(tag html.Token) {
+// skip reports whether a tag belongs to what is left out.
+func (p *page) skip(tag html.Token) bool {
+	isTag := tag.Type == html.StartTagToken || tag.Type == html.EndTagToken
 	switch {
-	case tag.DataAtom != p.skipped:
+	case isTag && endsByItself(p.skipped) && (tag.Data != p.skipped || tag.Type == html.StartTagToken) && (isBlock(tag.DataAtom) || headingLevel(tag.DataAtom) > 0 || endsByItself(tag.Data)):
+		p.skipped = ""
+		return false
+	case tag.Data != p.skipped:
 	case tag.Type == html.StartTagToken:
 		p.depth++
 	case tag.Type == html.EndTagToken:
 		if p.depth--; p.depth == 0 {
-			p.skipped = 0
+			p.skipped = ""
 		}
+	}
+	return true
+}
+
+// endsByItself reports tags that most pages do not close: another block ends them.
+func endsByItself(name string) bool {
+	return name == "p" || name == "li" || name == "dt" || name == "dd"
+}
+
+var hiddenStyle = regexp.MustCompile(`(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
+
+// isHidden reports tags whose content readers of the page do not see.
+func isHidden(tag html.Token) bool {
+	for _, a := range tag.Attr {
+		if a.Key == "hidden" || a.Key == "style" && hiddenStyle.MatchString(a.Val) {
+			return true
+		}
+	}
+	return false
+}
+
+// hide leaves out the content of a tag, if it can have any.
+func (p *page) hide(tag html.Token) {
+	switch tag.DataAtom {
+	case atom.Area, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Wbr:
+		return
+	}
+	if tag.Type == html.StartTagToken {
+		p.skipped, p.depth = tag.Data, 1
 	}
 }
 
@@ -156,7 +198,7 @@ func (p *page) start(tag html.Token) {
 	switch name := tag.DataAtom; name {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Nav, atom.Select:
 		if tag.Type == html.StartTagToken {
-			p.skipped, p.depth = name, 1
+			p.skipped, p.depth = tag.Data, 1
 		}
 	case atom.Br:
 		p.line.WriteByte('\n')

@@ -32,11 +32,10 @@ const (
 
 // readMarkdown renders Markdown and reads the HTML, so that HTML within it is read as well.
 func readMarkdown(ctx context.Context, content []byte) (Text, error) {
-	source, err := decode(content)
+	source, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	text := newText(content)
 	for source != "" && !text.full() {
 		if ctx.Err() != nil {
 			return Text{}, ctx.Err()
@@ -52,9 +51,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 		if err != nil {
 			return Text{}, err
 		}
-		text.Blocks = append(text.Blocks, part.Blocks...)
-		text.size += part.size
-		text.names += part.names
+		text.append(part)
 		if part.full() {
 			return Text{}, part.fault()
 		}

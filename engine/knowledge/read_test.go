@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/agentgraph/agentgraph/engine/knowledge"
@@ -102,6 +104,46 @@ func TestReadCharacterSets(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para("€")}, text)
 	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a.html", "<meta charset=windows-1252><p>\xE9"))
 	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a.html", "<p>é"))
+}
+
+// What a file does not say is guessed by its letters, and told.
+func TestReadGuessesEncodings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from encoding.Encoding
+		text string
+	}{
+		"windows-1250": {charmap.Windows1250, "Zamówione książki czekają na półce przy wejściu przez siedem dni roboczych. Źródło: biblioteka."},
+		"windows-1251": {charmap.Windows1251, "Запись к врачу открывается за две недели до приёма."},
+		"windows-1252": {charmap.Windows1252, "Les billets achetés en ligne sont échangeables jusqu’à la veille du départ."},
+		"shift_jis":    {japanese.ShiftJIS, "図書館の本は四週間借りることができます。雑誌は一週間です。"},
+		"gb18030":      {simplifiedchinese.GB18030, "图书馆的书可以借四个星期，杂志可以借一个星期。"},
+	} {
+		encoded := must(c.from.NewEncoder().String(c.text))
+		for _, file := range []string{"a.txt", "a.html", "a.md"} {
+			text := read(t, file, encoded)
+			requireBlocks(t, []knowledge.Block{para(c.text)}, text)
+			require.Equal(t, "the file does not say its encoding, which was taken for "+name, text.Warning, file)
+		}
+	}
+	require.Empty(t, read(t, "a.txt", "Źródło").Warning)
+	require.Empty(t, read(t, "a.html", "<meta charset=windows-1252><p>\xE9").Warning)
+	requireBlocks(t, []knowledge.Block{para("[9] green")}, read(t, "a.log", "\x1b]0;title\x07\x1b[1;31m[9]\x1b[0m green"))
+}
+
+func TestReadLeavesOutHiddenHTML(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		`<p>a<span hidden>b<span>c</span></span>d`:                      "ad",
+		`<div style="color: red; DISPLAY:none">b<div>c</div></div><p>a`: "a",
+		`<ul><li hidden>b<li>a</ul>`:                                    "- a",
+		`<p hidden>b<p>a`:                                               "a",
+		`<div><p style="visibility: hidden">b <i>c</i></div>a`:          "a",
+		`<x-note hidden>b</x-note>a<img hidden alt=c><input hidden>`:    "a",
+		`<p style="display: block">a`:                                   "a",
+	} {
+		require.Equal(t, want+"\n", read(t, "a.html", page).String(), page)
+	}
 }
 
 func must[T any](value T, err error) T {
@@ -201,13 +243,13 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		"nothing":          {"a.txt", nil, "the file holds no text"},
 		"white space":      {"a.md", []byte(" \n\n\t"), "the file holds no text"},
 		"too large":        {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
-		"an image":         {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)), "the file is not a document that can be read"},
+		"an image":         {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)), "the file is an image"},
 		"an encrypted PDF": {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }), "the PDF is encrypted"},
 		"an empty PDF":     {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }), "the PDF holds no text: it may be scanned pages"},
 		"a broken PDF":     {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
 		"no PDF":           {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
 		"an old document":  {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "the file is an old or an encrypted Office document"},
-		"another archive":  {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no Word document"},
+		"another archive":  {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no document"},
 		"a broken archive": {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
 		"an XML bomb":      {"a.docx", archive(t, map[string]string{"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}), "the Word document is damaged"},
 		"deep JSON":        {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},

@@ -117,8 +117,10 @@ type search struct {
 	datasets []string
 	// versions are the versions of the datasets, in their order.
 	versions []string
-	chunks   int
-	tokens   []token
+	// languages are those of the datasets, by whose rules words are stemmed.
+	languages []string
+	chunks    int
+	tokens    []token
 	// question is the question's vector, nil if vectors are not compared.
 	question []float32
 	// cosines are the chunks' cosines to the question, by id. Chunks without a vector have none.
@@ -135,6 +137,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	for _, d := range datasets {
 		s.datasets, s.versions = append(s.datasets, d.ID), append(s.versions, d.Version)
 		s.chunks += d.Chunks
+		s.languages = model.Unique(append(s.languages, d.Languages...))
 		models = append(models, d.EmbeddingModels...)
 	}
 	if err := oneModel(models); err != nil || s.chunks == 0 {
@@ -153,31 +156,44 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 // lookUp makes the tokens of the question. It finds how many chunks hold each word, and the words that an unknown one
 // may stand for.
 func (s *search) lookUp(ctx context.Context, question string) error {
-	asked, codes := wordsOf(question), codesOf(question)
-	words, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(slices.Concat(asked, wholes(codes))))
+	words, codes := wordsOf(question), codesOf(question)
+	asked := folded(words)
+	known, err := s.tenant.Tokens(ctx, s.datasets, s.languages, slices.Concat(words, wholes(codes)))
 	if err != nil {
 		return err
 	}
-	s.tokens = tokensOf(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.chunks)
-	joinCodes(s.tokens, codes, words)
+	s.tokens = tokensOf(slices.DeleteFunc(slices.Clone(known), func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.languages, s.chunks)
+	joinCodes(s.tokens, codes, known)
 	weigh(s.tokens, s.chunks)
 	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
 		return nil
 	}
-	known, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
+	vocabularies, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
 	if err != nil {
 		return err
 	}
-	return s.guess(ctx, known)
+	return s.guess(ctx, vocabularies)
 }
 
-// guess lets unknown words of the question stand for the nearest known words.
+// guess takes unknown compounds of the question apart, and lets other unknown words stand for the nearest known ones.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
-	nearest, credits := map[string][]string{}, map[string]float64{}
+	nearest, credits, apart := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
 	for _, t := range s.tokens {
 		if !t.isUnknown() {
 			continue
+		}
+		if hasCompounds(s.languages) {
+			if parts := partsOf(known, t.Terms); parts != nil {
+				apart[t.Word] = parts
+				all = append(all, parts...)
+				continue
+			}
+			if words, credit := compoundsWith(known, t.Terms); len(words) > 0 {
+				nearest[t.Word], credits[t.Word] = words, credit
+				all = append(all, words...)
+				continue
+			}
 		}
 		if words, credit := t.nearest(alike(known, t.Word)); len(words) > 0 {
 			nearest[t.Word], credits[t.Word] = words, credit
@@ -187,10 +203,15 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	if len(all) == 0 {
 		return nil
 	}
-	words, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(all))
+	var meant []model.Word
+	for _, word := range model.Unique(all) {
+		meant = append(meant, model.Word{Folded: word})
+	}
+	words, err := s.tenant.Tokens(ctx, s.datasets, s.languages, meant)
 	if err != nil {
 		return err
 	}
+	s.tokens = takeApart(s.tokens, apart, words)
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {

@@ -25,11 +25,13 @@ type token struct {
 	credit float64
 }
 
-// tokensOf returns the distinct words of a question to this number of chunks, the weightiest first, at most
-// db.MaxSearchTokens.
-func tokensOf(words []db.Token, chunks int) []token {
+// tokensOf returns the distinct words of a question to this number of chunks in these languages, the weightiest first, at
+// most db.MaxSearchTokens.
+func tokensOf(words []db.Token, languages []string, chunks int) []token {
 	var tokens []token
+	isFrench := slices.Contains(languages, "fr")
 	for _, word := range words {
+		word.IsStopWord = word.IsStopWord || isFrench && isStopWord(word.Word)
 		tokens = append(tokens, token{Token: word, letters: lettersWeight(word), credit: 1})
 	}
 	weigh(tokens, chunks)
@@ -76,7 +78,7 @@ func rarity(holders, chunks int) float64 {
 // lettersWeight is log2(1 + letters), half as much again for a word with a digit: long words and numbers distinguish
 // texts.
 func lettersWeight(t db.Token) float64 {
-	if t.IsStopWord || isStopWord(t.Word) {
+	if t.IsStopWord {
 		return stopLetters
 	}
 	w := math.Log2(1 + float64(utf8.RuneCountInString(t.Word)))

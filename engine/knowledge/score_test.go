@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // tokensOf returns the tokens of words with one term each.
@@ -18,7 +19,7 @@ func tokensOf(words ...string) []knowledge.Token {
 	for i, word := range words {
 		tokens[i] = db.Token{Word: word, Terms: []string{word}, IsStopWord: word == "the"}
 	}
-	return knowledge.TokensOf(tokens, 0)
+	return knowledge.TokensOf(tokens, model.UnknownLanguages, 0)
 }
 
 func TestTermSimilarityIsAShareOfTheWeight(t *testing.T) {
@@ -131,7 +132,7 @@ func TestWeightsGrowWithRarity(t *testing.T) {
 		weights := map[string]float64{}
 		for _, token := range knowledge.TokensOf([]db.Token{
 			{Word: "blue", Terms: []string{"blue"}, Chunks: rare}, {Word: "gray", Terms: []string{"gray"}, Chunks: frequent}, {Word: "lost", Terms: []string{"lost"}},
-		}, chunks) {
+		}, nil, chunks) {
 			weights[token.Word] = token.Weight()
 		}
 		require.Positive(t, weights["gray"])

@@ -9,6 +9,8 @@ import (
 // Text is the content of a document: its blocks in reading order.
 type Text struct {
 	Blocks []Block
+	// Warning is a sentence about what was guessed, if anything was.
+	Warning string
 	// size is the memory of the blocks, held that of text which is not a block yet, and names what the names of columns
 	// take when each row repeats them. size and held together stay within limit, and so does names, but for one block. A
 	// limit of 0 is no limit. All are in bytes.
@@ -71,6 +73,16 @@ func (t *Text) add(b Block) {
 	}
 	if t.size += size; !t.full() {
 		t.Blocks = append(t.Blocks, b)
+	}
+}
+
+// append adds the blocks of another text.
+func (t *Text) append(other Text) {
+	t.Blocks = append(t.Blocks, other.Blocks...)
+	t.size += other.size
+	t.names += other.names
+	if t.Warning == "" {
+		t.Warning = other.Warning
 	}
 }
 

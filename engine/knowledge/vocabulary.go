@@ -24,7 +24,7 @@ import (
 // vocabulary is the words of a dataset's chunks at one version.
 type vocabulary struct {
 	version string
-	// words are those that a misspelled word may stand for, by their number of letters.
+	// words are those that an unknown word may stand for, by their number of letters, in order.
 	words map[int][]knownWord
 	// size is the memory of the words, in bytes.
 	size int
@@ -63,6 +63,7 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 		known.words[length] = append(known.words[length], knownWord{word, lettersOf(word)})
 	}
 	for length, words := range known.words {
+		slices.SortFunc(words, func(a, b knownWord) int { return strings.Compare(a.text, b.text) })
 		known.words[length] = slices.Clip(words)
 		known.size += db.BytesPerTerm * len(words)
 	}

@@ -6,22 +6,28 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/words"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // maxWord bounds a word, in bytes. Postgres indexes none that is much longer.
 const maxWord = 200
 
-// wordsOf returns the distinct words of a text, for Postgres to make terms of. They are in lower case, without accents
-// and without elisions. Postgres's parser does not cut them further.
-func wordsOf(text string) []string {
-	all := []string{}
-	seen := map[string]bool{}
-	for it := words.FromString(ligatures.Replace(fold(text))); it.Next(); {
-		for _, word := range parts(strip(it.Value())) {
-			if len(word) > maxWord {
-				word = strings.ToValidUTF8(word[:maxWord], "")
+// wordsOf returns the distinct words of a text, for Postgres to make terms of. They are in lower case and without elisions.
+// Postgres's parser does not cut them further.
+func wordsOf(text string) []model.Word {
+	all := []model.Word{}
+	seen := map[model.Word]bool{}
+	for it := words.FromString(norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))); it.Next(); {
+		for _, written := range parts(strip(it.Value())) {
+			if len(written) > maxWord {
+				written = strings.ToValidUTF8(written[:maxWord], "")
 			}
-			if !seen[word] {
+			word := model.Word{Folded: ligatures.Replace(fold(written)), Written: written}
+			if word.Written == word.Folded {
+				word.Written = ""
+			}
+			if word.Folded != "" && !seen[word] {
 				seen[word] = true
 				all = append(all, word)
 			}
@@ -45,7 +51,10 @@ func fold(text string) string {
 // marks are signs after a word that normalization would turn into letters of the word.
 var marks = strings.NewReplacer("™", " ", "℠", " ")
 
-var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l", "’", "'", "ʼ", "'")
+var (
+	apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")
+	ligatures   = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l")
+)
 
 // strip removes what an apostrophe joins to a word: l'article, qu'il, customer's.
 func strip(word string) string {

@@ -49,7 +49,7 @@ func in(name string, s shape) field { return field{name: name, shape: s} }
 var dataset = &kind{
 	name: "dataset", list: "datasets", typeName: "Dataset", payload: "dataset", id: "datasetId",
 	query: `query ($after: String) { page: datasets(first: 100, after: $after) {
-		nodes { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } createdAt updatedAt }
+		nodes { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } language createdAt updatedAt }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
@@ -58,6 +58,7 @@ var dataset = &kind{
 			in("chunkTokenNum", initially(int64(512))), in("layoutRecognize", initially(true)),
 			in("delimiter", shape{form: delimiter, initial: "\n"}), in("taskPageSize", initially(int64(12))),
 		)),
+		in("language", initially("auto")),
 	},
 }
 

@@ -1,0 +1,136 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// answered is a paragraph, which becomes a chunk, with a question that it alone answers.
+type answered struct{ Text, Question string }
+
+// everything is the chat that searches the paragraphs of all languages.
+const everything = "everything"
+
+func readLanguage(t *testing.T, language string) []answered {
+	t.Helper()
+	text, err := os.ReadFile("testdata/languages/" + language + ".yaml")
+	require.NoError(t, err)
+	var all []answered
+	require.NoError(t, yaml.UnmarshalWithOptions(text, &all, yaml.Strict()))
+	require.GreaterOrEqual(t, len(all), 60)
+	return all
+}
+
+// newLanguages returns a library with a chat for each language and one for all of them, and its questions.
+func newLanguages(t *testing.T, languages ...string) (library, []asked) {
+	t.Helper()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{})
+	company, err := store.CreateCompany(t.Context(), "A company")
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
+	l := library{store.Tenant(company.ID), knowledge.New(knowledge.Options{}), conn, map[string]*model.KnowledgeBaseChat{}}
+	var questions []asked
+	var ids []string
+	for _, language := range languages {
+		all := readLanguage(t, language)
+		ids = append(ids, l.addRows(t, language, all))
+		l.connect(t, language, ids[len(ids)-1])
+		for _, a := range all {
+			answer := rightChunk{language + ".csv", a.Text}
+			questions = append(questions,
+				asked{Chat: language, Language: language, Kind: language + " alone", Question: a.Question, Answer: answer},
+				asked{Chat: language, Language: language, Kind: language + " misspelled", Question: misspelled(a.Question), Answer: answer},
+				asked{Chat: everything, Language: language, Kind: language + " among all", Question: a.Question, Answer: answer})
+		}
+	}
+	l.connect(t, everything, ids...)
+	return l, questions
+}
+
+// addRows adds a dataset with a chunk for each paragraph, and returns its id.
+func (l library) addRows(t *testing.T, language string, all []answered) string {
+	t.Helper()
+	table, name := "table", language+".csv"
+	dataset, err := l.tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: language, ChunkMethod: &table})
+	require.NoError(t, err)
+	var rows bytes.Buffer
+	w := csv.NewWriter(&rows)
+	require.NoError(t, w.Write([]string{"", ""}))
+	for _, a := range all {
+		require.NoError(t, w.Write([]string{a.Text, ""}))
+	}
+	w.Flush()
+	text := rows.String()
+	document, err := l.base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Text: &text})
+	require.NoError(t, err)
+	require.NoError(t, l.base.Index(t.Context(), l.tenant, document.IndexingID, 1))
+	document, err = l.tenant.Document(t.Context(), document.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{language}, document.Languages)
+	return dataset.ID
+}
+
+func (l library) connect(t *testing.T, key string, datasetIDs ...string) {
+	t.Helper()
+	chat, err := l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: key, DatasetIds: datasetIDs})
+	require.NoError(t, err)
+	l.chats[key] = chat
+}
+
+// misspelled swaps two letters of every other long word.
+func misspelled(question string) string {
+	words := strings.Fields(question)
+	long := 0
+	for i, word := range words {
+		letters := []rune(word)
+		if len(letters) < 7 {
+			continue
+		}
+		if long++; long%2 == 1 {
+			letters[3], letters[4] = letters[4], letters[3]
+			words[i] = string(letters)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// TestRetrievalQualityInLanguages prints what TestRetrievalQuality does, for languages of which the demo has no texts.
+func TestRetrievalQualityInLanguages(t *testing.T) {
+	if os.Getenv("EVAL_KNOWLEDGE") == "" {
+		t.Skip("make eval-knowledge runs it")
+	}
+	t.Parallel()
+	languages := []string{"de", "es", "fr", "ru"}
+	l, all := newLanguages(t, languages...)
+	l.requireAnswers(t, all)
+	rankings := l.rankings()
+	measured := measure(l.ask(t, all, rankings), len(rankings))
+	groups := []string{"all"}
+	for _, language := range languages {
+		groups = append(groups, language+" alone", language+" misspelled", language+" among all")
+	}
+	printQuality(t.Output(), rankings, measured, groups)
+	for _, group := range groups {
+		ours := measured[group][0]
+		for i, baseline := range measured[group][2:] {
+			require.GreaterOrEqual(t, ours.hitRate()+0.01, baseline.hitRate(), "%s, %s", group, rankings[2+i].name)
+			require.GreaterOrEqual(t, ours.meanReciprocal()+0.01, baseline.meanReciprocal(), "%s, %s", group, rankings[2+i].name)
+		}
+	}
+}

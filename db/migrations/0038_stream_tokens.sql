@@ -1,0 +1,10 @@
+-- Access tokens that are good for one subscription alone.
+
+-- +goose Up
+ALTER TABLE access_tokens ADD COLUMN subscription text CHECK (char_length(subscription) BETWEEN 1 AND 100);
+
+-- +goose Down
+-- The program of before would take them for what they are not.
+DELETE FROM access_tokens WHERE subscription IS NOT NULL;
+
+ALTER TABLE access_tokens DROP COLUMN subscription;

@@ -1,0 +1,146 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+const (
+	// leastPart is the least length of a word in a compound, and leastCompound of a compound, in letters.
+	leastPart, leastCompound = 4, 9
+	// maxCompound bounds a compound, in letters, and maxPartsOf the words in it.
+	maxCompound, maxPartsOf = 60, 4
+	// maxCompounds bounds the compounds that stand for a word.
+	maxCompounds = 100
+	// maxLookups bounds the places at which a compound is cut on trial, so that one of equal letters takes no longer.
+	maxLookups = 2_000
+)
+
+// links are what may stand between the words of a compound: Lieferung-s-zeit, Gruppe-n-raum.
+var links = []string{"", "s", "n", "en", "es", "er", "e"}
+
+// hasCompounds reports whether one of the languages writes compounds as one word.
+func hasCompounds(languages []string) bool {
+	return slices.Contains(languages, "de") || slices.Contains(languages, "nl")
+}
+
+// partsOf takes a compound, given by its terms, apart into as few words as it can that the vocabularies know, the first as
+// long as possible. It is nil if that cannot be done.
+func partsOf(known []*vocabulary, terms []string) []string {
+	lookups := maxLookups
+	for most := 2; most <= maxPartsOf; most++ {
+		for _, term := range terms {
+			letters := []rune(term)
+			if len(letters) < leastCompound || len(letters) > maxCompound {
+				continue
+			}
+			if parts := split(known, letters, most, &lookups); len(parts) > 1 {
+				return parts
+			}
+		}
+	}
+	return nil
+}
+
+// takeApart puts the words of compounds in their place, but for those that the question has anyway.
+func takeApart(tokens []token, apart map[string][]string, words []db.Token) []token {
+	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return apart[t.Word] != nil })
+	for _, compound := range tokens {
+		for _, part := range apart[compound.Word] {
+			at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == part })
+			if at < 0 || len(whole) == db.MaxSearchTokens || slices.ContainsFunc(whole, func(t token) bool { return overlap(t.Terms, words[at].Terms) }) {
+				continue
+			}
+			whole = append(whole, token{Token: words[at], letters: lettersWeight(words[at]), credit: 1})
+		}
+	}
+	return whole
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(term string) bool { return slices.Contains(b, term) })
+}
+
+// split returns at most so many words that the letters are, or nil.
+func split(known []*vocabulary, letters []rune, most int, lookups *int) []string {
+	if knows(known, string(letters)) {
+		return []string{string(letters)}
+	}
+	if most == 1 {
+		return nil
+	}
+	for end := len(letters) - leastPart; end >= leastPart; end-- {
+		if *lookups--; *lookups < 0 {
+			return nil
+		}
+		if !knows(known, string(letters[:end])) {
+			continue
+		}
+		for _, link := range links {
+			rest := letters[end:]
+			if len(rest)-len(link) < leastPart || !strings.HasPrefix(string(rest), link) {
+				continue
+			}
+			if parts := split(known, rest[len(link):], most-1, lookups); parts != nil {
+				return append([]string{string(letters[:end])}, parts...)
+			}
+		}
+	}
+	return nil
+}
+
+// compoundsWith returns the compounds that begin or end with one of the terms of a word, the rest of which the vocabularies
+// know, and the credit for them: the least share of a compound that the word is.
+func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
+	credit = 1
+	for _, term := range terms {
+		letters, held := utf8.RuneCountInString(term), lettersOf(term)
+		if letters < leastPart {
+			continue
+		}
+		for _, v := range known {
+			for length := max(leastCompound, letters+leastPart); length <= maxCompound; length++ {
+				for _, k := range v.words[length] {
+					if k.letters&held == held && len(compounds) < maxCompounds && isCompound(known, k.text, term) {
+						compounds, credit = append(compounds, k.text), min(credit, float64(letters)/float64(length))
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(compounds)
+	return slices.Compact(compounds), credit
+}
+
+// isCompound reports whether a word begins or ends with another one, and the rest is known.
+func isCompound(known []*vocabulary, word, part string) bool {
+	rest, isFirst := strings.CutPrefix(word, part)
+	if !isFirst {
+		isLast := false
+		if rest, isLast = strings.CutSuffix(word, part); !isLast {
+			return false
+		}
+	}
+	for _, link := range links {
+		without, isLinked := strings.CutSuffix(rest, link)
+		if isFirst {
+			without, isLinked = strings.CutPrefix(rest, link)
+		}
+		if isLinked && utf8.RuneCountInString(without) >= leastPart && knows(known, without) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether one of the vocabularies has the word.
+func knows(known []*vocabulary, word string) bool {
+	length := utf8.RuneCountInString(word)
+	return slices.ContainsFunc(known, func(v *vocabulary) bool {
+		_, isKnown := slices.BinarySearchFunc(v.words[length], word, func(k knownWord, word string) int { return strings.Compare(k.text, word) })
+		return isKnown
+	})
+}

@@ -1,0 +1,25 @@
+package knowledge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+)
+
+// A compound that no chunk holds is found by its words, and a word that none holds by compounds with it.
+func TestRetrieveFindsCompounds(t *testing.T) {
+	t.Parallel()
+	const delivery, room, other = "Die Zeit bis zur Lieferung beträgt drei Tage", "Der Gruppenraum ist frei", "Eine Gruppe zahlt nichts"
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join([]string{german, delivery, room, other}, "\n")})
+	for question, want := range map[string][]string{
+		"Lieferungszeit": {delivery}, "Raum": {room}, "Gruppenzeit": {delivery, other}, "Lieferungszeiten der Gruppenräume": {delivery, room},
+		"Zeitlupe": {}, "xylophonbau": {},
+	} {
+		require.ElementsMatch(t, want, texts(l.ask(question)), question)
+	}
+	require.InDelta(t, 4.0/11, l.ask("Raum")[0].Score, 1e-9, "the share of the compound")
+}

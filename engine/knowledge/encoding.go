@@ -1,0 +1,112 @@
+package knowledge
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	textunicode "golang.org/x/text/encoding/unicode"
+)
+
+const (
+	// guessedBy bounds the part of a file by which its encoding is guessed, in bytes.
+	guessedBy = 64 << 10
+	// fewTelling letters beyond ASCII could be of any encoding, if most of the text is ASCII. Such a text is taken for
+	// Windows-1252.
+	fewTelling = 8
+)
+
+// decode returns the text of a text file, and the empty Text to read it into, which says what was guessed. The encoding is
+// UTF-8 or UTF-16, by the byte order mark or the look, else what the letters look like.
+func decode(content []byte) (source string, into Text, err error) {
+	into = newText(content)
+	var from encoding.Encoding
+	switch {
+	case bytes.HasPrefix(content, []byte("\xFF\xFE")), bytes.HasPrefix(content, []byte("\xFE\xFF")):
+		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM)
+	case utf8.Valid(content) && bytes.Count(content, []byte{0}) <= len(content)/100:
+		source, err = text(content)
+		return source, into, err
+	case zeros(content, 1) > len(content)/5:
+		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
+	case zeros(content, 0) > len(content)/5:
+		from = textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
+	default:
+		from, into.Warning = guess(content)
+	}
+	decoded, err := from.NewDecoder().Bytes(content)
+	if err != nil {
+		return "", into, unreadable("the file is not text in an encoding that can be read, such as UTF-8 or Windows-1252")
+	}
+	source, err = text(decoded)
+	return source, into, err
+}
+
+// guess returns the encoding that a text is most likely in, and a sentence that says so.
+func guess(content []byte) (encoding.Encoding, string) {
+	from, name := encoding.Encoding(charmap.Windows1252), "windows-1252"
+	// Letters beyond ASCII tell the encoding, and may begin late.
+	first := max(bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }), 0)
+	start := max(first-guessedBy/8, 0)
+	part := content[start:min(start+guessedBy, len(content))]
+	telling := 0
+	for _, b := range part {
+		if b >= utf8.RuneSelf {
+			telling++
+		}
+	}
+	var likely []chardet.Result
+	if telling >= fewTelling || telling > len(part)/2 {
+		likely, _ = chardet.NewTextDetector().DetectAll(part)
+	}
+	slices.SortFunc(likely, func(a, b chardet.Result) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.Charset, b.Charset))
+	})
+	for _, result := range likely {
+		if found, known := charset.Lookup(strings.Replace(result.Charset, "GB-", "gb", 1)); found != nil && !strings.HasPrefix(known, "utf-") {
+			from, name = found, known
+			break
+		}
+	}
+	return from, fmt.Sprintf("the file does not say its encoding, which was taken for %s", name)
+}
+
+// zeros counts the zero bytes at odd or even places. Western letters in UTF-16 have many.
+func zeros(content []byte, first int) int {
+	n := 0
+	for i := first; i < len(content); i += 2 {
+		if content[i] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// escapes are what terminals take for colours and titles.
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
+
+// text returns decoded text, or an error if it has too many characters that no text has.
+func text(decoded []byte) (string, error) {
+	if bytes.IndexByte(decoded, '\x1b') >= 0 {
+		decoded = escapes.ReplaceAll(decoded, nil)
+	}
+	strange := 0
+	for _, r := range string(decoded) {
+		if r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) {
+			strange++
+		}
+	}
+	if strange > 8+len(decoded)/50 {
+		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB and EML are")
+	}
+	return clean(string(decoded)), nil
+}

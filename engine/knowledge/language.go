@@ -1,0 +1,79 @@
+package knowledge
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/abadojack/whatlanggo"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// sample is how much text a language is told by, in bytes, and samples how many of them a document gives at most.
+	sample, samples = 1_000, 100
+	// leastSample is how much tells anything.
+	leastSample = 150
+	// leastShare is the share of a document that a language must have, and maxLanguages how many there may be.
+	leastShare, maxLanguages = 0.2, 3
+)
+
+// languagesOf returns the languages of a document that are known by their stems, the most frequent first. It is nil if the
+// chunks do not tell.
+func languagesOf(chunks []*model.Chunk) []string {
+	shares := map[string]float64{}
+	var text strings.Builder
+	every := 1 + len(chunks)/samples
+	for i := 0; i < len(chunks); i += every {
+		content := chunks[i].Content
+		text.WriteString(strings.ToValidUTF8(content[:min(len(content), sample)], "") + "\n")
+		if text.Len() < sample && i+every < len(chunks) {
+			continue
+		}
+		shares[languageOf(text.String())] += float64(text.Len())
+		text.Reset()
+	}
+	delete(shares, "")
+	all := 0.0
+	for _, share := range shares {
+		all += share
+	}
+	known := slices.DeleteFunc(slices.Collect(maps.Keys(shares)), func(language string) bool {
+		return shares[language] < leastShare*all || !slices.Contains(model.Languages, language)
+	})
+	if len(known) == 0 {
+		return nil
+	}
+	slices.SortFunc(known, func(a, b string) int { return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b)) })
+	return known[:min(len(known), maxLanguages)]
+}
+
+// languageOf returns the language of a text, empty if it does not tell. A text that could be of several is taken to be of the
+// one that most with its script are.
+func languageOf(text string) string {
+	if len(text) < leastSample {
+		return ""
+	}
+	switch told := whatlanggo.Detect(text); {
+	case told.IsReliable():
+		return codeOf(told.Lang)
+	case told.Script == unicode.Cyrillic:
+		return "ru"
+	case told.Script == unicode.Arabic:
+		return "ar"
+	case told.Script == unicode.Devanagari:
+		return "hi"
+	}
+	return ""
+}
+
+// codeOf returns the code of a language. Both forms of Norwegian have one stemmer.
+func codeOf(language whatlanggo.Lang) string {
+	if language == whatlanggo.Nob || language == whatlanggo.Nno {
+		return "no"
+	}
+	return language.Iso6391()
+}

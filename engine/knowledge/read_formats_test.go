@@ -1,0 +1,159 @@
+package knowledge_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+)
+
+// workbook returns a workbook of these sheets, of which the last is hidden.
+func workbook(t testing.TB, sheets ...string) []byte {
+	files := map[string]string{
+		"xl/sharedStrings.xml": `<sst><si><t>Article</t></si><si><r><t>Ket</t></r><r><t>tle</t></r><rPh><t>x</t></rPh></si></sst>`,
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[$-409]d\ mmm"/><numFmt numFmtId="171" formatCode="0&quot;days&quot;"/></numFmts>` +
+			`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>`,
+	}
+	names, relations := "", ""
+	for i, rows := range sheets {
+		state := ""
+		if i > 0 && i == len(sheets)-1 {
+			state = `state="hidden"`
+		}
+		names += fmt.Sprintf(`<sheet name="Sheet %d" r:id="r%d" %s/>`, i, i, state)
+		relations += fmt.Sprintf(`<Relationship Id="r%d" Target="/xl/worksheets/s%d.xml"/>`, i, i)
+		files[fmt.Sprintf("xl/worksheets/s%d.xml", i)] = `<worksheet><sheetData>` + rows + `</sheetData></worksheet>`
+	}
+	files["xl/workbook.xml"] = `<workbook xmlns:r="r"><sheets>` + names + `</sheets></workbook>`
+	files["xl/_rels/workbook.xml.rels"] = `<Relationships>` + relations + `</Relationships>`
+	return archive(t, files)
+}
+
+func TestReadXLSX(t *testing.T) {
+	t.Parallel()
+	head := `<row><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>Price</t></is></c><c r="D1" t="str"><v>Since</v></c></row>`
+	rows := `<row/><row><c r="A3" t="s"><v>1</v></c><c r="B3"><f>1+1</f><v>12.50</v></c><c r="D3" s="1"><v>45000</v></c></row>` +
+		`<row><c r="A4" t="b"><v>1</v></c><c r="B4" t="e"><v>#REF!</v></c><c r="C4" s="3"><v>7</v></c><c r="D4" s="2"><v>45000.5</v></c></row>`
+	header := []string{"Article", "Price", "", "Since"}
+	want := []knowledge.Block{
+		row(header, "Kettle", "12.5", "", "2023-03-15"),
+		row(header, "TRUE", "", "7", "2023-03-15 12:00:00"),
+	}
+	requireBlocks(t, want, read(t, "a.xlsx", string(workbook(t, head+rows))))
+	requireBlocks(t, append(append([]knowledge.Block{heading(1, "Sheet 0")}, want...), heading(1, "Sheet 1"), row(nil, "Article", "Price", "", "Since")),
+		read(t, "a", string(workbook(t, head+rows, head, head))))
+}
+
+func TestReadPPTX(t *testing.T) {
+	t.Parallel()
+	slide := func(attribute, body string) string {
+		return `<p:sld xmlns:p="p" xmlns:a="a" ` + attribute + `>` + body + `</p:sld>`
+	}
+	text := func(place, text string) string {
+		return `<p:sp>` + place + `<a:p><a:r><a:t>` + text + `</a:t></a:r></a:p></p:sp>`
+	}
+	cell := func(text string) string { return `<a:tc><a:p><a:r><a:t>` + text + `</a:t></a:r></a:p></a:tc>` }
+	file := archive(t, map[string]string{
+		"ppt/presentation.xml":            `<p xmlns:r="r"><sldId id="256" r:id="b"/><sldId id="257" r:id="a"/><sldId r:id="c"/><sldId r:id="gone"/></p>`,
+		"ppt/_rels/presentation.xml.rels": `<r><Relationship Id="a" Target="slides/1.xml"/><Relationship Id="b" Target="slides/2.xml"/><Relationship Id="c" Target="slides/3.xml"/></r>`,
+		"ppt/slides/1.xml":                slide("", `<a:tbl><a:tr>`+cell("Day")+cell("Hours")+`</a:tr><a:tr>`+cell("Monday")+cell("9 to 5")+`</a:tr></a:tbl>`),
+		"ppt/slides/2.xml":                slide("", text(`<p:ph type="title"/>`, "Opening hours")+text("", "Every day")),
+		"ppt/slides/3.xml":                slide(`show="0"`, text("", "secret")),
+	})
+	requireBlocks(t, []knowledge.Block{heading(1, "Opening hours"), plain("Every day"), row([]string{"Day", "Hours"}, "Monday", "9 to 5")}, read(t, "a.pptx", string(file)))
+}
+
+func TestReadEPUB(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"META-INF/container.xml": `<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>`,
+		"OEBPS/book.opf":         `<package><manifest><item id="a" href="text/1.xhtml"/><item id="b" href="2.xhtml"/></manifest><spine><itemref idref="b"/><itemref idref="a"/></spine></package>`,
+		"OEBPS/text/1.xhtml":     `<html><body><p>The end.</p></body></html>`,
+		"OEBPS/2.xhtml":          `<?xml version="1.0"?><html><head><title/></head><body><h1>Début</h1><p>It begins.</p></body></html>`,
+	}
+	requireBlocks(t, []knowledge.Block{heading(1, "Début"), para("It begins."), para("The end.")}, read(t, "a.epub", string(archive(t, files))))
+	files["META-INF/encryption.xml"] = `<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/></e>`
+	_, err := knowledge.Read(t.Context(), "a.epub", "", archive(t, files))
+	require.ErrorContains(t, err, "the book is encrypted")
+}
+
+func TestReadEML(t *testing.T) {
+	t.Parallel()
+	const head = "From: =?utf-8?q?Zo=C3=AB?= <z@example.com>\r\nTo: shop@example.com\r\nSubject: =?iso-8859-1?q?Caf=E9?=\r\n"
+	want := []knowledge.Block{heading(1, "Café"), plain("From: Zoë <z@example.com>\nTo: shop@example.com")}
+	requireBlocks(t, append(want[:2:2], para("L’été")), read(t, "a.eml",
+		head+"Content-Type: text/plain; charset=windows-1252\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nL=92=E9t=\r\n=E9\r\n"))
+	requireBlocks(t, append(want[:2:2], para("plain"), plain("Attachments: a.pdf")), read(t, "a.eml", head+
+		"Content-Type: multipart/mixed; boundary=m\r\n\r\n--m\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n"+
+		"--a\r\n\r\nplain\r\n--a\r\nContent-Type: text/html\r\n\r\n<p>page\r\n--a--\r\n"+
+		"--m\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n--m--\r\n"))
+	requireBlocks(t, append(want[:2:2], para("page")), read(t, "a.eml",
+		head+"Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n"+base64.StdEncoding.EncodeToString([]byte("<p>page<p hidden>pixel"))))
+}
+
+func TestReadXML(t *testing.T) {
+	t.Parallel()
+	requireBlocks(t, []knowledge.Block{row([]string{"id", "name", "price"}, "7", "Kettle", "12"), para("A kettle boils water.")}, read(t, "a.xml",
+		`<?xml version="1.0"?><shop xmlns="x"><item id="7"><name>Kettle</name><price> 12 </price></item><note>A <b>kettle</b> boils water.</note></shop>`))
+	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a", "<?xml version=\"1.0\" encoding=\"windows-1252\"?><a>\xE9</a>"))
+}
+
+func TestReadRTF(t *testing.T) {
+	t.Parallel()
+	requireBlocks(t, []knowledge.Block{para("Café – „Цена“ {100}"), para("Second line"), row(nil, "Monday", "9 to 5")}, read(t, "a.rtf",
+		`{\rtf1\ansi\ansicpg1251{\fonttbl{\f0 Arial;}}{\*\generator X;}{\info{\title secret}}Caf\u233? \endash  \'84\'d6\'e5\'ed\'e0\'93 \{100\}\par`+"\r\n"+
+			`Second{\b  line}\par{\pict\bin3 }}}}\trowd Monday\cell 9 to 5\cell\row}`))
+}
+
+func TestReadRefusesImages(t *testing.T) {
+	t.Parallel()
+	_, err := knowledge.Read(t.Context(), "a.txt", "image/png", []byte("\x89PNG\x0D\x0A\x1A\x0A\x00\x00"))
+	require.ErrorContains(t, err, "the file is an image")
+	requireBlocks(t, []knowledge.Block{para("BM 25")}, read(t, "a.txt", "BM 25"))
+}
+
+// Each of these files unpacks to much more than its size, or nests without end.
+func TestReadBoundsOtherFormats(t *testing.T) {
+	t.Parallel()
+	const m = 1 << 20
+	for name, c := range map[string]struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		"a workbook's far columns": {"a.xlsx", workbook(t, strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 2_000)), "the file holds more than"},
+		"a text in many cells":     {"a.xlsx", workbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 5_000)), "the file holds more than"},
+		"elements in a workbook":   {"a.xlsx", workbook(t, strings.Repeat("<row>", 2_000)), "the Excel workbook is nested more than"},
+		"elements in XML":          {"a.xml", []byte(strings.Repeat("<a>", 2_000)), "the XML is nested more than"},
+		"entities in XML":          {"a.xml", []byte(`<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>`), "the XML is damaged"},
+		"groups in RTF":            {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
+		"messages in messages":     {"a.eml", []byte(nested(40)), "the message is nested more than"},
+		"cells without end":        {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
+		"a book's long chapter":    {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)), "the book has a chapter of more than 8 MiB"},
+		"a book's many chapters":   {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"), "the book takes more than 64 MiB"},
+	} {
+		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
+		require.ErrorContains(t, err, c.want, name)
+	}
+}
+
+// book returns a book that has one chapter several times.
+func book(t testing.TB, times int, chapter string) []byte {
+	return archive(t, map[string]string{
+		"META-INF/container.xml": `<c><rootfile full-path="b"/></c>`, "1": chapter,
+		"b": `<p><item id="a" href="1"/>` + strings.Repeat(`<itemref idref="a"/>`, times) + `</p>`,
+	})
+}
+
+// nested returns a message of this many parts, each within the one before.
+func nested(depth int) string {
+	message := "Subject: a\r\n"
+	for i := range depth {
+		message += fmt.Sprintf("Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n", i, i)
+	}
+	return message + "\r\nend"
+}

@@ -1,0 +1,168 @@
+package knowledge
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+const (
+	// maxUnpacked bounds what is unpacked of a file, in bytes.
+	maxUnpacked = 64 << 20
+	// maxMarkup bounds a tag with its attributes, or the text between two tags, in bytes.
+	maxMarkup = 1 << 20
+	// maxDepth bounds the open elements. Word writes some thirty, and ten more for each table in a table.
+	maxDepth = 1_000
+	// maxParts bounds the slides, sheets or chapters of a file.
+	maxParts = 10_000
+)
+
+// document is a file of XML, or a zip archive of such parts, while it is read.
+type document struct {
+	ctx context.Context
+	// kind is what errors call the file.
+	kind    string
+	archive *zip.Reader
+	text    Text
+	// unpacked counts the bytes that were read of all parts.
+	unpacked int
+}
+
+// readPackage reads a zip archive of XML: an Office document or a book.
+func readPackage(ctx context.Context, content []byte) (Text, error) {
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return Text{}, unreadable("the file is damaged")
+	}
+	d := &document{ctx: ctx, archive: archive, text: newText(content)}
+	for _, format := range []struct {
+		part, kind string
+		read       func(*document) error
+	}{
+		{"word/document.xml", "Word document", (*document).readDOCX},
+		{"xl/workbook.xml", "Excel workbook", (*document).readXLSX},
+		{"ppt/presentation.xml", "PowerPoint presentation", (*document).readPPTX},
+		{"META-INF/container.xml", "book", (*document).readEPUB},
+	} {
+		if _, err := fs.Stat(archive, format.part); err == nil {
+			d.kind = format.kind
+			err := format.read(d)
+			return d.text, err
+		}
+	}
+	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint and EPUB are read")
+}
+
+// damaged is the error of a file that breaks the rules of its format.
+func (d *document) damaged() error { return unreadable("the " + d.kind + " is damaged") }
+
+// part calls visit with every token of a part. A part that is missing has none.
+func (d *document) part(name string, visit func(token xml.Token)) error {
+	part, err := d.archive.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = part.Close() }()
+	return d.each(part, visit)
+}
+
+// each calls visit with every token of XML.
+func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
+	source := &markup{of: d, part: part}
+	decoder := xml.NewDecoder(source)
+	decoder.CharsetReader = charset.NewReaderLabel
+	for depth := 0; !d.text.full(); {
+		source.token = 0
+		token, err := decoder.Token()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case source.err != nil:
+			return source.err
+		case err != nil:
+			return d.damaged()
+		}
+		switch token.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+		if depth > maxDepth {
+			return unreadable("the " + d.kind + " is nested more than 1,000 elements deep")
+		}
+		visit(token)
+	}
+	return nil
+}
+
+// markup bounds what an XML decoder reads, because the decoder itself has no bounds.
+type markup struct {
+	of   *document
+	part io.Reader
+	// token counts the bytes since the last token.
+	token int
+	// err says why reading stopped early.
+	err error
+}
+
+func (m *markup) Read(p []byte) (int, error) {
+	switch {
+	case m.of.ctx.Err() != nil:
+		m.err = m.of.ctx.Err()
+	case m.of.unpacked >= maxUnpacked:
+		m.err = unreadable("the " + m.of.kind + " takes more than 64 MiB when it is unpacked")
+	case m.token >= maxMarkup:
+		m.err = unreadable("the " + m.of.kind + " holds a tag or a text of more than 1 MiB")
+	}
+	if m.err != nil {
+		return 0, m.err
+	}
+	n, err := m.part.Read(p)
+	m.of.unpacked += n
+	m.token += n
+	return n, err
+}
+
+// related returns the parts that a part of an Office document refers to, by their ids.
+func (d *document) related(name string) (map[string]string, error) {
+	parts := map[string]string{}
+	folder, file := path.Split(name)
+	err := d.part(folder+"_rels/"+file+".rels", func(token xml.Token) {
+		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "Relationship" && len(parts) < maxParts {
+			parts[val(element, "Id")] = inside(folder, val(element, "Target"))
+		}
+	})
+	return parts, err
+}
+
+// inside returns the name of a part that another one in the folder refers to.
+func inside(folder, target string) string {
+	if strings.HasPrefix(target, "/") {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return path.Join(folder, target)
+}
+
+// tooMany is the error of a file with more than maxParts parts of a kind.
+func (d *document) tooMany(parts string) error {
+	return unreadable(fmt.Sprintf("the %s has more than %d %s", d.kind, maxParts, parts))
+}
+
+func val(element xml.StartElement, name string) string {
+	for _, attribute := range element.Attr {
+		if attribute.Name.Local == name {
+			return attribute.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package knowledge
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// rtf is a document in the Rich Text Format while it is read.
+type rtf struct {
+	rest []byte
+	text Text
+	// from is the encoding of bytes, of which some are still to be decoded.
+	from  encoding.Encoding
+	bytes []byte
+	line  strings.Builder
+	cells []string
+	// groups are the open ones, the innermost last.
+	groups []group
+	// fallback counts the characters to leave out after one of Unicode.
+	fallback int
+}
+
+type group struct {
+	isSkipped bool
+	// fallbacks is how many characters stand for one of Unicode, for programs that know none.
+	fallbacks int
+}
+
+// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format.
+func readRTF(ctx context.Context, content []byte) (Text, error) {
+	r := &rtf{rest: content, text: newText(content), from: charmap.Windows1252, groups: []group{{fallbacks: 1}}}
+	for n := 0; len(r.rest) > 0 && !r.text.full(); n++ {
+		if n%10_000 == 0 && ctx.Err() != nil {
+			return Text{}, ctx.Err()
+		}
+		next := r.rest[0]
+		r.rest = r.rest[1:]
+		switch next {
+		case '{':
+			if len(r.groups) > maxDepth {
+				return Text{}, unreadable("the RTF is nested more than 1,000 groups deep")
+			}
+			r.groups = append(r.groups, *r.group())
+		case '}':
+			if len(r.groups) > 1 {
+				r.groups = r.groups[:len(r.groups)-1]
+			}
+		case '\\':
+			r.control()
+		case '\r', '\n':
+		default:
+			r.write(next)
+		}
+	}
+	r.paragraph()
+	return r.text, nil
+}
+
+func (r *rtf) group() *group { return &r.groups[len(r.groups)-1] }
+
+// write adds a byte in the document's encoding.
+func (r *rtf) write(next byte) {
+	switch {
+	case r.fallback > 0:
+		r.fallback--
+	case !r.group().isSkipped:
+		r.bytes = append(r.bytes, next)
+		r.text.hold(1)
+	}
+}
+
+// put adds text, after the bytes before it.
+func (r *rtf) put(text string) {
+	if r.group().isSkipped {
+		return
+	}
+	decoded, err := r.from.NewDecoder().Bytes(r.bytes)
+	if err == nil {
+		r.line.Write(decoded)
+	}
+	r.bytes = r.bytes[:0]
+	r.line.WriteString(text)
+	r.text.hold(len(text))
+}
+
+// control reads what follows a backslash: a sign, or a word with a number.
+func (r *rtf) control() {
+	if len(r.rest) == 0 {
+		return
+	}
+	letters := 0
+	for letters < len(r.rest) && letters < 32 && ('a' <= r.rest[letters] && r.rest[letters] <= 'z' || 'A' <= r.rest[letters] && r.rest[letters] <= 'Z') {
+		letters++
+	}
+	if letters == 0 {
+		r.sign()
+		return
+	}
+	end := letters
+	for end < len(r.rest) && end < letters+11 && (r.rest[end] == '-' && end == letters || '0' <= r.rest[end] && r.rest[end] <= '9') {
+		end++
+	}
+	word := string(r.rest[:letters])
+	number, _ := strconv.Atoi(string(r.rest[letters:end]))
+	if r.rest = r.rest[end:]; len(r.rest) > 0 && r.rest[0] == ' ' {
+		r.rest = r.rest[1:]
+	}
+	if word == "bin" {
+		r.rest = r.rest[min(max(number, 0), len(r.rest)):]
+		return
+	}
+	r.word(word, number)
+}
+
+func (r *rtf) sign() {
+	sign := r.rest[0]
+	r.rest = r.rest[1:]
+	switch sign {
+	case '\'':
+		if len(r.rest) >= 2 {
+			code, err := strconv.ParseUint(string(r.rest[:2]), 16, 8)
+			if r.rest = r.rest[2:]; err == nil {
+				r.write(byte(code))
+			}
+		}
+	case '*':
+		// What only some programs know, such as the settings of one.
+		r.group().isSkipped = true
+	case '~':
+		r.write(' ')
+	case '_':
+		r.write('-')
+	case '\\', '{', '}':
+		r.write(sign)
+	}
+}
+
+func (r *rtf) word(word string, number int) {
+	switch word {
+	case "fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "headerl", "headerr", "footerl", "footerr", "footnote", "fldinst":
+		r.group().isSkipped = true
+	case "ansicpg":
+		if from, _ := charset.Lookup("windows-" + strconv.Itoa(number)); from != nil {
+			r.from = from
+		} else if multibyte := map[int]string{932: "shift_jis", 936: "gb18030", 949: "euc-kr", 950: "big5"}[number]; multibyte != "" {
+			r.from, _ = charset.Lookup(multibyte)
+		}
+	case "uc":
+		r.group().fallbacks = max(number, 0)
+	case "u":
+		r.put(string(rune(uint16(number))))
+		r.fallback = r.group().fallbacks
+	case "par", "sect", "page":
+		r.paragraph()
+	case "line":
+		r.put("\n")
+	case "tab":
+		r.put("\t")
+	case "emdash", "endash":
+		r.put("–")
+	case "lquote", "rquote":
+		r.put("’")
+	case "ldblquote", "rdblquote":
+		r.put("\"")
+	case "bullet":
+		r.put("•")
+	case "cell":
+		r.put("")
+		r.cells = append(r.cells, strings.Join(strings.Fields(r.line.String()), " "))
+		r.text.hold(cellCost)
+		r.line.Reset()
+	case "row":
+		r.text.held = 0
+		r.text.addRow(nil, r.cells)
+		r.cells = nil
+	}
+}
+
+// paragraph keeps a paragraph. Those of a cell belong together.
+func (r *rtf) paragraph() {
+	r.put("")
+	if len(r.cells) > 0 {
+		r.line.WriteByte(' ')
+		return
+	}
+	r.text.held = 0
+	r.text.add(Block{Text: r.line.String()})
+	r.line.Reset()
+}

@@ -1,0 +1,78 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"strings"
+)
+
+// element is an open element of plain XML.
+type element struct {
+	name string
+	text strings.Builder
+	// header and cells are its attributes and the elements that hold nothing but text.
+	header, cells []string
+	isParent      bool
+}
+
+// readXML reads each element with attributes, or elements that hold nothing but text, as a row with their names as its
+// header. Elements in a running text belong to it.
+func readXML(ctx context.Context, content []byte) (Text, error) {
+	d := &document{ctx: ctx, kind: "XML", text: newText(content)}
+	open := []*element{{}}
+	err := d.each(bytes.NewReader(content), func(token xml.Token) {
+		last := open[len(open)-1]
+		switch t := token.(type) {
+		case xml.StartElement:
+			last.isParent = true
+			next := &element{name: t.Name.Local}
+			for _, a := range t.Attr {
+				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
+					next.cell(d, a.Name.Local, a.Value)
+				}
+			}
+			open = append(open, next)
+		case xml.CharData:
+			if last.text.Len() > 0 || len(bytes.TrimSpace(t)) > 0 {
+				last.text.Write(t)
+				d.text.hold(len(t))
+			}
+		case xml.EndElement:
+			open = open[:len(open)-1]
+			last.end(d, open[len(open)-1])
+		}
+	})
+	return d.text, err
+}
+
+func (e *element) cell(d *document, name, text string) {
+	e.header, e.cells = append(e.header, name), append(e.cells, text)
+	d.text.hold(len(name) + len(text) + 2*cellCost)
+}
+
+// end gives the parent the text of an element that holds nothing else, or keeps the element as a row.
+func (e *element) end(d *document, parent *element) {
+	text := strings.Join(strings.Fields(e.text.String()), " ")
+	d.text.hold(-e.text.Len())
+	switch {
+	case e.isParent && len(e.cells) == 0:
+		d.text.add(Block{Text: text})
+	case len(e.cells) > 0:
+		if text != "" {
+			e.cell(d, "", text)
+		}
+		for i := range e.cells {
+			d.text.hold(-len(e.header[i]) - len(e.cells[i]) - 2*cellCost)
+		}
+		d.text.addTable(e.header, [][]string{e.cells})
+	case text == "":
+	case strings.TrimSpace(parent.text.String()) != "":
+		parent.text.WriteString(text)
+		d.text.hold(len(text))
+	case parent.name == "":
+		d.text.add(Block{Text: text})
+	default:
+		parent.cell(d, e.name, text)
+	}
+}

@@ -276,7 +276,7 @@ func fitted(fault string, at []model.Evidence) finding {
 func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := parseJSON(text)
 	if err != nil {
-		return "it is not JSON", nil
+		return "it is not JSON", nil //nolint:nilerr // which is what was asked
 	}
 	var invalid *jsonschema.ValidationError
 	switch err := schema.Validate(ctx, value); {
@@ -285,7 +285,7 @@ func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string,
 	case errors.As(err, &invalid):
 		return "it does not fit: " + faultsIn(invalid), nil
 	case err != nil:
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // which is what was asked
 	}
 	return "", nil
 }

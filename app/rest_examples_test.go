@@ -79,6 +79,7 @@ var (
 	anID     = regexp.MustCompile(`\b([a-z]+)_[0-9a-hjkmnp-tv-z]{26}\b`)
 	aMoment  = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	duration = regexp.MustCompile(`"durationMs":\d+`)
+	seconds  = regexp.MustCompile(`"observed":"[0-9.]+ s"`)
 )
 
 func newStability() *stability {
@@ -105,6 +106,7 @@ func (s *stability) text(text []byte, hasMoments bool) []byte {
 		text = aMoment.ReplaceAll(text, []byte(`"2026-03-02T09:30:00.000Z"`))
 		text = []byte(s.dates.Replace(string(text)))
 	}
+	text = seconds.ReplaceAll(text, []byte(`"observed":"0.012 s"`))
 	return duration.ReplaceAll(text, []byte(`"durationMs":12`))
 }
 
@@ -148,13 +150,28 @@ func tell(t *testing.T, s *story) {
 	s.call(t, "GetAgentTestFolder", with("folderId", folder), nil)
 	s.call(t, "ListAgentTestFolders", with("agentId", agent), nil)
 	messages := []any{object{"role": "user", "text": "I would like a room for two."}}
+	checks := []any{
+		object{"expect": object{"turnsAtMost": 3}},
+		object{"expect": object{"called": object{"technicalName": "book_room", "kind": "Tool", "where": []any{object{"argument": "guests", "equals": "2"}},
+			"min": 1, "max": 2, "before": "room_service"}}},
+		object{"expect": object{"neverCalled": object{"technicalName": "room_service", "where": []any{object{"argument": "order", "matches": "champagne"}}}}},
+		object{"expect": object{"says": object{"text": "breakfast", "role": "assistant", "turn": -1}}, "weight": 2},
+		object{"expect": object{"says": object{"matches": "seven|eight"}}, "weight": 1},
+		object{"expect": object{"neverSays": object{"matches": "(?i)refund"}}},
+		object{"expect": object{"neverSays": object{"text": "sold out", "role": "assistant", "turn": 1}}},
+		object{"expect": object{"endedBy": "Agent"}, "weight": 1},
+		object{"expect": object{"tag": "booking"}, "weight": 1},
+		object{"expect": object{"durationAtMost": 60}},
+		object{"expect": object{"creditsAtMost": 5}},
+		object{"expect": object{"resultJson": object{"technicalName": "book_room", "schema": object{"type": "object", "required": []any{"number"}}}}, "weight": 1},
+	}
 	classification := s.call(t, "CreateClassificationTest", nil, object{"agentId": agent, "name": "A booking", "tagExpected": "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})["id"].(string)
 	test := s.call(t, "CreateSimulationTest", nil, object{"agentId": agent, "name": "Asks for breakfast", "scenario": "Asks when breakfast is.",
-		"criteria": []any{"The agent calls book_room"}, "maxTurns": 3, "conversationContext": messages, "variables": bag,
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "maxTurns": 3, "conversationContext": messages, "variables": bag,
 		"toolMocking": mocking, "folderId": folder})["id"].(string)
 	s.call(t, "UpdateAgentTest", with("testId", test), object{"name": "Asks when breakfast is", "scenario": "Asks when breakfast is served.",
-		"criteria": []any{"The agent calls book_room"}, "maxTurns": 2, "conversationMessages": messages, "variables": bag, "toolMocking": mocking})
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "maxTurns": 2, "conversationMessages": messages, "variables": bag, "toolMocking": mocking})
 	s.call(t, "UpdateAgentTest", with("testId", classification), object{"name": "A booking", "tagExpected": "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})
 	s.call(t, "GetAgentTest", with("testId", classification), nil)

@@ -23,7 +23,7 @@ var narrowScopes = map[model.APIKeyScope][]string{
 		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
 		"SimulationChat.dataBag", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
 		"SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
-		"AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CriterionResult.rationale", "ClassificationResult.rationale",
+		"AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CheckResult.observed", "CriterionResult.rationale", "ClassificationResult.rationale",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }

@@ -176,7 +176,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 				ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &p.id, TestedID: p.id, TestName: snapshots[i].Test.Name,
 				Position: int32(len(runs)), Attempt: attempt, Status: model.AgentTestRunStatusQueued,
 				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion, IsDraft: execution.IsDraft,
-				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{}, CriteriaResults: []model.CriterionResult{},
 				Version: execution.Version, CreatedAt: execution.CreatedAt,
 			}
 			run.Snapshot.VirtualTime, run.Snapshot.Votes = execution.VirtualTime, execution.Votes

@@ -112,6 +112,9 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if run.ToolCalls == nil {
 		run.ToolCalls = []*model.ToolCall{}
 	}
+	if run.CheckResults == nil {
+		run.CheckResults = []model.CheckResult{}
+	}
 	if run.CriteriaResults == nil {
 		run.CriteriaResults = []model.CriterionResult{}
 	}

@@ -193,7 +193,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	counts := t.change(&b.executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
 	_, err := t.change(&b.changed).With("test", tests).With("execution", counts).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
-			"criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
+			"check_results", "score", "criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
 	return translate(err)
 }
 

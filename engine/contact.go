@@ -44,9 +44,10 @@ type contactMessage struct {
 }
 
 // contactSays returns what the simulated contact of a scenario does next. The contact sees the messages, but not the
-// agent's calls. The error is a *runFault, or ctx's once it has ended.
-func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage) (contactMessage, error) {
-	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
+// agent's calls, and is told the variables, which fill the scenario's placeholders. The error is a *runFault, or ctx's once it has ended.
+func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage, variables bag) (contactMessage, error) {
+	scenario = variables.filled(scenario)
+	req := llm.Request{System: variables.knowing(contactInstruction) + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {

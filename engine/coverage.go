@@ -63,6 +63,20 @@ func (e *Engine) CoverageOfAgents(ctx context.Context, t *db.Tenant, ids []strin
 	return e.Coverage(ctx, t, chats)
 }
 
+// CoverageOfTests returns, by the id of the simulation test, what Coverage would be of its runs.
+func (e *Engine) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "tool_mocking")
+	if err != nil {
+		return nil, err
+	}
+	chats := make([]*model.SimulationChat, len(found))
+	for i, row := range found {
+		test := rowOfTest(row)
+		chats[i] = &model.SimulationChat{ID: test.ID, AgentID: test.AgentID, ToolMocking: *mockingOf(test.ToolMocking)}
+	}
+	return e.Coverage(ctx, t, chats)
+}
+
 // survey lists the possible calls of one chat, level by level of its delegations.
 type survey struct {
 	mocking     *model.ToolMocking

@@ -126,7 +126,11 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		if failure.Status != nil {
 			status = int(*failure.Status)
 		}
-		return "", callError(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status))))
+		text := strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status)))
+		if failure.Body != nil && strings.TrimSpace(*failure.Body) != "" {
+			text += ": " + strings.TrimSpace(*failure.Body)
+		}
+		return "", callError(cut(text, maxError))
 	}
 	// An empty answer is not an error, because the agent has to notice it.
 	return "", nil

@@ -225,6 +225,7 @@ func TestMockedFailure(t *testing.T) {
 		"status":        {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(404))}, "answered 404 Not Found"},
 		"odd status":    {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(599))}, "answered 599"},
 		"no status":     {model.MockFailure{Kind: model.MockFailureKindHTTPError}, "answered 500 Internal Server Error"},
+		"a body":        {model.MockFailure{Kind: model.MockFailureKindHTTPError, Body: ptr(" full\n")}, "answered 500 Internal Server Error: full"},
 		"malformed":     {model.MockFailure{Kind: model.MockFailureKindMalformedJSON}, "answered with malformed JSON"},
 		"empty, though": {model.MockFailure{Kind: model.MockFailureKindEmptyBody}, ""},
 	} {

@@ -46,7 +46,9 @@ func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 
 // delegated returns the mocking in the conversations of sub-agents, whose own tools and sub-agents cannot be mocked.
 func delegated(mocking *model.ToolMocking) *model.ToolMocking {
-	return &model.ToolMocking{MockCallTransfer: mocking.MockCallTransfer, SideEffects: mocking.SideEffects}
+	return &model.ToolMocking{
+		MockCallTransfer: mocking.MockCallTransfer, CallTransferFailure: mocking.CallTransferFailure, SideEffects: mocking.SideEffects,
+	}
 }
 
 // unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.

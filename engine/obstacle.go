@@ -9,10 +9,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now: sentences, none
-// if it can. It takes two round trips.
+// ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and what is
+// likely a mistake: sentences, none if there is nothing. It takes two round trips.
 func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
-	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected")
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,8 @@ func (s *speaker) obstacles(test *model.AgentTestRow) []string {
 	if err := mockingOf(test.ToolMocking).Check(s.tools, s.subAgents); errors.As(err, &missing) {
 		obstacles = append(obstacles, missing.Message)
 	}
-	return obstacles
+	obstacles = append(obstacles, values.unfilledIn(test)...)
+	return append(obstacles, s.knownTo(test.Checks)...)
 }
 
 // expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -101,7 +102,8 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	defer func() { run.Spent = e.spent(subject, counted, run.TurnCount) }()
 	take := counted.ofAll(e.tests)
 	take.judge.votes = int(run.Snapshot.Votes)
-	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, now: now}
+	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, now: now, checks: e.checks}
+	runner.spent = func(turns int32) model.Credits { return e.spent(subject, counted, turns).Credits }
 	if test.Kind == model.AgentTestKindClassification {
 		if err := expects(subject, test.TagExpected); err != nil {
 			return conclude(ctx, run, false, faultOfAgent(err))
@@ -112,7 +114,12 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	load := e.speakers.Load(ctx, speakerOf{run.CompanyID, subject.ID, t})
 	real := e.effects(t, run.ID, subject.ID)
 	if run.Snapshot.VirtualTime {
-		real.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+		var skipped atomic.Int64
+		real.wait = func(ctx context.Context, delay time.Duration) error {
+			skipped.Add(int64(delay))
+			return ctx.Err()
+		}
+		runner.skipped = func() time.Duration { return time.Duration(skipped.Load()) }
 	}
 	runner.opener = func() (string, error) {
 		s, err := load()

@@ -24,14 +24,14 @@ const (
 	maxFault = 2_000
 )
 
-// checks are compiled: the schemas of tools, and the regular expressions of mocks.
+// checks are compiled: schemas, and regular expressions.
 type checks struct {
-	schemas     *compiled[*model.ToolSchema]
+	schemas     *compiled[*model.JSONSchema]
 	expressions *compiled[*model.Expression]
 }
 
 func newChecks() *checks {
-	return &checks{newCompiled(schemaBytes, model.NewToolSchema), newCompiled(expressionBytes, model.NewExpression)}
+	return &checks{newCompiled(schemaBytes, model.NewJSONSchema), newCompiled(expressionBytes, model.NewExpression)}
 }
 
 // validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
@@ -41,14 +41,18 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call argu
 		return errors.New("the tool's own JSON Schema is not usable")
 	}
 	var invalid *jsonschema.ValidationError
-	if err := compiled.Validate(ctx, call); errors.As(err, &invalid) {
-		left := maxFault
-		faults := slices.Compact(leaves(invalid, nil, &left))
-		return errors.New("the arguments do not fit: " + cut(strings.Join(faults, "; "), maxFault))
+	if err := compiled.Validate(ctx, map[string]any(call)); errors.As(err, &invalid) {
+		return errors.New("the arguments do not fit: " + faultsIn(invalid))
 	} else if err != nil {
-		return err
+		return fmt.Errorf("the arguments do not fit: %w", err)
 	}
 	return nil
+}
+
+// faultsIn tells the innermost faults of a validation error.
+func faultsIn(invalid *jsonschema.ValidationError) string {
+	left := maxFault
+	return cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), maxFault)
 }
 
 var english = message.NewPrinter(language.English)

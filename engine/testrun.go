@@ -25,6 +25,14 @@ type tester struct {
 	opener func() (string, error)
 	// now returns the time of a message.
 	now func() time.Time
+	// checks decide the checks of tests.
+	checks *checks
+	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation of so
+	// many turns has cost, nil for nothing.
+	skipped func() time.Duration
+	spent   func(turns int32) model.Credits
+	// took is how long the agent took for its answers of the run.
+	took time.Duration
 }
 
 // situation is the state of a conversation when it is the agent's turn.
@@ -36,43 +44,73 @@ type situation struct {
 	calls []*model.ToolCall
 }
 
-// simulate lets the contact and the agent of the run's snapshot talk, judges the conversation, and sets the outcome in
-// the run: messages, calls, turns, the reason of the end, results, error and status. All of these are replaced. The
+// simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets the
+// outcome in the run: messages, calls, turns, the reason of the end, results, score, error and status. All of these are replaced. The
 // status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log. Once ctx has
 // ended the error is ctx's, the status stays, and there are no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationMessages), []*model.ToolCall{}, 0, nil
-	run.CriteriaResults, run.ClassificationResult, run.Error = []model.CriterionResult{}, nil, nil
+	reset(run)
+	t.took = 0
 	if run.Messages == nil {
 		run.Messages = []model.TestMessage{}
 	}
 	given := len(run.Messages)
-	end, err := t.converse(ctx, run)
+	end, values, err := t.converse(ctx, run)
 	if err != nil {
 		return conclude(ctx, run, false, err)
 	}
 	run.EndReason = &end.Reason
-	run.CriteriaResults, err = judge(ctx, t.rules, t.judge, test.Criteria, transcriptOf(run, given, *end))
-	return conclude(ctx, run, true, err)
+	held := heldBy(run, given, *end)
+	held.took, held.values = t.took, values
+	if t.spent != nil {
+		held.spent = t.spent(run.TurnCount)
+	}
+	held.tag = func(ctx context.Context) (*string, error) {
+		conversation := &model.ConversationContext{Messages: run.Messages, DataBag: test.Variables}
+		result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, conversation, "")
+		if err != nil {
+			return nil, err
+		}
+		return result.TagProduced, nil
+	}
+	transcript := transcriptOf(run, given, *end)
+	transcript.Variables, transcript.values = values.told(), values
+	var unchecked, unjudged error
+	if len(test.Checks) > 0 {
+		run.CheckResults, unchecked = t.checks.decide(ctx, test.Checks, held)
+	}
+	run.CriteriaResults, unjudged = judge(ctx, t.rules, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
+	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
+		unjudged = t.judge.fault(nil, "says that no criterion applies, so nothing was judged")
+	}
+	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
 }
+
+func applies(r model.CriterionResult) bool { return r.Applies() }
 
 // classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
 // simulate does.
 func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages), []*model.ToolCall{}, 0, nil
-	run.CriteriaResults, run.ClassificationResult, run.Error = []model.CriterionResult{}, nil, nil
+	reset(run)
 	result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, test.ConversationContext, test.TagExpected)
 	run.ClassificationResult = result
 	return conclude(ctx, run, err == nil && result.Passed, err)
 }
 
-// conclude sets the status and the error of a finished run. A false criterion decides even if others have no verdict, and
-// the error says why they have none.
+func reset(run *model.AgentTestRun) {
+	run.CheckResults, run.CriteriaResults, run.Score = []model.CheckResult{}, []model.CriterionResult{}, nil
+	run.ClassificationResult, run.Error = nil, nil
+}
+
+// conclude sets the status, the score and the error of a finished run. What is false decides even if others have no
+// verdict, and the error says why they have none.
 func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
 	if ctx.Err() != nil {
-		run.CriteriaResults, run.ClassificationResult = []model.CriterionResult{}, nil
+		reset(run)
 		return ctx.Err()
 	}
 	var fault *runFault
@@ -80,7 +118,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 		run.Error = &fault.RunError
 	}
 	switch {
-	case slices.ContainsFunc(run.CriteriaResults, isFalse):
+	case run.Weigh():
 		run.Status = model.AgentTestRunStatusFailed
 	case fault != nil:
 		run.Status = model.AgentTestRunStatusError
@@ -92,32 +130,45 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	return err
 }
 
-func isFalse(r model.CriterionResult) bool { return !r.Passed }
-
-// converse holds the conversation of a run and returns how it ended.
-func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, error) {
-	test := run.Snapshot.Test
-	variables, err := bagOf(test.Variables)
+// converse holds the conversation of a run, and returns how it ended and the values of the agent's fields.
+func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, bag, error) {
+	opening, err := t.open(run)
 	if err != nil {
-		return nil, faultOfAgent(err)
+		return nil, nil, faultOfAgent(err)
+	}
+	end, err := t.talk(ctx, run, opening.values)
+	return end, opening.values, err
+}
+
+// open begins the conversation of a run, with the welcome message if there is one.
+func (t *tester) open(run *model.AgentTestRun) (*opening, error) {
+	variables, err := bagOf(run.Snapshot.Test.Variables)
+	if err != nil {
+		return nil, err
 	}
 	opener := ""
 	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil && run.Snapshot.Agent.KnowledgeBaseChatID != nil {
 		if opener, err = t.opener(); err != nil {
-			return nil, faultOfAgent(err)
+			return nil, err
 		}
 	}
 	opening, err := begin(run.Snapshot.Agent, opener, variables, t.now())
 	if err != nil {
-		return nil, faultOfAgent(err)
+		return nil, err
 	}
 	if len(run.Messages) == 0 && opening.welcome != nil {
 		t.say(run, model.MessageRoleAssistant, *opening.welcome)
 	}
+	return opening, nil
+}
+
+// talk lets the contact and the agent talk until the conversation ends.
+func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values bag) (*ending, error) {
+	test := run.Snapshot.Test
 	for run.TurnCount < test.MaxTurns {
 		var leaving *string
 		if last := len(run.Messages) - 1; last < 0 || run.Messages[last].Role == model.MessageRoleAssistant {
-			next, err := contactSays(ctx, t.contact, test.Scenario, run.Messages)
+			next, err := contactSays(ctx, t.contact, test.Scenario, run.Messages, values)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +177,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 			}
 			t.say(run, model.MessageRoleUser, next.text)
 		}
-		said, err := t.answer(ctx, run, opening.values)
+		said, err := t.answer(ctx, run, values)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +211,9 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 
 // answer adds the agent's answer to the last message, with its calls.
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables bag) (*reply, error) {
+	began, skipped := time.Now(), t.delayed()
 	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
+	t.took += time.Since(began) + t.delayed() - skipped
 	for _, call := range calls {
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil
 		run.ToolCalls = append(run.ToolCalls, call)
@@ -173,6 +226,14 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	}
 	t.say(run, model.MessageRoleAssistant, said.text)
 	return said, nil
+}
+
+// delayed is how long nobody waited for simulated delays so far.
+func (t *tester) delayed() time.Duration {
+	if t.skipped == nil {
+		return 0
+	}
+	return t.skipped()
 }
 
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway

@@ -26,6 +26,10 @@ const (
 type transcript struct {
 	Messages []transcriptMessage `json:"messages"`
 	Ending   ending              `json:"ending"`
+	// Variables are what the agent knows of the contact.
+	Variables map[string]string `json:"variables,omitempty"`
+	// values fill the placeholders of criteria.
+	values bag
 }
 
 // transcriptMessage is a message of the run. Its index cites it and its calls.
@@ -123,7 +127,8 @@ func (t transcript) bounded(most int) transcript {
 	if len(encode(t)) <= most {
 		return t
 	}
-	shown := transcript{Messages: make([]transcriptMessage, len(t.Messages)), Ending: t.Ending}
+	shown := t
+	shown.Messages = make([]transcriptMessage, len(t.Messages))
 	for i, m := range t.Messages {
 		shown.Messages[i] = m.shortened()
 	}

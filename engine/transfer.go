@@ -66,7 +66,9 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	var err error
 	switch call.target.Effect {
 	case model.CallEffectMocked:
-		result, err = c.mocked(ctx, call)
+		if result, err = c.mocked(ctx, call); err == nil {
+			err = failing(c.mocking.CallTransferFailure)
+		}
 	case model.CallEffectDenied:
 		err = denied
 	case model.CallEffectUnavailable:
@@ -79,6 +81,17 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 		c.transfer.reason = reason
 	}
 	return result, err
+}
+
+// failing returns how a mocked transfer fails, nil if it does not.
+func failing(failure *model.CallTransferFailure) error {
+	switch {
+	case failure == nil:
+		return nil
+	case *failure == model.CallTransferFailureBusy:
+		return callError("the line is busy, so the call was not transferred")
+	}
+	return callError("the call could not be transferred")
 }
 
 func (c *conversation) handOverForReal(ctx context.Context, call *call, reason string) error {

@@ -263,3 +263,19 @@ func TestTransferOfATurnBefore(t *testing.T) {
 		})
 	}
 }
+
+func TestMockedTransferFails(t *testing.T) {
+	t.Parallel()
+	for failure, want := range map[model.CallTransferFailure]string{
+		model.CallTransferFailureBusy: "the line is busy, so the call was not transferred", model.CallTransferFailureFailed: "the call could not be transferred",
+	} {
+		s := newScene(do(llm.TransferCall, wish), say("I could not reach anybody."))
+		s.mocking = model.ToolMocking{MockCallTransfer: true, CallTransferFailure: &failure}
+		got := s.play(t)
+		require.NoError(t, got.err)
+		require.Nil(t, got.reply.endReason, "the conversation goes on")
+		require.True(t, got.calls[0].Mocked)
+		require.Equal(t, want, *got.calls[0].Error)
+		require.Empty(t, s.effected)
+	}
+}

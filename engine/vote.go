@@ -19,7 +19,8 @@ func vote(ctx context.Context, p part, criterion string, t transcript) (*model.C
 	}
 	var fault error
 	var settings llm.Settings
-	given := map[bool][]*model.CriterionResult{}
+	type outcome struct{ passed, applies bool }
+	given := map[outcome][]*model.CriterionResult{}
 	for range p.votes {
 		result, err := judgeOne(ctx, p, criterion, t, settings)
 		if ctx.Err() != nil {
@@ -27,7 +28,8 @@ func vote(ctx context.Context, p part, criterion string, t transcript) (*model.C
 		}
 		settings.Temperature = new(laterVotes)
 		if err == nil {
-			given[result.Passed] = append(given[result.Passed], result)
+			said := outcome{result.Passed, result.Applies()}
+			given[said] = append(given[said], result)
 		} else if fault == nil {
 			fault = err
 		}
@@ -41,5 +43,5 @@ func vote(ctx context.Context, p part, criterion string, t transcript) (*model.C
 	if fault != nil {
 		return nil, fault
 	}
-	return nil, p.fault(nil, "it is of two minds about %q: %d of %d votes say that it holds", criterion, len(given[true]), p.votes)
+	return nil, p.fault(nil, "it is of two minds about %q: %d of %d votes say that it holds", criterion, len(given[outcome{true, true}]), p.votes)
 }

@@ -45,6 +45,8 @@ type SimulationTestResolver interface {
 	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
+
+	Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -1686,6 +1688,84 @@ func (ec *executionContext) fieldContext_SimulationTest_criteria(_ context.Conte
 	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SimulationTest_criteriaWeights(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_criteriaWeights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CriteriaWeights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*int32) graphql.Marshaler {
+			return ec.marshalNInt2ᚕᚖint32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_criteriaWeights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationTest_checks(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_checks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Checks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.TestCheck) graphql.Marshaler {
+			return ec.marshalNTestCheck2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_checks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestCheck(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_passAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_passAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_passAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _SimulationTest_maxTurns(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1860,6 +1940,38 @@ func (ec *executionContext) fieldContext_SimulationTest_toolMocking(_ context.Co
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ToolMocking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_coverage(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_coverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().Coverage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.CallCoverage) graphql.Marshaler {
+			return ec.marshalNCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_coverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CallCoverage(ctx, field)
 		},
 	}
 	return fc, nil
@@ -2177,6 +2289,12 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
+	if _, present := asMap["criteriaWeights"]; !present {
+		asMap["criteriaWeights"] = []any{}
+	}
+	if _, present := asMap["checks"]; !present {
+		asMap["checks"] = []any{}
+	}
 	if _, present := asMap["maxTurns"]; !present {
 		asMap["maxTurns"] = 10
 	}
@@ -2184,7 +2302,7 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 		asMap["conversationContext"] = []any{}
 	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId"}
+	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2219,6 +2337,27 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.Criteria = data
+		case "criteriaWeights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteriaWeights"))
+			data, err := ec.unmarshalNInt2ᚕᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CriteriaWeights = data
+		case "checks":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checks"))
+			data, err := ec.unmarshalNTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Checks = data
+		case "passAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("passAt"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PassAt = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalNInt2int32(ctx, v)
@@ -2344,7 +2483,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2386,6 +2525,27 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.Criteria = data
+		case "criteriaWeights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteriaWeights"))
+			data, err := ec.unmarshalOInt2ᚕᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CriteriaWeights = data
+		case "checks":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checks"))
+			data, err := ec.unmarshalOTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Checks = data
+		case "passAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("passAt"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PassAt = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -2516,7 +2676,7 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2551,6 +2711,27 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.Criteria = data
+		case "criteriaWeights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteriaWeights"))
+			data, err := ec.unmarshalOInt2ᚕᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CriteriaWeights = data
+		case "checks":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checks"))
+			data, err := ec.unmarshalOTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Checks = data
+		case "passAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("passAt"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PassAt = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -3740,6 +3921,21 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "criteriaWeights":
+			out.Values[i] = ec._SimulationTest_criteriaWeights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checks":
+			out.Values[i] = ec._SimulationTest_checks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passAt":
+			out.Values[i] = ec._SimulationTest_passAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "maxTurns":
 			out.Values[i] = ec._SimulationTest_maxTurns(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3760,6 +3956,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "coverage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_coverage(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

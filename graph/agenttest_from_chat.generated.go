@@ -94,11 +94,14 @@ func (ec *executionContext) unmarshalInputCreateTestFromSimulationChatInput(ctx 
 		asMap[k] = v
 	}
 
+	if _, present := asMap["checks"]; !present {
+		asMap["checks"] = []any{}
+	}
 	if _, present := asMap["maxTurns"]; !present {
 		asMap["maxTurns"] = 10
 	}
 
-	fieldsInOrder := [...]string{"simulationChatId", "upToSequence", "name", "scenario", "criteria", "maxTurns", "folderId"}
+	fieldsInOrder := [...]string{"simulationChatId", "upToSequence", "name", "scenario", "criteria", "checks", "maxTurns", "folderId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -140,6 +143,13 @@ func (ec *executionContext) unmarshalInputCreateTestFromSimulationChatInput(ctx 
 				return it, err
 			}
 			it.Criteria = data
+		case "checks":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checks"))
+			data, err := ec.unmarshalNTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Checks = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalNInt2int32(ctx, v)

@@ -415,6 +415,61 @@ func (ec *executionContext) fieldContext_AgentTestRun_endReason(_ context.Contex
 	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRun_checkResults(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_checkResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.CheckResult) graphql.Marshaler {
+			return ec.marshalNCheckResult2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCheckResultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_checkResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestRun",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CheckResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestRun_score(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestRun_criteriaResults(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1237,6 +1292,29 @@ func (ec *executionContext) fieldContext_CriterionResult_criterion(_ context.Con
 	return graphql.NewScalarFieldContext("CriterionResult", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CriterionResult_weight(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CriterionResult_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CriterionResult_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CriterionResult", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _CriterionResult_passed(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1258,6 +1336,29 @@ func (ec *executionContext) _CriterionResult_passed(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_CriterionResult_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CriterionResult", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _CriterionResult_applies(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CriterionResult_applies(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Applies(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CriterionResult_applies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CriterionResult", field, true, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _CriterionResult_rationale(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
@@ -1695,6 +1796,16 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "checkResults":
+			out.Values[i] = ec._AgentTestRun_checkResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "score":
+			out.Values[i] = ec._AgentTestRun_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "criteriaResults":
 			out.Values[i] = ec._AgentTestRun_criteriaResults(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2109,8 +2220,18 @@ func (ec *executionContext) _CriterionResult(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "weight":
+			out.Values[i] = ec._CriterionResult_weight(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "passed":
 			out.Values[i] = ec._CriterionResult_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "applies":
+			out.Values[i] = ec._CriterionResult_applies(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -85,6 +85,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentTestFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
+		ec.unmarshalInputCalledExpectationInput,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
 		ec.unmarshalInputCampaignItemFilter,
@@ -131,6 +132,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMockRuleInput,
 		ec.unmarshalInputMockedSubAgentInput,
 		ec.unmarshalInputMockedToolInput,
+		ec.unmarshalInputNeverCalledExpectationInput,
 		ec.unmarshalInputParserConfigInput,
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
@@ -140,13 +142,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRenewCampaignClaimInput,
 		ec.unmarshalInputResetCampaignItemInput,
 		ec.unmarshalInputRestoreAgentPromptInput,
+		ec.unmarshalInputResultExpectationInput,
 		ec.unmarshalInputRetryAgentTestExecutionInput,
 		ec.unmarshalInputRevokeAccessTokenInput,
 		ec.unmarshalInputRevokeApiKeyInput,
+		ec.unmarshalInputSaidExpectationInput,
 		ec.unmarshalInputSendSimulationMessageInput,
 		ec.unmarshalInputSimulationChatFilter,
 		ec.unmarshalInputStartAgentTestExecutionInput,
 		ec.unmarshalInputStartSimulationChatInput,
+		ec.unmarshalInputTestCheckInput,
+		ec.unmarshalInputTestExpectationInput,
 		ec.unmarshalInputTestMessageInput,
 		ec.unmarshalInputToolEndpointInput,
 		ec.unmarshalInputToolMockingInput,
@@ -699,7 +705,8 @@ interface AgentTest implements Node {
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
+  value, which stay as they are. Empty if there is nothing.
   """
   obstacles: [String!]! @cost(weight: 100)
   "When it was created."
@@ -753,7 +760,8 @@ type SimulationTest implements AgentTest & Node {
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
+  value, which stay as they are. Empty if there is nothing.
   """
   obstacles: [String!]! @cost(weight: 100)
   "When it was created."
@@ -777,6 +785,12 @@ type SimulationTest implements AgentTest & Node {
   scenario: String!
   "Success criteria in plain text, each judged on its own."
   criteria: [String!]!
+  "What the criteria at the same places count for in ` + "`" + `AgentTestRun.score` + "`" + `; those with null, or without an entry, are required."
+  criteriaWeights: [Int]!
+  "What the program decides."
+  checks: [TestCheck!]! @listSize(assumedSize: 3)
+  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, beside all that is required; null is 1."
+  passAt: Float
   "Exchanges between contact and agent at most."
   maxTurns: Int!
   "Messages that the conversation starts from; empty when it starts from scratch."
@@ -785,6 +799,8 @@ type SimulationTest implements AgentTest & Node {
   variables: JSONObject! @requires(scope: contacts)
   "What is mocked."
   toolMocking: ToolMocking! @requires(scope: contacts)
+  "What would happen to each thing that can be called in a run of it, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
+  coverage: [CallCoverage!]! @cost(weight: 1000)
 }
 
 "The agent must produce an expected tag for a given conversation."
@@ -819,7 +835,8 @@ type ClassificationTest implements AgentTest & Node {
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
+  value, which stay as they are. Empty if there is nothing.
   """
   obstacles: [String!]! @cost(weight: 100)
   "When it was created."
@@ -919,8 +936,14 @@ input CreateSimulationTestInput {
   name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
   scenario: String! @bounds(minLength: 1, maxLength: 10000)
-  "1 to 30 success criteria of 1 to 2,000 characters, each judged on its own."
-  criteria: [String!]! @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
+  "At most 30 success criteria of 1 to 2,000 characters, each judged on its own; at least 1 where there are no checks."
+  criteria: [String!]! @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
+  "What the criteria at the same places count for, each 1 to 100; those with null, or without an entry, are required."
+  criteriaWeights: [Int]! = [] @bounds(maxItems: 30)
+  "What the program decides, at most 50."
+  checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
+  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
+  passAt: Float @bounds(min: 0, max: 1)
   "Exchanges at most, 1 to 30."
   maxTurns: Int! = 10 @bounds(min: 1, max: 30)
   "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
@@ -970,8 +993,14 @@ input UpdateSimulationTestInput {
   name: String @bounds(minLength: 1, maxLength: 255)
   "The new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
-  "The new criteria."
-  criteria: [String!] @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
+  "The new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
+  "The new weights of the criteria."
+  criteriaWeights: [Int] @bounds(maxItems: 30)
+  "The new checks."
+  checks: [TestCheckInput!] @bounds(maxItems: 50)
+  "The new score that a run needs to pass."
+  passAt: Float @bounds(min: 0, max: 1)
   "The new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "The new messages to start from."
@@ -1024,8 +1053,14 @@ input UpdateAgentTestInput {
   folderId: ID
   "Of a simulation test: the new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
-  "Of a simulation test: the new criteria."
-  criteria: [String!] @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
+  "Of a simulation test: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
+  "Of a simulation test: the new weights of the criteria."
+  criteriaWeights: [Int] @bounds(maxItems: 30)
+  "Of a simulation test: the new checks."
+  checks: [TestCheckInput!] @bounds(maxItems: 50)
+  "Of a simulation test: the new score that a run needs to pass."
+  passAt: Float @bounds(min: 0, max: 1)
   "Of a simulation test: the new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "Of a simulation test: the new messages to start from."
@@ -1133,6 +1168,194 @@ extend type Mutation {
   updateAgentTest("What to change." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
   "Deletes a test. Its runs stay as evidence."
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_check.graphqls", Input: `"What the program decides of a simulation, with any model and at no cost."
+type TestCheck {
+  "What is expected, in words."
+  description: String!
+  "What is expected."
+  expect: TestExpectation!
+  "What it counts for in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required: then a run fails for which it does not hold."
+  weight: Int
+}
+
+"What a check expects. Exactly one of the fields is not null."
+type TestExpectation {
+  "Calls that the agent makes."
+  called: CalledExpectation
+  "Calls that the agent does not make."
+  neverCalled: NeverCalledExpectation
+  "What is said."
+  says: SaidExpectation
+  "What is not said."
+  neverSays: SaidExpectation
+  "Who ends the conversation."
+  endedBy: ConversationEnder
+  "The tag that the agent's classifier gives to the conversation. The only one that asks a language model."
+  tag: String
+  "Exchanges at most."
+  turnsAtMost: Int
+  "Seconds that the agent takes at most for all its answers together, its calls and delays of mocks included."
+  durationAtMost: Float
+  "Credits that the conversation costs at most: the agent and the simulated contact, not the judge."
+  creditsAtMost: Float
+  "JSON that fits a schema."
+  resultJson: ResultExpectation
+}
+
+"""
+Calls of the agent, or of one that it delegates to, whatever came of them. Those match that have the name and the kind, as far
+as they are given, and for which every condition holds.
+"""
+type CalledExpectation {
+  "The name by which the language model calls it."
+  technicalName: String
+  "What is called."
+  kind: ToolCallKind
+  "Conditions on the arguments; none always hold."
+  where: [MockCondition!]! @listSize(assumedSize: 2)
+  "So many calls match at least."
+  min: Int!
+  "So many calls match at most."
+  max: Int
+  "The first call that matches begins before any call with this technical name."
+  before: String
+}
+
+"Calls that are not made. See ` + "`" + `CalledExpectation` + "`" + `."
+type NeverCalledExpectation {
+  "The name by which the language model calls it."
+  technicalName: String
+  "What is called."
+  kind: ToolCallKind
+  "Conditions on the arguments; none always hold."
+  where: [MockCondition!]! @listSize(assumedSize: 2)
+}
+
+"What is said in the run. Messages that the test starts from do not count."
+type SaidExpectation {
+  "Words that stand in one message, as whole words. Case, white space, the shapes of quotation marks and Markdown do not count."
+  text: String
+  "A regular expression (RE2) that one message matches somewhere."
+  matches: String
+  "Who says it."
+  role: MessageRole!
+  """
+  In which turn: 0 is the welcome message, 1 the first exchange, -1 the last one, -2 the one before it. Null for any.
+  """
+  turn: Int
+}
+
+"JSON that the agent gives or gets."
+type ResultExpectation {
+  """
+  Of a call with this technical name: the result of at least one of them fits. When null, the agent's last message is the JSON,
+  which may stand in a code block.
+  """
+  technicalName: String
+  "The JSON Schema."
+  schema: JSONObject!
+}
+
+"Who ends a conversation."
+enum ConversationEnder {
+  "The agent."
+  Agent
+  "The simulated contact."
+  Contact
+  "Nobody: the test's turns were used up."
+  Limit
+}
+
+"Whether a check holds."
+type CheckResult {
+  "The check, as it stands in the test."
+  check: TestCheck!
+  "Whether it holds."
+  passed: Boolean!
+  "What was found, in words."
+  observed: String! @requires(scope: contacts)
+  "Where, at most 10 places. A call is quoted by its name and its arguments."
+  evidence: [Evidence!]! @listSize(assumedSize: 2)
+}
+
+"See ` + "`" + `TestCheck` + "`" + `."
+input TestCheckInput @strict {
+  "What is expected."
+  expect: TestExpectationInput!
+  "1 to 100; required when absent."
+  weight: Int @bounds(min: 1, max: 100)
+}
+
+"See ` + "`" + `TestExpectation` + "`" + `. Exactly one is given."
+input TestExpectationInput @oneOf @strict {
+  "Calls that the agent makes."
+  called: CalledExpectationInput
+  "Calls that the agent does not make."
+  neverCalled: NeverCalledExpectationInput
+  "What is said."
+  says: SaidExpectationInput
+  "What is not said."
+  neverSays: SaidExpectationInput
+  "Who ends the conversation."
+  endedBy: ConversationEnder
+  "The tag that the agent's classifier gives to the conversation, one of its classification tags."
+  tag: String @bounds(minLength: 1, maxLength: 100)
+  "Exchanges, 1 to 30."
+  turnsAtMost: Int @bounds(min: 1, max: 30)
+  "Seconds, 0 to 86,400."
+  durationAtMost: Float @bounds(min: 0, max: 86400)
+  "Credits, 0 to 1,000,000,000."
+  creditsAtMost: Float @bounds(min: 0, max: 1000000000)
+  "JSON that fits a schema."
+  resultJson: ResultExpectationInput
+}
+
+"See ` + "`" + `CalledExpectation` + "`" + `. At least one of ` + "`" + `technicalName` + "`" + ` and ` + "`" + `kind` + "`" + ` is given."
+input CalledExpectationInput @strict {
+  "1 to 64 characters."
+  technicalName: String @bounds(minLength: 1, maxLength: 64)
+  "What is called."
+  kind: ToolCallKind
+  "Conditions on the arguments, at most 20."
+  where: [MockConditionInput!]! = [] @bounds(maxItems: 20)
+  "1 to 1,000."
+  min: Int! = 1 @bounds(min: 1, max: 1000)
+  "` + "`" + `min` + "`" + ` to 1,000."
+  max: Int @bounds(min: 1, max: 1000)
+  "1 to 64 characters."
+  before: String @bounds(minLength: 1, maxLength: 64)
+}
+
+"See ` + "`" + `NeverCalledExpectation` + "`" + `. At least one of ` + "`" + `technicalName` + "`" + ` and ` + "`" + `kind` + "`" + ` is given."
+input NeverCalledExpectationInput @strict {
+  "1 to 64 characters."
+  technicalName: String @bounds(minLength: 1, maxLength: 64)
+  "What is called."
+  kind: ToolCallKind
+  "Conditions on the arguments, at most 20."
+  where: [MockConditionInput!]! = [] @bounds(maxItems: 20)
+}
+
+"See ` + "`" + `SaidExpectation` + "`" + `. Exactly one of ` + "`" + `text` + "`" + ` and ` + "`" + `matches` + "`" + ` is given."
+input SaidExpectationInput @strict {
+  "1 to 2,000 characters."
+  text: String @bounds(minLength: 1, maxLength: 2000)
+  "At most 1,000 characters and, what it repeats counted, 1,000 instructions. The checks of a test have at most 20 regular expressions."
+  matches: String @bounds(minLength: 1, maxLength: 1000)
+  "Who says it."
+  role: MessageRole! = assistant
+  "-30 to 30."
+  turn: Int @bounds(min: -30, max: 30)
+}
+
+"See ` + "`" + `ResultExpectation` + "`" + `. The checks of a test have at most 5."
+input ResultExpectationInput @strict {
+  "1 to 64 characters."
+  technicalName: String @bounds(minLength: 1, maxLength: 64)
+  "A JSON Schema of at most 20,000 bytes, without references to other documents."
+  schema: JSONObject!
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_comparison.graphqls", Input: `"How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails."
@@ -1706,8 +1929,10 @@ input CreateTestFromSimulationChatInput {
   name: String
   "Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them."
   scenario: String!
-  "Success criteria in plain text, each judged on its own. A chat does not tell them."
+  "Success criteria in plain text, each judged on its own; at least 1 where there are no checks. A chat does not tell them."
   criteria: [String!]!
+  "What the program decides."
+  checks: [TestCheckInput!]! = []
   "Exchanges at most, after the messages that the test starts from."
   maxTurns: Int! = 10
   "A folder of the same agent; null for the root."
@@ -1738,9 +1963,12 @@ enum AgentTestRunStatus {
   Queued
   "It is under way."
   Running
-  "Every criterion holds, or the tag is the expected one."
+  "Every required check and criterion holds, and the others weigh enough; or the tag is the expected one."
   Passed
-  "A criterion is false, or the tag is another one. Another criterion may have no verdict, for the reason in ` + "`" + `error` + "`" + `."
+  """
+  A required check or criterion is false, or the others that hold cannot weigh enough; or the tag is another one. A criterion may
+  have no verdict, for the reason in ` + "`" + `error` + "`" + `.
+  """
   Failed
   "Something could not do its part, so there is no verdict."
   Error
@@ -1774,6 +2002,13 @@ type AgentTestRun implements Node {
   turnCount: Int!
   "Why the conversation ended."
   endReason: String @requires(scope: contacts)
+  "Whether each check holds, for a simulation."
+  checkResults: [CheckResult!]!
+  """
+  The weights of the checks and criteria that hold, as a share of the weights of all that were decided; null when the test has
+  no weights, or none was decided.
+  """
+  score: Float
   "The verdict on each criterion, for a simulation."
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
@@ -1826,8 +2061,12 @@ type AgentTestRunSummary {
 type CriterionResult {
   "The criterion."
   criterion: String!
-  "Whether it holds."
+  "What it counts for in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required."
+  weight: Int
+  "Whether it holds; also true of one that does not apply, because nothing is against it."
   passed: Boolean!
+  "False when the judge says that its condition never came about, as of “if asked for a price, …”. It counts as neither."
+  applies: Boolean!
   "Why."
   rationale: String! @requires(scope: contacts)
   "Quotes that show it, each checked to stand in the message that it cites."
@@ -4616,6 +4855,8 @@ type ToolMocking {
   mockAllSubAgents: Boolean!
   "Never transfers to a human; independent of ` + "`" + `mockAllTools` + "`" + `."
   mockCallTransfer: Boolean!
+  "How a mocked transfer fails; null when it succeeds."
+  callTransferFailure: CallTransferFailure
   "Whether what is not mocked may happen for real."
   sideEffects: SideEffects!
 }
@@ -4626,6 +4867,14 @@ enum SideEffects {
   Allow
   "It does not: the agent gets a tool error instead."
   Deny
+}
+
+"How a transfer fails."
+enum CallTransferFailure {
+  "The line is busy."
+  Busy
+  "It cannot be made."
+  Failed
 }
 
 "A mocked tool."
@@ -4664,6 +4913,8 @@ input ToolMockingInput @strict {
   mockAllSubAgents: Boolean! = false
   "Never transfers to a human."
   mockCallTransfer: Boolean! = false
+  "How the transfer fails; only together with ` + "`" + `mockCallTransfer` + "`" + `."
+  callTransferFailure: CallTransferFailure @beyondV1
   "Whether what is not mocked may happen for real."
   sideEffects: SideEffects! = Allow @beyondV1
 }
@@ -4727,6 +4978,8 @@ type MockFailure {
   kind: MockFailureKind!
   "The status of ` + "`" + `HttpError` + "`" + `, 400 to 599."
   status: Int
+  "What an ` + "`" + `HttpError` + "`" + ` answers beside its status; the agent is told it."
+  body: String
 }
 
 "What fails."
@@ -4773,6 +5026,8 @@ input MockFailureInput {
   kind: MockFailureKind!
   "400 to 599, for ` + "`" + `HttpError` + "`" + ` alone; 500 when absent."
   status: Int
+  "At most 10,000 characters, for ` + "`" + `HttpError` + "`" + ` alone."
+  body: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `"""
@@ -5275,6 +5530,10 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_turnCount(ctx, field)
 	case "endReason":
 		return ec.fieldContext_AgentTestRun_endReason(ctx, field)
+	case "checkResults":
+		return ec.fieldContext_AgentTestRun_checkResults(ctx, field)
+	case "score":
+		return ec.fieldContext_AgentTestRun_score(ctx, field)
 	case "criteriaResults":
 		return ec.fieldContext_AgentTestRun_criteriaResults(ctx, field)
 	case "classificationResult":
@@ -5461,6 +5720,24 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 		return ec.fieldContext_CallCoverage_effect(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
+}
+
+func (ec *executionContext) childFields_CalledExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "technicalName":
+		return ec.fieldContext_CalledExpectation_technicalName(ctx, field)
+	case "kind":
+		return ec.fieldContext_CalledExpectation_kind(ctx, field)
+	case "where":
+		return ec.fieldContext_CalledExpectation_where(ctx, field)
+	case "min":
+		return ec.fieldContext_CalledExpectation_min(ctx, field)
+	case "max":
+		return ec.fieldContext_CalledExpectation_max(ctx, field)
+	case "before":
+		return ec.fieldContext_CalledExpectation_before(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CalledExpectation", field.Name)
 }
 
 func (ec *executionContext) childFields_Campaign(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5711,6 +5988,20 @@ func (ec *executionContext) childFields_ChannelConsumption(ctx context.Context, 
 		return ec.fieldContext_ChannelConsumption_credits(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChannelConsumption", field.Name)
+}
+
+func (ec *executionContext) childFields_CheckResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "check":
+		return ec.fieldContext_CheckResult_check(ctx, field)
+	case "passed":
+		return ec.fieldContext_CheckResult_passed(ctx, field)
+	case "observed":
+		return ec.fieldContext_CheckResult_observed(ctx, field)
+	case "evidence":
+		return ec.fieldContext_CheckResult_evidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CheckResult", field.Name)
 }
 
 func (ec *executionContext) childFields_Chunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6037,8 +6328,12 @@ func (ec *executionContext) childFields_CriterionResult(ctx context.Context, fie
 	switch field.Name {
 	case "criterion":
 		return ec.fieldContext_CriterionResult_criterion(ctx, field)
+	case "weight":
+		return ec.fieldContext_CriterionResult_weight(ctx, field)
 	case "passed":
 		return ec.fieldContext_CriterionResult_passed(ctx, field)
+	case "applies":
+		return ec.fieldContext_CriterionResult_applies(ctx, field)
 	case "rationale":
 		return ec.fieldContext_CriterionResult_rationale(ctx, field)
 	case "evidence":
@@ -6425,6 +6720,8 @@ func (ec *executionContext) childFields_MockFailure(ctx context.Context, field g
 		return ec.fieldContext_MockFailure_kind(ctx, field)
 	case "status":
 		return ec.fieldContext_MockFailure_status(ctx, field)
+	case "body":
+		return ec.fieldContext_MockFailure_body(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MockFailure", field.Name)
 }
@@ -6483,6 +6780,18 @@ func (ec *executionContext) childFields_MonthConsumption(ctx context.Context, fi
 		return ec.fieldContext_MonthConsumption_byChannel(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MonthConsumption", field.Name)
+}
+
+func (ec *executionContext) childFields_NeverCalledExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "technicalName":
+		return ec.fieldContext_NeverCalledExpectation_technicalName(ctx, field)
+	case "kind":
+		return ec.fieldContext_NeverCalledExpectation_kind(ctx, field)
+	case "where":
+		return ec.fieldContext_NeverCalledExpectation_where(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NeverCalledExpectation", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6647,6 +6956,16 @@ func (ec *executionContext) childFields_RestoreAgentPromptPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type RestoreAgentPromptPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ResultExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "technicalName":
+		return ec.fieldContext_ResultExpectation_technicalName(ctx, field)
+	case "schema":
+		return ec.fieldContext_ResultExpectation_schema(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResultExpectation", field.Name)
+}
+
 func (ec *executionContext) childFields_RetrievedChunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "document":
@@ -6701,6 +7020,20 @@ func (ec *executionContext) childFields_RunError(ctx context.Context, field grap
 		return ec.fieldContext_RunError_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RunError", field.Name)
+}
+
+func (ec *executionContext) childFields_SaidExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_SaidExpectation_text(ctx, field)
+	case "matches":
+		return ec.fieldContext_SaidExpectation_matches(ctx, field)
+	case "role":
+		return ec.fieldContext_SaidExpectation_role(ctx, field)
+	case "turn":
+		return ec.fieldContext_SaidExpectation_turn(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SaidExpectation", field.Name)
 }
 
 func (ec *executionContext) childFields_SendSimulationMessagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6857,6 +7190,12 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_scenario(ctx, field)
 	case "criteria":
 		return ec.fieldContext_SimulationTest_criteria(ctx, field)
+	case "criteriaWeights":
+		return ec.fieldContext_SimulationTest_criteriaWeights(ctx, field)
+	case "checks":
+		return ec.fieldContext_SimulationTest_checks(ctx, field)
+	case "passAt":
+		return ec.fieldContext_SimulationTest_passAt(ctx, field)
 	case "maxTurns":
 		return ec.fieldContext_SimulationTest_maxTurns(ctx, field)
 	case "conversationMessages":
@@ -6865,6 +7204,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_variables(ctx, field)
 	case "toolMocking":
 		return ec.fieldContext_SimulationTest_toolMocking(ctx, field)
+	case "coverage":
+		return ec.fieldContext_SimulationTest_coverage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SimulationTest", field.Name)
 }
@@ -6901,6 +7242,44 @@ func (ec *executionContext) childFields_SubAgent(ctx context.Context, field grap
 		return ec.fieldContext_SubAgent_parent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubAgent", field.Name)
+}
+
+func (ec *executionContext) childFields_TestCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "description":
+		return ec.fieldContext_TestCheck_description(ctx, field)
+	case "expect":
+		return ec.fieldContext_TestCheck_expect(ctx, field)
+	case "weight":
+		return ec.fieldContext_TestCheck_weight(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestCheck", field.Name)
+}
+
+func (ec *executionContext) childFields_TestExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "called":
+		return ec.fieldContext_TestExpectation_called(ctx, field)
+	case "neverCalled":
+		return ec.fieldContext_TestExpectation_neverCalled(ctx, field)
+	case "says":
+		return ec.fieldContext_TestExpectation_says(ctx, field)
+	case "neverSays":
+		return ec.fieldContext_TestExpectation_neverSays(ctx, field)
+	case "endedBy":
+		return ec.fieldContext_TestExpectation_endedBy(ctx, field)
+	case "tag":
+		return ec.fieldContext_TestExpectation_tag(ctx, field)
+	case "turnsAtMost":
+		return ec.fieldContext_TestExpectation_turnsAtMost(ctx, field)
+	case "durationAtMost":
+		return ec.fieldContext_TestExpectation_durationAtMost(ctx, field)
+	case "creditsAtMost":
+		return ec.fieldContext_TestExpectation_creditsAtMost(ctx, field)
+	case "resultJson":
+		return ec.fieldContext_TestExpectation_resultJson(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestExpectation", field.Name)
 }
 
 func (ec *executionContext) childFields_TestMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7023,6 +7402,8 @@ func (ec *executionContext) childFields_ToolMocking(ctx context.Context, field g
 		return ec.fieldContext_ToolMocking_mockAllSubAgents(ctx, field)
 	case "mockCallTransfer":
 		return ec.fieldContext_ToolMocking_mockCallTransfer(ctx, field)
+	case "callTransferFailure":
+		return ec.fieldContext_ToolMocking_callTransferFailure(ctx, field)
 	case "sideEffects":
 		return ec.fieldContext_ToolMocking_sideEffects(ctx, field)
 	}

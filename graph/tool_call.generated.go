@@ -1281,4 +1281,20 @@ func (ec *executionContext) marshalNToolCallKind2githubᚗcomᚋagentgraphᚋage
 	return v
 }
 
+func (ec *executionContext) unmarshalOToolCallKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallKind(ctx context.Context, v any) (*model.ToolCallKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ToolCallKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolCallKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallKind(ctx context.Context, sel ast.SelectionSet, v *model.ToolCallKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 // endregion ***************************** type.gotpl *****************************

@@ -162,6 +162,29 @@ func (ec *executionContext) fieldContext_MockFailure_status(_ context.Context, f
 	return graphql.NewScalarFieldContext("MockFailure", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _MockFailure_body(ctx context.Context, field graphql.CollectedField, obj *model.MockFailure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockFailure_body(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Body, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockFailure_body(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockFailure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _MockRule_when(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -630,6 +653,29 @@ func (ec *executionContext) fieldContext_ToolMocking_mockCallTransfer(_ context.
 	return graphql.NewScalarFieldContext("ToolMocking", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ToolMocking_callTransferFailure(ctx context.Context, field graphql.CollectedField, obj *model.ToolMocking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolMocking_callTransferFailure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallTransferFailure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CallTransferFailure) graphql.Marshaler {
+			return ec.marshalOCallTransferFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallTransferFailure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolMocking_callTransferFailure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolMocking", field, false, false, errors.New("field of type CallTransferFailure does not have child fields"))
+}
+
 func (ec *executionContext) _ToolMocking_sideEffects(ctx context.Context, field graphql.CollectedField, obj *model.ToolMocking) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -719,7 +765,7 @@ func (ec *executionContext) unmarshalInputMockFailureInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"kind", "status"}
+	fieldsInOrder := [...]string{"kind", "status", "body"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -740,6 +786,13 @@ func (ec *executionContext) unmarshalInputMockFailureInput(ctx context.Context, 
 				return it, err
 			}
 			it.Status = data
+		case "body":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("body"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Body = data
 		}
 	}
 	return it, nil
@@ -956,7 +1009,7 @@ func (ec *executionContext) unmarshalInputToolMockingInput(ctx context.Context, 
 		asMap["sideEffects"] = "Allow"
 	}
 
-	fieldsInOrder := [...]string{"mockedTools", "mockAllTools", "mockedSubAgents", "mockAllSubAgents", "mockCallTransfer", "sideEffects"}
+	fieldsInOrder := [...]string{"mockedTools", "mockAllTools", "mockedSubAgents", "mockAllSubAgents", "mockCallTransfer", "callTransferFailure", "sideEffects"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -998,6 +1051,13 @@ func (ec *executionContext) unmarshalInputToolMockingInput(ctx context.Context, 
 				return it, err
 			}
 			it.MockCallTransfer = data
+		case "callTransferFailure":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("callTransferFailure"))
+			data, err := ec.unmarshalOCallTransferFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallTransferFailure(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CallTransferFailure = data
 		case "sideEffects":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sideEffects"))
 			data, err := ec.unmarshalNSideEffects2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSideEffects(ctx, v)
@@ -1090,6 +1150,11 @@ func (ec *executionContext) _MockFailure(ctx context.Context, sel ast.SelectionS
 			}
 		case "status":
 			out.Values[i] = ec._MockFailure_status(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "body":
+			out.Values[i] = ec._MockFailure_body(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -1315,6 +1380,11 @@ func (ec *executionContext) _ToolMocking(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "callTransferFailure":
+			out.Values[i] = ec._ToolMocking_callTransferFailure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "sideEffects":
 			out.Values[i] = ec._ToolMocking_sideEffects(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1533,6 +1603,22 @@ func (ec *executionContext) marshalNToolMocking2ᚖgithubᚗcomᚋagentgraphᚋa
 		return graphql.Null
 	}
 	return ec._ToolMocking(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOCallTransferFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallTransferFailure(ctx context.Context, v any) (*model.CallTransferFailure, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.CallTransferFailure)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCallTransferFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallTransferFailure(ctx context.Context, sel ast.SelectionSet, v *model.CallTransferFailure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOMockFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx context.Context, sel ast.SelectionSet, v *model.MockFailure) graphql.Marshaler {

@@ -48,8 +48,12 @@ type AgentTestRow struct {
 	UpdatedAt     time.Time
 
 	// Of a simulation.
-	Scenario             string        `bun:",nullzero"`
-	Criteria             []string      `bun:"type:jsonb,nullzero"`
+	Scenario        string      `bun:",nullzero"`
+	Criteria        []string    `bun:"type:jsonb,nullzero"`
+	CriteriaWeights []*int32    `bun:"type:json,nullzero"`
+	Checks          []TestCheck `bun:"type:json,nullzero"`
+	// PassAt is the score that a run needs to pass; nil means 1.
+	PassAt               *float64
 	MaxTurns             int32         `bun:",nullzero"`
 	ConversationMessages []TestMessage `bun:"type:json,nullzero"`
 	Variables            JSONObject    `bun:"type:json,nullzero"`
@@ -150,9 +154,11 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 	t := &SimulationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
 		Variables: JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
+		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{},
 	}}
 	return t, t.Update(UpdateSimulationTestInput{
-		Name: &in.Name, Scenario: &in.Scenario, Criteria: in.Criteria, MaxTurns: &in.MaxTurns,
+		Name: &in.Name, Scenario: &in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights, Checks: in.Checks,
+		PassAt: in.PassAt, MaxTurns: &in.MaxTurns,
 		ConversationContext: in.ConversationContext, Variables: in.Variables, ToolMocking: in.ToolMocking,
 	}, now)
 }
@@ -165,7 +171,16 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	set(&t.Scenario, in.Scenario)
 	set(&t.MaxTurns, in.MaxTurns)
 	if in.Criteria != nil {
-		t.Criteria = in.Criteria
+		t.Criteria, t.CriteriaWeights = in.Criteria, []*int32{}
+	}
+	if in.CriteriaWeights != nil {
+		t.CriteriaWeights = in.CriteriaWeights
+	}
+	if in.PassAt != nil {
+		t.PassAt = in.PassAt
+	}
+	if in.Checks != nil {
+		t.Checks = values(in.Checks)
 	}
 	if in.ConversationContext != nil || t.ConversationMessages == nil {
 		t.ConversationMessages = values(in.ConversationContext)
@@ -184,14 +199,17 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	var faults Fields
 	faults.name("name", t.Name, 255)
 	faults.name("scenario", t.Scenario, maxScenario)
-	if len(t.Criteria) == 0 {
-		faults.Add("criteria", "must have at least one criterion")
+	if len(t.Criteria) == 0 && len(t.Checks) == 0 {
+		faults.Add("criteria", "must have at least one criterion where there are no checks")
 	}
 	if faults.list("criteria", len(t.Criteria), maxCriteria) {
 		for i, c := range t.Criteria {
 			faults.name(fmt.Sprintf("criteria.%d", i), c, maxCriterion)
 		}
 	}
+	faults.weights(t.CriteriaWeights, len(t.Criteria))
+	faults.checks("checks", t.Checks)
+	faults.number("passAt", t.PassAt, 0, 1)
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
 	faults.messages("conversationContext", t.ConversationMessages)
 	faults.values("variables", t.Variables)
@@ -243,7 +261,8 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	// Here, because the messages have another name in the input of a simulation test.
 	faults.messages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
+		Checks: in.Checks, PassAt: in.PassAt, MaxTurns: in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,
 	}, faults.Err()
 }
@@ -254,6 +273,9 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	var faults Fields
 	faults.foreign("scenario", in.Scenario != nil, AgentTestKindSimulation)
 	faults.foreign("criteria", in.Criteria != nil, AgentTestKindSimulation)
+	faults.foreign("criteriaWeights", in.CriteriaWeights != nil, AgentTestKindSimulation)
+	faults.foreign("passAt", in.PassAt != nil, AgentTestKindSimulation)
+	faults.foreign("checks", in.Checks != nil, AgentTestKindSimulation)
 	faults.foreign("maxTurns", in.MaxTurns != nil, AgentTestKindSimulation)
 	faults.foreign("conversationMessages", in.ConversationMessages != nil, AgentTestKindSimulation)
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)

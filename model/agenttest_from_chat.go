@@ -40,7 +40,7 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	r.checkVariables(variables, warn)
 	recorder := mockRecorder{recording: &r, upTo: last, variables: variables, warn: warn}
 	test, err := NewSimulationTest(CreateSimulationTestInput{
-		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria, Checks: in.Checks, MaxTurns: in.MaxTurns,
 		ConversationContext: r.messages(last, warn), Variables: r.Chat.DataBag, ToolMocking: recorder.mocking(),
 	}, now)
 	return test, warnings, faultsOfChat(err)

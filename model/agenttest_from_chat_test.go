@@ -151,7 +151,7 @@ func TestMocksOfRecordedCalls(t *testing.T) {
 		"on both sides of the cut": {3, []*ToolCall{called("a", 2, `{}`, "one"), called("a", 4, `{}`, "two")},
 			`{"resultTemplate":"two","delaySeconds":0,"rules":[{"when":[],"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`, nil},
 		"a failure": {5, []*ToolCall{called("a", 2, `{}`, "!the tool answered 404 Not Found: none")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
-			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":404}}]}`, nil},
+			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":404,"body":"none"}}]}`, nil},
 		"it failed first": {1, []*ToolCall{called("a", 2, `{}`, "!the tool did not answer in time"), called("a", 2, `{}`, "")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":[],"callIndex":0,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"Timeout","status":null}},
 			{"when":[],"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"EmptyBody","status":null}}]}`, nil},

@@ -36,10 +36,13 @@ type AgentTestRun struct {
 	Claim int32
 	Lost  int32
 
-	Messages             []TestMessage `bun:"type:json"`
-	ToolCalls            []*ToolCall   `bun:"type:json"`
-	TurnCount            int32
-	EndReason            *string
+	Messages     []TestMessage `bun:"type:json"`
+	ToolCalls    []*ToolCall   `bun:"type:json"`
+	TurnCount    int32
+	EndReason    *string
+	CheckResults []CheckResult `bun:"type:json,nullzero"`
+	// Score is nil without weights.
+	Score                *float64
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
@@ -67,15 +70,81 @@ type RunSnapshot struct {
 
 // CriterionResult is the verdict on one criterion.
 type CriterionResult struct {
-	Criterion string     `json:"criterion"`
+	Criterion string `json:"criterion"`
+	// Weight is what it counts for; nil if it is required.
+	Weight    *int32     `json:"weight,omitempty"`
 	Passed    bool       `json:"passed"`
 	Rationale string     `json:"rationale"`
 	Evidence  []Evidence `json:"evidence"`
+	// DoesNotApply is true if the criterion is neither met nor missed.
+	DoesNotApply bool `json:"doesNotApply,omitempty"`
 	// ByProgram is true if rules decided, and not the judge.
 	ByProgram bool `json:"byProgram,omitempty"`
 	// Agreement is the share of the judge's votes that say so; nil without votes.
 	Agreement *float64 `json:"agreement,omitempty"`
 }
+
+// Weigh sets the score of the results, and reports whether the run has failed, whatever has no verdict yet.
+func (r *AgentTestRun) Weigh() bool {
+	isMissed, held, decided, left := false, int32(0), int32(0), r.Snapshot.Test.weight()
+	add := func(weight *int32, passed bool) {
+		switch {
+		case weight == nil:
+			isMissed = isMissed || !passed
+			return
+		case passed:
+			held += *weight
+		}
+		decided += *weight
+	}
+	for _, result := range r.CheckResults {
+		add(result.Check.Weight, result.Passed)
+	}
+	for _, result := range r.CriteriaResults {
+		switch {
+		case !result.DoesNotApply:
+			add(result.Weight, result.Passed)
+		case result.Weight != nil:
+			left -= *result.Weight
+		}
+	}
+	r.Score = share(held, decided)
+	most := share(held+left-decided, left)
+	return isMissed || most != nil && *most < r.Snapshot.Test.passAt()
+}
+
+// share returns the quotient, nil of nothing.
+func share(part, whole int32) *float64 {
+	if whole == 0 {
+		return nil
+	}
+	return new(float64(part) / float64(whole))
+}
+
+func (t *AgentTestRow) passAt() float64 {
+	if t.PassAt == nil {
+		return 1
+	}
+	return *t.PassAt
+}
+
+// weight is the sum of the weights of all checks and criteria.
+func (t *AgentTestRow) weight() (sum int32) {
+	for _, weight := range t.CriteriaWeights {
+		if weight != nil {
+			sum += *weight
+		}
+	}
+	for _, check := range t.Checks {
+		if check.Weight != nil {
+			sum += *check.Weight
+		}
+	}
+	return sum
+}
+
+// Applies reports whether the criterion is met or missed.
+func (r *CriterionResult) Applies() bool { return !r.DoesNotApply }
 
 // DecidedBy returns who decided the criterion.
 func (r *CriterionResult) DecidedBy() CriterionDecider {

@@ -50,7 +50,7 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 	released := &AgentTestRun{
 		Owned: r.Owned, ID: r.ID, ExecutionID: r.ExecutionID, TestedID: r.TestedID, Status: AgentTestRunStatusQueued,
 		Claim: r.Claim, Lost: r.Lost,
-		Messages: []TestMessage{}, ToolCalls: []*ToolCall{}, CriteriaResults: []CriterionResult{},
+		Messages: []TestMessage{}, ToolCalls: []*ToolCall{}, CheckResults: []CheckResult{}, CriteriaResults: []CriterionResult{},
 	}
 	if execution.State == AgentTestExecutionStatusCancelled {
 		released.Status, released.StartedAt = AgentTestRunStatusCancelled, r.StartedAt

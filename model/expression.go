@@ -65,6 +65,15 @@ func (e *Expression) Match(ctx context.Context, text string) (bool, error) {
 	return matches, ctx.Err()
 }
 
+// Find returns the first match in the text, and whether there is one. It returns the context's error if that has ended.
+func (e *Expression) Find(ctx context.Context, text string) (match string, found bool, err error) {
+	at := e.compiled.FindReaderIndex(&interruptible{ctx: ctx, text: text})
+	if at == nil || ctx.Err() != nil {
+		return "", false, ctx.Err()
+	}
+	return text[at[0]:at[1]], true, nil
+}
+
 // interruptible reads a text, which ends early if the context does.
 type interruptible struct {
 	ctx  context.Context

@@ -37,6 +37,7 @@ type outcome struct {
 	failed   bool
 	kind     MockFailureKind
 	status   int32
+	body     string
 }
 
 // rule returns the rule that answers with the outcome.
@@ -49,6 +50,9 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	rule.Failure = &MockFailure{Kind: o.kind}
 	if o.status != 0 {
 		rule.Failure.Status = &o.status
+	}
+	if o.body != "" {
+		rule.Failure.Body = &o.body
 	}
 	return rule
 }
@@ -171,6 +175,9 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 		if failure.Status != nil {
 			o.status = *failure.Status
 		}
+		if failure.Body != nil {
+			o.body = *failure.Body
+		}
 		return o, true
 	}
 	result := *call.Result
@@ -186,7 +193,7 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 }
 
 var (
-	failedStatus = regexp.MustCompile(`^the (?:tool|sub-agent) answered ([45][0-9]{2})\b`)
+	failedStatus = regexp.MustCompile(`^the (?:tool|sub-agent) answered ([45][0-9]{2})\b[^:]*(?:: ([\s\S]*))?`)
 	failedTime   = regexp.MustCompile(`^the (?:tool|sub-agent) did not answer in time`)
 	failedJSON   = regexp.MustCompile(`^the (?:tool|sub-agent) answered with malformed JSON`)
 )
@@ -197,8 +204,11 @@ func RecordedFailure(text string) *MockFailure {
 	switch status := failedStatus.FindStringSubmatch(text); {
 	case status != nil:
 		number, _ := strconv.ParseInt(status[1], 10, 32)
-		of := int32(number)
-		return &MockFailure{Kind: MockFailureKindHTTPError, Status: &of}
+		failure := &MockFailure{Kind: MockFailureKindHTTPError, Status: new(int32(number))}
+		if status[2] != "" {
+			failure.Body = &status[2]
+		}
+		return failure
 	case failedTime.MatchString(text):
 		return &MockFailure{Kind: MockFailureKindTimeout}
 	case failedJSON.MatchString(text):

@@ -577,8 +577,14 @@ type CreateSimulationTestInput struct {
 	Name string `json:"name"`
 	// Persona and intent of the simulated contact, 1 to 10,000 characters.
 	Scenario string `json:"scenario"`
-	// 1 to 30 success criteria of 1 to 2,000 characters, each judged on its own.
+	// At most 30 success criteria of 1 to 2,000 characters, each judged on its own; at least 1 where there are no checks.
 	Criteria []string `json:"criteria"`
+	// What the criteria at the same places count for, each 1 to 100; those with null, or without an entry, are required.
+	CriteriaWeights []*int32 `json:"criteriaWeights"`
+	// What the program decides, at most 50.
+	Checks []*TestCheck `json:"checks"`
+	// The `AgentTestRun.score` that a run needs to pass, 0 to 1; 1 when absent.
+	PassAt *float64 `json:"passAt,omitempty"`
 	// Exchanges at most, 1 to 30.
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
@@ -608,8 +614,10 @@ type CreateTestFromSimulationChatInput struct {
 	Name *string `json:"name,omitempty"`
 	// Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them.
 	Scenario string `json:"scenario"`
-	// Success criteria in plain text, each judged on its own. A chat does not tell them.
+	// Success criteria in plain text, each judged on its own; at least 1 where there are no checks. A chat does not tell them.
 	Criteria []string `json:"criteria"`
+	// What the program decides.
+	Checks []*TestCheck `json:"checks"`
 	// Exchanges at most, after the messages that the test starts from.
 	MaxTurns int32 `json:"maxTurns"`
 	// A folder of the same agent; null for the root.
@@ -1285,8 +1293,14 @@ type UpdateAgentTestInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// Of a simulation test: the new scenario.
 	Scenario *string `json:"scenario,omitempty"`
-	// Of a simulation test: the new criteria.
+	// Of a simulation test: the new criteria. Without `criteriaWeights` all of them are required.
 	Criteria []string `json:"criteria,omitempty"`
+	// Of a simulation test: the new weights of the criteria.
+	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
+	// Of a simulation test: the new checks.
+	Checks []*TestCheck `json:"checks,omitempty"`
+	// Of a simulation test: the new score that a run needs to pass.
+	PassAt *float64 `json:"passAt,omitempty"`
 	// Of a simulation test: the new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// Of a simulation test: the new messages to start from.
@@ -1410,8 +1424,14 @@ type UpdateSimulationTestInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new scenario.
 	Scenario *string `json:"scenario,omitempty"`
-	// The new criteria.
+	// The new criteria. Without `criteriaWeights` all of them are required.
 	Criteria []string `json:"criteria,omitempty"`
+	// The new weights of the criteria.
+	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
+	// The new checks.
+	Checks []*TestCheck `json:"checks,omitempty"`
+	// The new score that a run needs to pass.
+	PassAt *float64 `json:"passAt,omitempty"`
 	// The new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// The new messages to start from.
@@ -1945,9 +1965,10 @@ const (
 	AgentTestRunStatusQueued AgentTestRunStatus = "Queued"
 	// It is under way.
 	AgentTestRunStatusRunning AgentTestRunStatus = "Running"
-	// Every criterion holds, or the tag is the expected one.
+	// Every required check and criterion holds, and the others weigh enough; or the tag is the expected one.
 	AgentTestRunStatusPassed AgentTestRunStatus = "Passed"
-	// A criterion is false, or the tag is another one. Another criterion may have no verdict, for the reason in `error`.
+	// A required check or criterion is false, or the others that hold cannot weigh enough; or the tag is another one. A criterion may
+	// have no verdict, for the reason in `error`.
 	AgentTestRunStatusFailed AgentTestRunStatus = "Failed"
 	// Something could not do its part, so there is no verdict.
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
@@ -2332,6 +2353,64 @@ func (e CallEffect) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How a transfer fails.
+type CallTransferFailure string
+
+const (
+	// The line is busy.
+	CallTransferFailureBusy CallTransferFailure = "Busy"
+	// It cannot be made.
+	CallTransferFailureFailed CallTransferFailure = "Failed"
+)
+
+var AllCallTransferFailure = []CallTransferFailure{
+	CallTransferFailureBusy,
+	CallTransferFailureFailed,
+}
+
+func (e CallTransferFailure) IsValid() bool {
+	switch e {
+	case CallTransferFailureBusy, CallTransferFailureFailed:
+		return true
+	}
+	return false
+}
+
+func (e CallTransferFailure) String() string {
+	return string(e)
+}
+
+func (e *CallTransferFailure) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CallTransferFailure(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CallTransferFailure", str)
+	}
+	return nil
+}
+
+func (e CallTransferFailure) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CallTransferFailure) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CallTransferFailure) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What happened to an item.
 type CampaignItemEventType string
 
@@ -2647,6 +2726,67 @@ func (e *CompanySubscriptionStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e CompanySubscriptionStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who ends a conversation.
+type ConversationEnder string
+
+const (
+	// The agent.
+	ConversationEnderAgent ConversationEnder = "Agent"
+	// The simulated contact.
+	ConversationEnderContact ConversationEnder = "Contact"
+	// Nobody: the test's turns were used up.
+	ConversationEnderLimit ConversationEnder = "Limit"
+)
+
+var AllConversationEnder = []ConversationEnder{
+	ConversationEnderAgent,
+	ConversationEnderContact,
+	ConversationEnderLimit,
+}
+
+func (e ConversationEnder) IsValid() bool {
+	switch e {
+	case ConversationEnderAgent, ConversationEnderContact, ConversationEnderLimit:
+		return true
+	}
+	return false
+}
+
+func (e ConversationEnder) String() string {
+	return string(e)
+}
+
+func (e *ConversationEnder) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ConversationEnder(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ConversationEnder", str)
+	}
+	return nil
+}
+
+func (e ConversationEnder) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ConversationEnder) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ConversationEnder) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -131,7 +131,7 @@ func originOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// schema records a fault when the object is not a JSON Schema of type object that a ToolSchema can be.
+// schema records a fault when the object is not a JSON Schema of type object.
 func (f *Fields) schema(path string, object JSONObject) {
 	if utf8.RuneCount(object) > 20_000 {
 		f.Add(path, "must have at most 20,000 characters")

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ const (
 	maxRules          = 20
 	maxExpressions    = 20
 	maxResultTemplate = 50_000
+	maxFailureBody    = 10_000
 )
 
 // ToolMocking says what is mocked in a simulation. Its zero value mocks nothing.
@@ -22,6 +22,8 @@ type ToolMocking struct {
 	MockedSubAgents  []MockedSubAgent `json:"mockedSubAgents"`
 	MockAllSubAgents bool             `json:"mockAllSubAgents"`
 	MockCallTransfer bool             `json:"mockCallTransfer"`
+	// CallTransferFailure is how the mocked transfer fails; nil if it does not.
+	CallTransferFailure *CallTransferFailure `json:"callTransferFailure,omitempty"`
 	// SideEffects says whether what is not mocked may happen; empty means Allow.
 	SideEffects SideEffects `json:"sideEffects"`
 }
@@ -86,6 +88,8 @@ type MockFailure struct {
 	Kind MockFailureKind `json:"kind"`
 	// Status is that of an HttpError; nil means 500.
 	Status *int32 `json:"status"`
+	// Body is that of an HttpError.
+	Body *string `json:"body,omitempty"`
 }
 
 // Denies reports whether unmocked calls are refused.
@@ -118,6 +122,9 @@ func (m *ToolMocking) expressions() int {
 func (f *Fields) mocking(path string, m *ToolMocking) {
 	if m == nil {
 		return
+	}
+	if m.CallTransferFailure != nil && !m.MockCallTransfer {
+		f.Add(path+".callTransferFailure", "must be given together with mockCallTransfer")
 	}
 	isShort := f.list(path+".mockedTools", len(m.MockedTools), maxMocks)
 	if !f.list(path+".mockedSubAgents", len(m.MockedSubAgents), maxMocks) || !isShort {
@@ -154,21 +161,7 @@ func (f *Fields) mockRule(path string, r MockRule) {
 	f.optional(path+".resultTemplate", r.ResultTemplate, maxResultTemplate)
 	f.number(path+".delaySeconds", &r.DelaySeconds, 0, 60)
 	for i, c := range r.When {
-		at := fmt.Sprintf("%s.when.%d", path, i)
-		f.text(at+".argument", c.Argument, 1, 200)
-		f.optional(at+".equals", c.Equals, 10_000)
-		f.optional(at+".matches", c.Matches, 1_000)
-		if c.Equals == nil && c.Matches == nil && c.Present == nil {
-			f.Add(at, "must give at least one of equals, matches and present")
-		}
-		if c.Matches != nil {
-			switch _, err := NewExpression(*c.Matches); {
-			case errors.Is(err, errExpressionSize):
-				f.Add(at+".matches", "must not come to more than %d instructions: repeat less of it, or less often", MaxExpressionSize)
-			case err != nil:
-				f.Add(at+".matches", "must be a regular expression in RE2 syntax")
-			}
-		}
+		f.condition(fmt.Sprintf("%s.when.%d", path, i), c)
 	}
 	if r.Failure == nil {
 		return
@@ -177,9 +170,23 @@ func (f *Fields) mockRule(path string, r MockRule) {
 		f.Add(path+".resultTemplate", "must not be given together with failure")
 	}
 	f.count(path+".failure.status", r.Failure.Status, 400, 599)
+	f.optional(path+".failure.body", r.Failure.Body, maxFailureBody)
+	if r.Failure.Body != nil && r.Failure.Kind != MockFailureKindHTTPError {
+		f.Add(path+".failure.body", "must be given for HttpError alone")
+	}
 	if r.Failure.Status != nil && r.Failure.Kind != MockFailureKindHTTPError {
 		f.Add(path+".failure.status", "must be given for HttpError alone")
 	}
+}
+
+func (f *Fields) condition(path string, c MockCondition) {
+	f.text(path+".argument", c.Argument, 1, 200)
+	f.optional(path+".equals", c.Equals, 10_000)
+	f.optional(path+".matches", c.Matches, 1_000)
+	if c.Equals == nil && c.Matches == nil && c.Present == nil {
+		f.Add(path, "must give at least one of equals, matches and present")
+	}
+	f.expression(path+".matches", c.Matches)
 }
 
 // Check returns UNPROCESSABLE when something is mocked that is none of the tools and sub-agents, which are

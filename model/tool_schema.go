@@ -30,21 +30,27 @@ var (
 	errSchemaSteps   = fmt.Errorf("must take at most %d checks of one value, references followed", maxSchemaSteps)
 )
 
-// ToolSchema is the JSON Schema of a tool's parameters. It is safe for concurrent use.
-type ToolSchema struct {
+// JSONSchema is a JSON Schema of bounded cost. It is safe for concurrent use.
+type JSONSchema struct {
 	compiled *jsonschema.Schema
 	steps    int
 }
 
-// NewToolSchema compiles a JSON Schema of type object. Its errors are sentences without a subject. It refuses references
-// to other documents, which a compiler would read from files, and schemas that take too long to check anything.
-func NewToolSchema(text string) (*ToolSchema, error) {
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return nil, errSchemaObject
-	}
-	if object, _ := document.(map[string]any); object["type"] != "object" {
+// NewToolSchema compiles the JSON Schema of a tool's parameters, which is of type object, as NewJSONSchema does.
+func NewToolSchema(text string) (*JSONSchema, error) {
+	var parameters map[string]any
+	if json.Unmarshal([]byte(text), &parameters) == nil && parameters["type"] != "object" {
 		return nil, errSchemaType
+	}
+	return NewJSONSchema(text)
+}
+
+// NewJSONSchema compiles a JSON Schema, which is an object. Its errors are sentences without a subject. It refuses references
+// to other documents, which a compiler would read from files, and schemas that take too long to check anything.
+func NewJSONSchema(text string) (*JSONSchema, error) {
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if _, isObject := document.(map[string]any); err != nil || !isObject {
+		return nil, errSchemaObject
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
@@ -72,24 +78,24 @@ func NewToolSchema(text string) (*ToolSchema, error) {
 		return nil, errSchemaInvalid
 	}
 	s := steps{counted: map[visit]int{}}
-	schema := &ToolSchema{compiled, s.of(compiled, MaxJSONDepth)}
+	schema := &JSONSchema{compiled, s.of(compiled, MaxJSONDepth)}
 	if schema.steps > maxSchemaSteps {
 		return nil, errSchemaSteps
 	}
 	return schema, nil
 }
 
-// Validate returns a *jsonschema.ValidationError if the arguments do not match, and another error if they are too large
-// to check or the context has ended.
-func (s *ToolSchema) Validate(ctx context.Context, arguments map[string]any) error {
+// Validate returns a *jsonschema.ValidationError if a value that was read from JSON does not match, and another error if
+// it is too large to check or the context has ended.
+func (s *JSONSchema) Validate(ctx context.Context, value any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if values := valuesOf(arguments); values*s.steps > maxSchemaWork {
-		return fmt.Errorf("the arguments are too large for the tool's schema: they have %d values and pieces of text, and may have %d",
+	if values := valuesOf(value); values*s.steps > maxSchemaWork {
+		return fmt.Errorf("it is too large for the schema: it has %d values and pieces of text, and may have %d",
 			values, maxSchemaWork/s.steps)
 	}
-	return s.compiled.Validate(arguments)
+	return s.compiled.Validate(value)
 }
 
 // valuesOf counts the values within a value, and the pieces of its texts.

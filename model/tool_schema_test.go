@@ -78,7 +78,7 @@ func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 	}
 	require.NoError(t, schema.Validate(t.Context(), read(`{"items":["w1","w999"]}`)))
 	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":["x"]}`)), "value must be one of")
-	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":[`+strings.Repeat(`"w1",`, 10_000)+`"w2"]}`)), "too large for the tool's schema")
+	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":[`+strings.Repeat(`"w1",`, 10_000)+`"w2"]}`)), "too large for the schema")
 }
 
 // Some drafts check values of the format regex. Each value is checked by itself, whatever else was checked before or is

@@ -139,6 +139,7 @@ var logic = map[string][]string{
 	"Dataset.chunkCount":                  nil,
 	"SimulationChat.coverage":             nil,
 	"SimulationChat.instructions":         nil,
+	"SimulationTest.coverage":             nil,
 }
 
 // roots are the fields of Query.

@@ -140,6 +140,10 @@ func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.Simulation
 	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
+func (r *simulationTestResolver) Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error) {
+	return query.Value(ctx, obj, "coverage", r.engine.CoverageOfTests)
+}
+
 func (r *Resolver) ClassificationTest() graph.ClassificationTestResolver {
 	return &classificationTestResolver{r}
 }

@@ -82,6 +82,8 @@ type runShown struct {
 	PromptVersion        int                  `json:"promptVersion"`
 	TurnCount            int                  `json:"turnCount"`
 	EndReason            *string              `json:"endReason"`
+	CheckResults         []checkShown         `json:"checkResults"`
+	Score                *float64             `json:"score"`
 	CriteriaResults      []criterionShown     `json:"criteriaResults"`
 	ClassificationResult *classificationShown `json:"classificationResult"`
 	Error                *runErrorShown       `json:"error"`
@@ -92,9 +94,23 @@ type runShown struct {
 	ToolCalls            []callShown          `json:"toolCalls,omitempty"`
 }
 
+type checkShown struct {
+	Check    describedCheck  `json:"check"`
+	Passed   bool            `json:"passed"`
+	Observed string          `json:"observed"`
+	Evidence []evidenceShown `json:"evidence"`
+}
+
+type describedCheck struct {
+	Description string `json:"description"`
+	Weight      *int   `json:"weight"`
+}
+
 type criterionShown struct {
 	Criterion string          `json:"criterion"`
+	Weight    *int            `json:"weight"`
 	Passed    bool            `json:"passed"`
+	Applies   bool            `json:"applies"`
 	Agreement *float64        `json:"agreement,omitempty"`
 	Rationale string          `json:"rationale"`
 	Evidence  []evidenceShown `json:"evidence"`
@@ -141,7 +157,8 @@ const executionFields = `fragment execution on AgentTestExecution {
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName attempt status promptVersion turnCount endReason
-	criteriaResults { criterion passed agreement rationale evidence { messageIndex quote } }
+	checkResults { check { description weight } passed observed evidence { messageIndex quote } } score
+	criteriaResults { criterion weight passed applies agreement rationale evidence { messageIndex quote } }
 	classificationResult { tagExpected tagProduced passed rationale }
 	error { cause message } durationMs startedAt finishedAt
 }

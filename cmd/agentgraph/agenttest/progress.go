@@ -87,9 +87,9 @@ func (r runShown) describe() string {
 		fmt.Fprintf(&text, "  %s", milliseconds(*r.DurationMs))
 	}
 	fmt.Fprintf(&text, "  %s\n", r.ID)
-	for _, criterion := range r.CriteriaResults {
-		if !criterion.Passed {
-			criterion.describe(&text, "           ")
+	for _, verdict := range r.verdicts() {
+		if !verdict.passed {
+			verdict.describe(&text, "           ")
 		}
 	}
 	if c := r.ClassificationResult; c != nil && !c.Passed {
@@ -106,17 +106,52 @@ func (r runShown) title() string {
 	return fmt.Sprintf("%s [%d]", client.Printable(r.TestName), r.Attempt)
 }
 
-func (c criterionShown) describe(text io.Writer, indent string) {
+// verdict is the outcome of a check or a criterion.
+type verdict struct {
+	what, why string
+	weight    *int
+	passed    bool
+	// isIdle: it does not apply.
+	isIdle   bool
+	evidence []evidenceShown
+	// agreement is the share of the judge's votes, nil for none.
+	agreement *float64
+}
+
+// verdicts returns what was decided: first by checks, then on criteria.
+func (r runShown) verdicts() []verdict {
+	var all []verdict
+	for _, c := range r.CheckResults {
+		all = append(all, verdict{c.Check.Description, "Observed: " + c.Observed, c.Check.Weight, c.Passed, false, c.Evidence, nil})
+	}
+	for _, c := range r.CriteriaResults {
+		all = append(all, verdict{c.Criterion, c.Rationale, c.Weight, c.Passed, !c.Applies, c.Evidence, c.Agreement})
+	}
+	return all
+}
+
+// title is what was decided, with its weight if it has one.
+func (v verdict) title() string {
+	if v.weight == nil {
+		return client.Printable(v.what)
+	}
+	return fmt.Sprintf("%s (weight %d)", client.Printable(v.what), *v.weight)
+}
+
+func (v verdict) describe(text io.Writer, indent string) {
 	mark := "✗"
-	if c.Passed {
+	switch {
+	case v.isIdle:
+		mark = "–"
+	case v.passed:
 		mark = "✓"
 	}
 	votes := ""
-	if c.Agreement != nil {
-		votes = fmt.Sprintf(" (%.0f %% of votes)", 100**c.Agreement)
+	if v.agreement != nil {
+		votes = fmt.Sprintf(" (%.0f %% of votes)", 100**v.agreement)
 	}
-	_, _ = fmt.Fprintf(text, "%s%s %s%s\n%s  %s\n", indent, mark, client.Printable(c.Criterion), votes, indent, client.Printable(c.Rationale))
-	for _, evidence := range c.Evidence {
+	_, _ = fmt.Fprintf(text, "%s%s %s%s\n%s  %s\n", indent, mark, v.title(), votes, indent, client.Printable(v.why))
+	for _, evidence := range v.evidence {
 		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, client.Printable(evidence.Quote))
 	}
 }

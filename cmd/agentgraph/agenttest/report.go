@@ -181,9 +181,9 @@ func (r runShown) failure() string {
 		return r.ClassificationResult.summary()
 	}
 	var unmet []string
-	for _, criterion := range r.CriteriaResults {
-		if !criterion.Passed {
-			unmet = append(unmet, client.Printable(criterion.Criterion))
+	for _, verdict := range r.verdicts() {
+		if !verdict.passed {
+			unmet = append(unmet, verdict.title())
 		}
 	}
 	return "not met: " + strings.Join(unmet, "; ")

@@ -14,20 +14,21 @@ import (
 
 type runCommand struct {
 	client.Flags
-	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
-	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
-	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
-	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
-	Votes       int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
-	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
-	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
-	Baseline    []string      `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
-	Correction  string        `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
-	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
-	VirtualTime bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
-	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
-	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
+	Agent         *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
+	Folder        *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
+	Test          []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
+	Repeat        int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
+	Concurrency   int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
+	Votes         int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
+	JUnit         string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
+	JSON          string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
+	Baseline      []string      `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
+	Correction    string        `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
+	MinPassRate   *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
+	VirtualTime   bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
+	RequireMocked bool          `env:"AGENTGRAPH_TEST_REQUIRE_MOCKED" help:"Run nothing if a tool would be called, or a call transferred, for real."`
+	Timeout       time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
+	Reconnect     time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
 }
 
 // Validate refuses what the server would refuse.
@@ -76,6 +77,11 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	}
 	if err := c.checkBaseline(ctx, server); err != nil {
 		return exitUnstarted(ctx, err)
+	}
+	if c.RequireMocked {
+		if err := c.refuseReal(ctx, server); err != nil {
+			return exitUnstarted(ctx, err)
+		}
 	}
 	started, err := c.start(ctx, server)
 	if err != nil {

@@ -23,7 +23,7 @@ const kindDocument = `query ($id: ID!) { node(id: $id) { __typename } }`
 
 const testDocument = `query ($id: ID!) { node: agentTest(id: $id) {
 	id kind name agent { id name } folder { id name } createdAt updatedAt
-	... on SimulationTest { scenario criteria maxTurns variables conversationMessages { role text } }
+	... on SimulationTest { scenario criteria criteriaWeights checks { description weight } passAt maxTurns variables conversationMessages { role text } }
 	... on ClassificationTest { tagExpected conversationContext { messages { role text } dataBag } }
 	runs(first: 10) { nodes { id attempt status durationMs finishedAt execution { id } } }
 } }`
@@ -35,6 +35,9 @@ type testShown struct {
 	listedTest
 	Scenario             string
 	Criteria             []string
+	CriteriaWeights      []*int
+	Checks               []describedCheck
+	PassAt               *float64
 	MaxTurns             int
 	Variables            json.RawMessage
 	ConversationMessages []messageShown
@@ -146,8 +149,15 @@ func (t testShown) describe() string {
 		writeMessages(&text, context.Messages, nil)
 	} else {
 		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario", client.Printable(t.Scenario))
-		for _, criterion := range t.Criteria {
-			fmt.Fprintf(&text, "  - %s\n", client.Printable(criterion))
+		for _, check := range t.Checks {
+			fmt.Fprintf(&text, "  - %s\n", verdict{what: check.Description, weight: check.Weight}.title())
+		}
+		for i, criterion := range t.Criteria {
+			of := verdict{what: criterion}
+			if i < len(t.CriteriaWeights) {
+				of.weight = t.CriteriaWeights[i]
+			}
+			fmt.Fprintf(&text, "  - %s\n", of.title())
 		}
 		writeMessages(&text, t.ConversationMessages, nil)
 	}
@@ -198,8 +208,11 @@ func (r runShown) detail(executionID string) string {
 		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"), client.Printable(*r.EndReason))
 	}
 	text.WriteString("\n")
-	for _, criterion := range r.CriteriaResults {
-		criterion.describe(&text, "")
+	for _, verdict := range r.verdicts() {
+		verdict.describe(&text, "")
+	}
+	if r.Score != nil {
+		fmt.Fprintf(&text, "Score %s\n", percent(*r.Score))
 	}
 	if c := r.ClassificationResult; c != nil {
 		fmt.Fprintf(&text, "%s\n  %s\n", c.summary(), client.Printable(c.Rationale))

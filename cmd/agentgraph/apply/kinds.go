@@ -154,17 +154,18 @@ var subAgent = &kind{name: "sub-agent"}
 var (
 	messages   = listOf(recordOf(in("role", plainText), in("text", plainText), in("timestamp", shape{form: moment})))
 	textValues = shape{form: values, initial: object{}}
+	conditions = listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText), in("present", plainText)))
 	mockedBy   = []field{
 		in("resultTemplate", optional), in("delaySeconds", initially(int64(0))),
 		in("rules", listOf(recordOf(
-			in("when", listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText), in("present", plainText)))),
+			in("when", conditions),
 			in("callIndex", plainText), in("resultTemplate", optional), in("delaySeconds", initially(int64(0))),
-			in("failure", recordOf(in("kind", plainText), in("status", plainText))),
+			in("failure", recordOf(in("kind", plainText), in("status", plainText), in("body", plainText))),
 		))),
 	}
 	mocking = shape{form: record, initial: object{}, members: []field{
 		in("mockAllTools", initially(false)), in("mockAllSubAgents", initially(false)), in("mockCallTransfer", initially(false)),
-		in("sideEffects", initially("Allow")),
+		in("callTransferFailure", plainText), in("sideEffects", initially("Allow")),
 		in("mockedTools", listOf(recordOf(append([]field{in("toolId", one(tool))}, mockedBy...)...))),
 		in("mockedSubAgents", listOf(recordOf(append([]field{in("subAgentId", one(subAgent))}, mockedBy...)...))),
 	}}
@@ -174,22 +175,41 @@ var (
 	}
 )
 
-const mockedFields = `resultTemplate delaySeconds rules { when { argument equals matches present } callIndex resultTemplate delaySeconds failure { kind status } }`
+var (
+	calls  = []field{in("technicalName", plainText), in("kind", plainText), in("where", conditions)}
+	said   = recordOf(in("text", plainText), in("matches", plainText), in("role", initially("assistant")), in("turn", plainText))
+	checks = listOf(recordOf(in("expect", recordOf(
+		in("called", recordOf(append(calls[:len(calls):len(calls)], in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
+		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText), in("tag", plainText),
+		in("turnsAtMost", plainText), in("durationAtMost", plainText), in("creditsAtMost", plainText),
+		in("resultJson", recordOf(in("technicalName", plainText), in("schema", shape{form: schema}))),
+	)), in("weight", plainText)))
+)
+
+const checkFields = `expect {
+	called { technicalName kind where { argument equals matches present } min max before }
+	neverCalled { technicalName kind where { argument equals matches present } }
+	says { text matches role turn } neverSays { text matches role turn } endedBy tag turnsAtMost durationAtMost creditsAtMost
+	resultJson { technicalName schema }
+} weight`
+
+const mockedFields = `resultTemplate delaySeconds rules { when { argument equals matches present } callIndex resultTemplate delaySeconds failure { kind status body } }`
 
 var simulation = &kind{
 	name: "simulation test", list: "simulations", typeName: "SimulationTest", payload: "agentTest", id: "testId",
 	query: `query ($after: String) { page: agentTests(kind: Simulation, first: 50, after: $after) {
 		nodes { id agentId folderId name createdAt updatedAt ... on SimulationTest {
-			scenario criteria maxTurns variables conversationContext: conversationMessages { role text timestamp }
+			scenario criteria criteriaWeights checks { ` + checkFields + ` } passAt maxTurns variables conversationContext: conversationMessages { role text timestamp }
 			toolMocking {
-				mockAllTools mockAllSubAgents mockCallTransfer sideEffects
+				mockAllTools mockAllSubAgents mockCallTransfer callTransferFailure sideEffects
 				mockedTools { toolId ` + mockedFields + ` } mockedSubAgents { subAgentId ` + mockedFields + ` }
 			}
 		} }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("scenario", plainText), in("criteria", listOf(plainText)), in("maxTurns", initially(int64(10))),
+		in("scenario", plainText), in("criteria", listOf(plainText)), in("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
+		in("checks", checks), in("passAt", initially(int64(1))), in("maxTurns", initially(int64(10))),
 		in("conversationContext", messages), in("variables", textValues), in("toolMocking", mocking),
 	),
 }

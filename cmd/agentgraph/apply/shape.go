@@ -104,7 +104,8 @@ var (
 func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
-		if value = s.of.normal(value, resolve, at.index(i)); value == nil || s.form != ordered && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
+		value = s.of.normal(value, resolve, at.index(i))
+		if value == nil && !s.of.isNullable || s.form != ordered && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
 		}
 		normal = append(normal, value)

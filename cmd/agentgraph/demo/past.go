@@ -43,7 +43,7 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 			ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &test.ID, TestedID: test.ID, TestName: test.Name,
 			Position: int32(i), Attempt: plan.attempt, Status: model.AgentTestRunStatusCancelled, PromptVersion: agent.PromptVersion,
 			Snapshot: model.RunSnapshot{Test: p.unmocked(test, e.Unmocked), Agent: agent, VirtualTime: true},
-			Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+			Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{}, CriteriaResults: []model.CriterionResult{},
 			CreatedAt: at,
 		}
 		runs[i] = run

@@ -1,32 +1,33 @@
 import { percent } from "../../ui/format";
 import { Status } from "../../ui/Status";
-import type { RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
 import styles from "./Criteria.module.css";
 
-type Result = RunOfPage["criteriaResults"][number];
-
-/** Each criterion with its verdict, who decided it and why, and the quotes that show it. */
+/** Each check and criterion with its verdict, who decided it and why, and the quotes that show it. */
 export function Criteria({ run, selected, select }: { run: RunOfPage; selected: number | undefined; select: (criterion: number) => void }) {
-  const results = run.criteriaResults;
+  const results = verdictsOf(run);
+  const applying = results.filter((result) => result.applies);
   if (run.classificationResult) return <Tag result={run.classificationResult} />;
   if (results.length === 0) return null;
   return (
     <section className="card" aria-labelledby="criteria-title">
       <header>
-        <h2 id="criteria-title">Criteria</h2>
+        <h2 id="criteria-title">{run.checkResults.length > 0 ? "Checks and criteria" : "Criteria"}</h2>
         <span className="muted">
-          {results.filter((result) => result.passed).length} of {results.length} hold
+          {applying.filter((result) => result.passed).length} of {applying.length} hold
+          {run.score !== null && `, score ${Math.round(run.score * 100)} %`}
         </span>
       </header>
       <ol className={styles.list}>
         {results.map((result, i) => (
-          <li key={result.criterion} data-passed={result.passed} aria-current={selected === i + 1 ? "true" : undefined}>
+          <li key={i} data-passed={result.passed} aria-current={selected === i + 1 ? "true" : undefined}>
             <div className="row">
               <span className={styles.number}>{i + 1}</span>
-              <Status of={result.passed ? "Passed" : "Failed"} short />
-              <strong>{result.criterion}</strong>
+              {result.applies ? <Status of={result.passed ? "Passed" : "Failed"} short /> : <span className="muted small">does not apply</span>}
+              <strong>{result.what}</strong>
+              {result.weight !== null && <span className="muted small">weight {result.weight}</span>}
             </div>
-            <p className="muted">{result.rationale}</p>
+            <p className="muted">{result.why}</p>
             <Quotes run={run} result={result} select={() => select(i + 1)} />
             <p className="muted small">{decider(result)}</p>
           </li>
@@ -36,13 +37,13 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
   );
 }
 
-function decider({ decidedBy, agreement }: Result): string {
+function decider({ decidedBy, agreement }: Verdict): string {
   if (decidedBy === "Program") return "Decided by a rule, without a model.";
   return agreement === null ? "Decided by the judge, a model." : `Decided by the judge, a model, with ${percent(agreement)} of its votes.`;
 }
 
 /** What shows the verdict, with whose words they are. */
-function Quotes({ run, result, select }: { run: RunOfPage; result: Result; select: () => void }) {
+function Quotes({ run, result, select }: { run: RunOfPage; result: Verdict; select: () => void }) {
   return result.evidence.map(({ messageIndex, quote, toolCallId, speaker }) => {
     const call = run.toolCalls.find((each) => each.id === toolCallId);
     const who = speaker === "user" ? ", the contact" : speaker === "assistant" ? ", the agent" : "";

@@ -7,7 +7,7 @@ import { Page } from "../../ui/Page";
 import { Shown } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
-import { RunFields, type RunOfPage } from "./fields";
+import { RunFields, verdictsOf, type RunOfPage } from "./fields";
 import styles from "./RunPair.module.css";
 import { Turn } from "./RunTranscript";
 
@@ -92,7 +92,7 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
 }
 
 function Verdicts({ runs }: { runs: [RunOfPage, RunOfPage] }) {
-  const criteria = [...new Set(runs.flatMap((run) => run.criteriaResults.map((result) => result.criterion)))];
+  const criteria = [...new Set(runs.flatMap((run) => verdictsOf(run).map((verdict) => verdict.what)))];
   if (criteria.length === 0) return null;
   return (
     <section className="card" aria-labelledby="verdicts-title">
@@ -115,11 +115,11 @@ function Verdicts({ runs }: { runs: [RunOfPage, RunOfPage] }) {
             <tr key={criterion}>
               <th scope="row">{criterion}</th>
               {runs.map((run) => {
-                const result = run.criteriaResults.find((each) => each.criterion === criterion);
+                const result = verdictsOf(run).find((each) => each.what === criterion);
                 return (
                   <td key={run.id}>
-                    {result ? <Status of={result.passed ? "Passed" : "Failed"} /> : <span className="muted">not judged</span>}
-                    <div className="muted small">{result?.rationale}</div>
+                    {result?.applies ? <Status of={result.passed ? "Passed" : "Failed"} /> : <span className="muted">{result ? "does not apply" : "not judged"}</span>}
+                    <div className="muted small">{result?.why}</div>
                   </td>
                 );
               })}

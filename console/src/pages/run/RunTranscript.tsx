@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
-import type { RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage } from "./fields";
 import styles from "./RunTranscript.module.css";
 
 /** The messages, with the judge's quotes marked and numbered by criterion. */
@@ -45,7 +45,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
 }
 
 function quotesOf(run: RunOfPage, index: number): Quote[] {
-  return run.criteriaResults.flatMap((result, i) =>
+  return verdictsOf(run).flatMap((result, i) =>
     result.evidence.filter((evidence) => evidence.messageIndex === index && !evidence.toolCallId).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
   );
 }
@@ -65,7 +65,7 @@ function Quoted({ text, criteria, selected }: { text: string; criteria: number[]
 
 /** The numbers of the criteria that quote a call. */
 function CallMarks({ run, callId, selected }: { run: RunOfPage; callId: string; selected: number | undefined }) {
-  const criteria = run.criteriaResults.flatMap((result, i) => (result.evidence.some((evidence) => evidence.toolCallId === callId) ? [i + 1] : []));
+  const criteria = verdictsOf(run).flatMap((result, i) => (result.evidence.some((evidence) => evidence.toolCallId === callId) ? [i + 1] : []));
   if (criteria.length === 0) return null;
   return <Quoted text="quoted" criteria={criteria} selected={selected} />;
 }

@@ -4,7 +4,9 @@ export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
     id testId testName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
-    criteriaResults { criterion passed rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
+    checkResults { check { description weight } passed observed evidence { messageIndex quote toolCallId speaker } }
+    score
+    criteriaResults { criterion weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
@@ -14,3 +16,27 @@ export const RunFields = graphql(`
 `);
 
 export type RunOfPage = ResultOf<typeof RunFields>;
+
+type CriterionResult = RunOfPage["criteriaResults"][number];
+
+/** What was decided of a run: by its checks, and then on its criteria. */
+export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "applies" | "decidedBy" | "agreement" | "evidence"> {
+  what: string;
+  why: string;
+}
+
+export function verdictsOf(run: RunOfPage): Verdict[] {
+  return [
+    ...run.checkResults.map(({ check, observed, passed, evidence }) => ({
+      what: check.description,
+      why: `Observed: ${observed}`,
+      weight: check.weight,
+      passed,
+      applies: true,
+      decidedBy: "Program" as const,
+      agreement: null,
+      evidence,
+    })),
+    ...run.criteriaResults.map(({ criterion, rationale, ...rest }) => ({ ...rest, what: criterion, why: rationale })),
+  ];
+}

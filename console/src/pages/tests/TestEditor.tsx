@@ -17,7 +17,7 @@ const EditedTest = graphql(`
   query EditedTest($id: ID!, $seesContacts: Boolean!) {
     agentTest(id: $id) {
       __typename id name folderId updatedAt lastRunId obstacles
-      ... on SimulationTest { scenario criteria maxTurns variables @include(if: $seesContacts) }
+      ... on SimulationTest { scenario criteria criteriaWeights checks { description weight } maxTurns variables @include(if: $seesContacts) }
       ... on ClassificationTest { tagExpected }
     }
   }
@@ -99,7 +99,8 @@ function TestForm({ agent, test, reread, takeTheirs, onClose }: {
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
     const changes = changesOf(before, readValues(new FormData(form.current), before));
-    if (!changes || (await update.run({ input: { testId: test.id, ...changes, expectedUpdatedAt } }))) onClose();
+    const weights = changes?.criteria && { criteriaWeights: changes.criteria.map((criterion) => weightOf(test, criterion)) };
+    if (!changes || (await update.run({ input: { testId: test.id, ...changes, ...weights, expectedUpdatedAt } }))) onClose();
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -109,7 +110,8 @@ function TestForm({ agent, test, reread, takeTheirs, onClose }: {
     <form ref={form} onSubmit={submit}>
       <fieldset className="stack" disabled={!may("write")}>
         <Obstacles of={test.obstacles} />
-        <TestFields values={before} agent={agent} error={update.error} />
+        <TestFields values={before} agent={agent} error={update.error} hasChecks={checksOf(test).length > 0} />
+        <Checks checks={checksOf(test)} />
         {isForeign && (
           <Conflict
             what="test"
@@ -144,6 +146,34 @@ function Delete({ test, onDeleted }: { test: SavedTest; onDeleted: () => void })
       </Act>
       {remove.error && <Failure error={remove.error} />}
     </>
+  );
+}
+
+/** What a criterion counts for. One whose words are the same still counts for what it did. */
+function weightOf(test: SavedTest, criterion: string): number | null {
+  return test.__typename === "SimulationTest" ? (test.criteriaWeights[test.criteria.indexOf(criterion)] ?? null) : null;
+}
+
+function checksOf(test: SavedTest) {
+  return test.__typename === "SimulationTest" ? test.checks : [];
+}
+
+/** The checks of the test, to read. */
+function Checks({ checks }: { checks: ReturnType<typeof checksOf> }) {
+  if (checks.length === 0) return null;
+  return (
+    <div>
+      <span>What the program checks</span>
+      <ul>
+        {checks.map((check, i) => (
+          <li key={i}>
+            {check.description}
+            {check.weight !== null && <span className="muted small"> weight {check.weight}</span>}
+          </li>
+        ))}
+      </ul>
+      <span className="muted small">Checks are changed over the API or in files.</span>
+    </div>
   );
 }
 

@@ -12,10 +12,12 @@ interface AgentField {
 export const shown = ["name", "folderId", "scenario", "criteria", "maxTurns", "variables", "tagExpected"];
 
 /** The controls of a test. */
-export function TestFields({ values, agent, isNew, error }: {
+export function TestFields({ values, agent, isNew, hasChecks, error }: {
   values: TestValues;
   agent: { fields: readonly AgentField[]; testFolders: readonly { id: string; name: string }[] };
   isNew?: boolean;
+  /** Then it needs no criteria. */
+  hasChecks?: boolean;
   error: CombinedError | undefined;
 }) {
   return (
@@ -28,7 +30,7 @@ export function TestFields({ values, agent, isNew, error }: {
           {(control) => <input {...control} required defaultValue={values.tagExpected} />}
         </Field>
       )}
-      {values.scenario !== undefined && <Simulated values={values} error={error} />}
+      {values.scenario !== undefined && <Simulated values={values} hasChecks={hasChecks} error={error} />}
       {values.variables && <Variables values={values.variables} fields={agent.fields} error={error} />}
       <Field label="Folder" path="folderId" error={error}>
         {(control) => <FolderChoice control={control} folders={agent.testFolders} chosen={values.folderId} />}
@@ -59,14 +61,14 @@ export function CriteriaHint() {
   );
 }
 
-function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
+function Simulated({ values, hasChecks, error }: { values: TestValues; hasChecks: boolean | undefined; error: CombinedError | undefined }) {
   return (
     <>
       <Field label="What the contact does" path="scenario" error={error}>
         {(control) => <textarea {...control} required rows={5} defaultValue={values.scenario} />}
       </Field>
       <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={<CriteriaHint />}>
-        {(control) => <textarea {...control} required rows={4} defaultValue={values.criteria?.join("\n")} />}
+        {(control) => <textarea {...control} required={!hasChecks} rows={4} defaultValue={values.criteria?.join("\n")} />}
       </Field>
       <Field label="Turns at most" path="maxTurns" error={error}>
         {(control) => <input {...control} type="number" min={1} max={30} required defaultValue={values.maxTurns} />}

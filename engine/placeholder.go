@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxTold and maxToldValue bound what contact and judge are told of the variables, in bytes.
+	maxTold      = 10_000
+	maxToldValue = 500
+)
+
+// filled returns a text of a test with its placeholders filled. Those without a value stay.
+func (b bag) filled(text string) string {
+	filled, _ := fill(text, maxRendered, b.text)
+	return cut(filled, maxRendered)
+}
+
+// expected returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
+// itself.
+func (b bag) expected(e model.TestExpectation) model.TestExpectation {
+	texts := func(given *string) *string { return b.replaced(given, func(value string) string { return value }) }
+	expressions := func(given *string) *string { return b.replaced(given, regexp.QuoteMeta) }
+	where := func(conditions []model.MockCondition) []model.MockCondition {
+		all := slices.Clone(conditions)
+		for i, c := range all {
+			all[i].Equals, all[i].Matches = texts(c.Equals), expressions(c.Matches)
+		}
+		return all
+	}
+	if e.Called != nil {
+		called := *e.Called
+		called.Where, e.Called = where(called.Where), &called
+	}
+	if e.NeverCalled != nil {
+		avoided := *e.NeverCalled
+		avoided.Where, e.NeverCalled = where(avoided.Where), &avoided
+	}
+	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
+		if *said != nil {
+			copied := **said
+			copied.Text, copied.Matches, *said = texts(copied.Text), expressions(copied.Matches), &copied
+		}
+	}
+	e.Tag = texts(e.Tag)
+	return e
+}
+
+// replaced fills the placeholders of a text that may be nil.
+func (b bag) replaced(text *string, write func(value string) string) *string {
+	if text == nil {
+		return nil
+	}
+	filled, _ := fill(*text, maxRendered, func(name string) (string, bool) {
+		value, known := b.text(name)
+		return write(value), known
+	})
+	return &filled
+}
+
+// unfilledIn returns warnings about placeholders of a test's texts without a value.
+func (b bag) unfilledIn(test *model.AgentTestRow) []string {
+	var warnings []string
+	look := func(where, text string) {
+		_, unknown := fill(text, maxRendered, b.text)
+		warnings = append(warnings, unfilled(where, unknown)...)
+	}
+	look("the scenario", test.Scenario)
+	for i, criterion := range test.Criteria {
+		look(fmt.Sprintf("criterion %d", i+1), criterion)
+	}
+	for i, check := range test.Checks {
+		look(fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n"))
+	}
+	return warnings
+}
+
+// told returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
+func (b bag) told() map[string]string {
+	told, size := map[string]string{}, 0
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		value, known := b.text(name)
+		value = cut(value, maxToldValue)
+		if size += len(name) + len(value); size > maxTold {
+			break
+		}
+		if known && strings.TrimSpace(value) != "" {
+			told[name] = value
+		}
+	}
+	return told
+}
+
+// knowing adds the variables to the contact's instructions, before the scenario.
+func (b bag) knowing(instruction string) string {
+	told := b.told()
+	if len(told) == 0 {
+		return instruction
+	}
+	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + encode(told)
+}
+
+// knownTo returns warnings about what checks expect and the agent does not have: tags, and, of an agent that cannot
+// delegate, calls.
+func (s *speaker) knownTo(checks []model.TestCheck) []string {
+	names := []string{llm.TransferCall, knowledgeBase}
+	for _, tool := range s.tools {
+		names = append(names, tool.TechnicalName)
+	}
+	var warnings []string
+	for i, check := range checks {
+		e := check.Expect
+		if e.Tag != nil && !placeholder.MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
+		}
+		if e.Called != nil && e.Called.TechnicalName != nil && len(s.subAgents) == 0 && !slices.Contains(names, *e.Called.TechnicalName) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects a call of %s, which the agent cannot make", i+1, *e.Called.TechnicalName))
+		}
+	}
+	return warnings
+}

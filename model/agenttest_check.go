@@ -1,0 +1,373 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Bounds of the checks of a test.
+const (
+	maxChecks         = 50
+	maxCheckSchemas   = 5
+	maxCheckText      = 2_000
+	maxExpectedCalls  = 1_000
+	maxExpectedTime   = 86_400
+	maxExpectedCredit = 1_000_000_000
+	maxWeight         = 100
+)
+
+// TestCheck is what the program decides of a simulation.
+type TestCheck struct {
+	Expect TestExpectation `json:"expect"`
+	// Weight is what it counts for; nil if it is required.
+	Weight *int32 `json:"weight,omitempty"`
+}
+
+// TestExpectation is what a check expects. One of its fields is given.
+type TestExpectation struct {
+	Called         *CalledExpectation      `json:"called,omitempty"`
+	NeverCalled    *NeverCalledExpectation `json:"neverCalled,omitempty"`
+	Says           *SaidExpectation        `json:"says,omitempty"`
+	NeverSays      *SaidExpectation        `json:"neverSays,omitempty"`
+	EndedBy        *ConversationEnder      `json:"endedBy,omitempty"`
+	Tag            *string                 `json:"tag,omitempty"`
+	TurnsAtMost    *int32                  `json:"turnsAtMost,omitempty"`
+	DurationAtMost *float64                `json:"durationAtMost,omitempty"`
+	CreditsAtMost  *float64                `json:"creditsAtMost,omitempty"`
+	ResultJSON     *ResultExpectation      `json:"resultJson,omitempty"`
+}
+
+// CalledExpectation expects Min to Max calls that match, the first of them before any call of Before.
+type CalledExpectation struct {
+	NeverCalledExpectation
+	Min    int32   `json:"min"`
+	Max    *int32  `json:"max,omitempty"`
+	Before *string `json:"before,omitempty"`
+}
+
+// NeverCalledExpectation matches calls that have the name and the kind and for which all conditions hold. A nil name or kind
+// matches any.
+type NeverCalledExpectation struct {
+	TechnicalName *string         `json:"technicalName,omitempty"`
+	Kind          *ToolCallKind   `json:"kind,omitempty"`
+	Where         []MockCondition `json:"where"`
+}
+
+// SaidExpectation matches messages of the role in the turn, which have the text or match the expression.
+type SaidExpectation struct {
+	Text    *string     `json:"text,omitempty"`
+	Matches *string     `json:"matches,omitempty"`
+	Role    MessageRole `json:"role"`
+	// Turn is 0 for the welcome message, and negative from the end; nil for any.
+	Turn *int32 `json:"turn,omitempty"`
+}
+
+// ResultExpectation is about JSON: the result of a call, or the agent's last message if TechnicalName is nil.
+type ResultExpectation struct {
+	TechnicalName *string    `json:"technicalName,omitempty"`
+	Schema        JSONObject `json:"schema"`
+}
+
+// CheckResult says whether a check holds.
+type CheckResult struct {
+	Check    TestCheck  `json:"check"`
+	Passed   bool       `json:"passed"`
+	Observed string     `json:"observed"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// checks records the faults that checks alone show. Whether the agent has what they name is for those who know it.
+func (f *Fields) checks(path string, checks []TestCheck) {
+	if !f.list(path, len(checks), maxChecks) {
+		return
+	}
+	expressions, schemas := 0, 0
+	for i, c := range checks {
+		expressions += c.Expect.expressions()
+		if c.Expect.ResultJSON != nil {
+			schemas++
+		}
+		f.expectation(fmt.Sprintf("%s.%d.expect", path, i), c.Expect)
+		f.count(fmt.Sprintf("%s.%d.weight", path, i), c.Weight, 1, maxWeight)
+	}
+	if expressions > maxExpressions {
+		f.Add(path, "must have at most %d regular expressions, not %d", maxExpressions, expressions)
+	}
+	if schemas > maxCheckSchemas {
+		f.Add(path, "must have at most %d times resultJson, not %d", maxCheckSchemas, schemas)
+	}
+}
+
+// weights records the faults of the weights of so many criteria.
+func (f *Fields) weights(weights []*int32, criteria int) {
+	if !f.list("criteriaWeights", len(weights), maxCriteria) {
+		return
+	}
+	if len(weights) > criteria {
+		f.Add("criteriaWeights", "must not have more entries than there are criteria, which are %d", criteria)
+		return
+	}
+	for i, weight := range weights {
+		f.count(fmt.Sprintf("criteriaWeights.%d", i), weight, 1, maxWeight)
+	}
+}
+
+// expressions counts the regular expressions.
+func (e *TestExpectation) expressions() (n int) {
+	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
+		if said != nil && said.Matches != nil {
+			n++
+		}
+	}
+	for _, c := range e.conditions() {
+		if c.Matches != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// conditions are those on the arguments of calls.
+func (e *TestExpectation) conditions() []MockCondition {
+	switch {
+	case e.Called != nil:
+		return e.Called.Where
+	case e.NeverCalled != nil:
+		return e.NeverCalled.Where
+	}
+	return nil
+}
+
+// given counts the fields that are given.
+func (e *TestExpectation) given() (n int) {
+	for _, isGiven := range []bool{
+		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
+		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil,
+	} {
+		if isGiven {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *Fields) expectation(path string, e TestExpectation) {
+	if n := e.given(); n != 1 {
+		f.Add(path, "must give exactly one expectation, not %d", n)
+		return
+	}
+	switch {
+	case e.Called != nil:
+		f.called(path+".called", e.Called)
+	case e.NeverCalled != nil:
+		f.calls(path+".neverCalled", e.NeverCalled)
+	case e.Says != nil:
+		f.said(path+".says", e.Says)
+	case e.NeverSays != nil:
+		f.said(path+".neverSays", e.NeverSays)
+	case e.EndedBy != nil && !e.EndedBy.IsValid():
+		f.Add(path+".endedBy", "must be one of Agent, Contact, Limit")
+	case e.Tag != nil:
+		f.text(path+".tag", *e.Tag, 1, 100)
+	case e.ResultJSON != nil:
+		f.named(path+".resultJson.technicalName", e.ResultJSON.TechnicalName)
+		f.resultSchema(path+".resultJson.schema", e.ResultJSON.Schema)
+	}
+	f.count(path+".turnsAtMost", e.TurnsAtMost, 1, MaxTurns)
+	f.number(path+".durationAtMost", e.DurationAtMost, 0, maxExpectedTime)
+	f.number(path+".creditsAtMost", e.CreditsAtMost, 0, maxExpectedCredit)
+}
+
+func (f *Fields) called(path string, c *CalledExpectation) {
+	f.calls(path, &c.NeverCalledExpectation)
+	f.count(path+".min", &c.Min, 1, maxExpectedCalls)
+	f.count(path+".max", c.Max, c.Min, maxExpectedCalls)
+	f.named(path+".before", c.Before)
+}
+
+func (f *Fields) calls(path string, c *NeverCalledExpectation) {
+	if c.TechnicalName == nil && c.Kind == nil {
+		f.Add(path, "must give at least one of technicalName and kind")
+	}
+	f.named(path+".technicalName", c.TechnicalName)
+	if c.Kind != nil && !c.Kind.IsValid() {
+		f.Add(path+".kind", "must be one of Tool, SubAgent, CallTransfer, Retrieval")
+	}
+	if f.list(path+".where", len(c.Where), maxRules) {
+		for i, condition := range c.Where {
+			f.condition(fmt.Sprintf("%s.where.%d", path, i), condition)
+		}
+	}
+}
+
+func (f *Fields) said(path string, s *SaidExpectation) {
+	if (s.Text == nil) == (s.Matches == nil) {
+		f.Add(path, "must give exactly one of text and matches")
+	}
+	if s.Text != nil {
+		f.name(path+".text", *s.Text, maxCheckText)
+	}
+	if s.Matches != nil {
+		f.text(path+".matches", *s.Matches, 1, 1_000)
+	}
+	f.expression(path+".matches", s.Matches)
+	if !s.Role.IsValid() {
+		f.Add(path+".role", "must be one of assistant, user")
+	}
+	f.count(path+".turn", s.Turn, -MaxTurns, MaxTurns)
+}
+
+func (f *Fields) named(path string, name *string) {
+	if name != nil {
+		f.text(path, *name, 1, 64)
+	}
+}
+
+func (f *Fields) resultSchema(path string, schema JSONObject) {
+	if len(schema) > 20_000 {
+		f.Add(path, "must have at most 20,000 bytes")
+	} else if _, err := NewJSONSchema(string(schema.text())); err != nil {
+		f.Add(path, "%s", err.Error())
+	}
+}
+
+// expression records a fault when a text is no regular expression of bounded cost. Nil is none.
+func (f *Fields) expression(path string, text *string) {
+	if text == nil {
+		return
+	}
+	switch _, err := NewExpression(*text); {
+	case errors.Is(err, errExpressionSize):
+		f.Add(path, "must not come to more than %d instructions: repeat less of it, or less often", MaxExpressionSize)
+	case err != nil:
+		f.Add(path, "must be a regular expression in RE2 syntax")
+	}
+}
+
+// Description says in words what is expected.
+func (c *TestCheck) Description() string { return c.Expect.String() }
+
+// String says in words what is expected.
+func (e *TestExpectation) String() string {
+	switch {
+	case e.Called != nil:
+		return e.Called.String()
+	case e.NeverCalled != nil:
+		return "never calls " + e.NeverCalled.String()
+	case e.Says != nil:
+		return e.Says.sentence("says")
+	case e.NeverSays != nil:
+		return e.NeverSays.sentence("never says")
+	case e.EndedBy != nil && *e.EndedBy == ConversationEnderLimit:
+		return "nobody ends the conversation"
+	case e.EndedBy != nil:
+		return fmt.Sprintf("the %s ends the conversation", strings.ToLower(string(*e.EndedBy)))
+	case e.Tag != nil:
+		return fmt.Sprintf("gets the tag %q", *e.Tag)
+	case e.TurnsAtMost != nil:
+		return fmt.Sprintf("turns: at most %d", *e.TurnsAtMost)
+	case e.DurationAtMost != nil:
+		return fmt.Sprintf("the agent takes at most %v s", *e.DurationAtMost)
+	case e.CreditsAtMost != nil:
+		return fmt.Sprintf("costs at most %v credits", *e.CreditsAtMost)
+	case e.ResultJSON != nil && e.ResultJSON.TechnicalName != nil:
+		return fmt.Sprintf("a result of %s fits the schema", *e.ResultJSON.TechnicalName)
+	}
+	return "the agent's last message is JSON that fits the schema"
+}
+
+// String says in words what is to be called.
+func (c *CalledExpectation) String() string {
+	text := "calls " + c.NeverCalledExpectation.String()
+	switch {
+	case c.Max != nil && *c.Max == c.Min:
+		text += fmt.Sprintf(", %d times", c.Min)
+	case c.Max != nil:
+		text += fmt.Sprintf(", %d to %d times", c.Min, *c.Max)
+	case c.Min > 1:
+		text += fmt.Sprintf(", at least %d times", c.Min)
+	}
+	if c.Before != nil {
+		text += ", before " + *c.Before
+	}
+	return text
+}
+
+// String says in words which calls are meant.
+func (c *NeverCalledExpectation) String() string {
+	var text string
+	switch {
+	case c.TechnicalName != nil:
+		text = *c.TechnicalName
+	case c.Kind != nil:
+		text = map[ToolCallKind]string{
+			ToolCallKindTool: "a tool", ToolCallKindSubAgent: "a sub-agent", ToolCallKindCallTransfer: "the transfer",
+			ToolCallKindRetrieval: "the knowledge base",
+		}[*c.Kind]
+	}
+	for i, condition := range c.Where {
+		text += map[bool]string{true: " with ", false: " and "}[i == 0] + condition.String()
+	}
+	return text
+}
+
+// String says in words when the condition holds.
+func (c MockCondition) String() string {
+	var all []string
+	if c.Present != nil {
+		all = append(all, map[bool]string{true: c.Argument, false: "no " + c.Argument}[*c.Present])
+	}
+	if c.Equals != nil {
+		all = append(all, c.Argument+" = "+*c.Equals)
+	}
+	if c.Matches != nil {
+		all = append(all, fmt.Sprintf("%s like /%s/", c.Argument, *c.Matches))
+	}
+	return strings.Join(all, " and ")
+}
+
+func (s *SaidExpectation) sentence(verb string) string {
+	text := verb + " "
+	if s.Role == MessageRoleUser {
+		text = "the contact " + text
+	}
+	if s.Text != nil {
+		text += fmt.Sprintf("%q", *s.Text)
+	}
+	if s.Matches != nil {
+		text += "/" + *s.Matches + "/"
+	}
+	switch {
+	case s.Turn == nil:
+	case *s.Turn == 0:
+		text += " in the welcome message"
+	case *s.Turn == -1:
+		text += " in the last turn"
+	case *s.Turn < 0:
+		text += fmt.Sprintf(" in the last turn but %d", -*s.Turn-1)
+	default:
+		text += fmt.Sprintf(" in turn %d", *s.Turn)
+	}
+	return text
+}
+
+// Texts are the texts whose placeholders are filled.
+func (e *TestExpectation) Texts() []string {
+	given := []*string{e.Tag}
+	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
+		if said != nil {
+			given = append(given, said.Text, said.Matches)
+		}
+	}
+	for _, condition := range e.conditions() {
+		given = append(given, condition.Equals, condition.Matches)
+	}
+	var texts []string
+	for _, text := range given {
+		if text != nil {
+			texts = append(texts, *text)
+		}
+	}
+	return texts
+}

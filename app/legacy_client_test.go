@@ -45,9 +45,18 @@ func TestNumbersTellTheirOwnBounds(t *testing.T) {
 	agent := manyAgents(t, tenant, 1)
 	var page struct{ Data []struct{ ID string } }
 	require.NoError(t, json.Unmarshal([]byte(g.text(t, "GET", "/KnowledgeBaseChat", key, "")), &page))
+	expecting := func(expect, more string) string {
+		return `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"checks":[{"expect":{` + expect + `}` + more + `}]}`
+	}
 	for _, test := range []struct{ method, path, body, field, bound string }{
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"criteriaWeights":[-1e15]}`, "criteriaWeights.0", "must be between 1 and 100"},
+		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1e15`, ``), "checks.0.expect.turnsAtMost", "must be between 1 and 30"},
+		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1`, `,"weight":1e15`), "checks.0.weight", "must be between 1 and 100"},
+		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","min":1e15}`, ``), "checks.0.expect.called.min", "must be between 1 and 1000"},
+		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","max":1e15}`, ``), "checks.0.expect.called.max", "must be between 1 and 1000"},
+		{"POST", "/AgentTest/simulation", expecting(`"says":{"text":"a","turn":1e15}`, ``), "checks.0.expect.says.turn", "must be between -30 and 30"},
 		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
-		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 5"},
+		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 20"},
 		{"POST", "/AgentTestExecution", `{"testIds":["t"],"concurrency":99999999999}`, "concurrency", "must be between 1 and 50"},
 		{"POST", "/Dataset", `{"name":"D","parserConfig":{"chunkTokenNum":99999999999,"taskPageSize":-99999999999}}`, "parserConfig.chunkTokenNum", "must be between 1 and 2048"},
 		{"POST", "/Dataset", `{"name":"D","parserConfig":{"taskPageSize":99999999999}}`, "parserConfig.taskPageSize", "must be between 1 and 1000"},

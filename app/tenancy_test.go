@@ -99,7 +99,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"chat": chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
 		"folder": tested.Folder.Folder.ID, "agentTestFolder": tested.Folder.Folder.ID, "test": test, "agentTest": test,
-		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "head": execution.ID,
+		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "moreBase": execution.ID, "head": execution.ID,
 		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))

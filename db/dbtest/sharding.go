@@ -38,6 +38,7 @@ var (
 var acrossCompanies = []string{
 	"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL",
 	"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs",
+	"SELECT kind, CASE WHEN river_job_id IS NOT NULL",
 	`SELECT "agent_test_run"."company_id", "agent_test_run"."id" FROM "agent_test_runs"`,
 	`SELECT "retention"."company_id", "retention"."kind", "retention"."days" FROM "retentions" AS "retention"`,
 	`SELECT "company"."id" FROM "companies" AS "company" WHERE (EXISTS (SELECT 1 FROM`,

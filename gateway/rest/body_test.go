@@ -208,7 +208,8 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
 	)
 	base := func(more values) values {
-		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10), "conversationContext": []any(nil)}
+		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10), "conversationContext": []any(nil),
+			"criteriaWeights": []any(nil), "checks": []any(nil)}
 		maps.Copy(want, more)
 		return want
 	}

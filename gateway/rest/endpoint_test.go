@@ -133,6 +133,7 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 	for _, e := range endpoints {
 		look(e.members)
 	}
-	require.Equal(t, []string{"chunkTokenNum", "concurrency", "maxTurns", "repeats", "taskPageSize", "topN"}, slices.Sorted(maps.Keys(found)),
-		"app's tests see the bound of each")
+	require.Equal(t, []string{
+		"chunkTokenNum", "concurrency", "criteriaWeights", "max", "maxTurns", "min", "repeats", "taskPageSize", "topN", "turn", "turnsAtMost", "weight",
+	}, slices.Sorted(maps.Keys(found)), "app's tests see the bound of each")
 }

@@ -39,8 +39,17 @@ const (
 		`"error":"<error>","warning":"<warning>","chunkCount":7,"createdAt":"<createdAt>","indexedAt":"<indexedAt>"}`
 	testBody = `"id":"<id>","kind":"Simulation","agentId":"<agentId>","folderId":"<folderId>","name":"<name>","lastRunId":"<lastRunId>",` +
 		`"lastRunStatus":"Queued","lastRunAt":"<lastRunAt>","createdAt":"<createdAt>","updatedAt":"<updatedAt>"`
-	testMessages       = `[{"role":"assistant","text":"<text>","timestamp":"<timestamp>"}]`
-	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"maxTurns":7,"conversationMessages":` + testMessages +
+	testMessages = `[{"role":"assistant","text":"<text>","timestamp":"<timestamp>"}]`
+	checkBody    = `{"description":"<description>","expect":{"called":{"technicalName":"<technicalName>","kind":"Tool",` +
+		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}],"min":7,"max":7,"before":"<before>"},` +
+		`"neverCalled":{"technicalName":"<technicalName>","kind":"Tool",` +
+		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}]},` +
+		`"says":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},` +
+		`"neverSays":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},"endedBy":"Agent","tag":"<tag>","turnsAtMost":7,` +
+		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"}},"weight":7}`
+	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant"}]`
+	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +
+		`],"passAt":0.50,"maxTurns":7,"conversationMessages":` + testMessages +
 		`,"variables":"<variables>","toolMocking":{"mockedTools":[{"toolId":"<toolId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
@@ -54,8 +63,9 @@ const (
 	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"status":"Queued",` +
 		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
 		`"arguments":"<arguments>","result":"<result>","mocked":true,"messageSequence":7,"durationMs":7,"error":"<error>"}],` +
-		`"turnCount":7,"endReason":"<endReason>","criteriaResults":[{"criterion":"<criterion>","passed":true,"rationale":"<rationale>",` +
-		`"evidence":[{"messageIndex":7,"quote":"<quote>"}]}],"classificationResult":{"tagExpected":"<tagExpected>",` +
+		`"turnCount":7,"endReason":"<endReason>","checkResults":[{"check":` + checkBody + `,"passed":true,"observed":"<observed>",` + evidenceBody +
+		`}],"score":0.50,"criteriaResults":[{"criterion":"<criterion>","weight":7,"passed":true,"applies":true,"rationale":"<rationale>",` +
+		evidenceBody + `}],"classificationResult":{"tagExpected":"<tagExpected>",` +
 		`"tagProduced":"<tagProduced>","passed":true,"rationale":"<rationale>"},"error":{"cause":"Agent","message":"<message>"},` +
 		`"promptVersion":7,"durationMs":7,"createdAt":"<createdAt>","startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
 	breakdownBody = `{"periodFrom":"<periodFrom>","periodTo":"<periodTo>","totalCredits":"<totalCredits>",` +
@@ -121,7 +131,7 @@ func TestRoutes(t *testing.T) {
 		{"POST /AgentTest/simulation", `{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
 			`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
 			`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,
-			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10),
+			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10), "checks": []any(nil), "criteriaWeights": []any(nil),
 				"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00Z"}},
 				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true}, "folderId": "folder_1"},
 			200, strings.TrimSuffix(simulationTestBody, "}") + warned},

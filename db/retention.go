@@ -36,27 +36,27 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 // forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
 const forgetTime = 2 * time.Second
 
-// forgetOld deletes, a part at a time, what companies keep for some time only. It returns whether something is left to
-// delete. What one company cannot delete keeps no other from it.
-func (s *Store) forgetOld(ctx context.Context) (isLeft bool, err error) {
+// retentions are what all companies keep for some time only, in any order.
+func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
 	retentions := []*model.Retention{}
-	if err := s.program().NewSelect().Model(&retentions).Scan(ctx, &retentions); err != nil {
-		return false, translate(err)
-	}
-	// A company with much to delete is not always the first.
+	err := s.program().NewSelect().Model(&retentions).Scan(ctx, &retentions)
 	rand.Shuffle(len(retentions), func(i, j int) { retentions[i], retentions[j] = retentions[j], retentions[i] })
-	begun := time.Now()
+	return retentions, translate(err)
+}
+
+// forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its time is
+// over. What one company cannot delete keeps no other from it.
+func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
 	var errs []error
-	for _, r := range retentions {
-		for deletes := true; deletes; {
-			if time.Since(begun) > forgetTime {
-				return true, errors.Join(errs...)
-			}
-			deletes, err = s.Tenant(r.CompanyID).forgetPart(ctx, r.Kind, now().AddDate(0, 0, -int(r.Days)))
-			errs = append(errs, err)
+	for begun := time.Now(); len(retentions) > 0 && time.Since(begun) < forgetTime; {
+		r := retentions[0]
+		retentions = retentions[1:]
+		hasMore, err := s.Tenant(r.CompanyID).forgetPart(ctx, r.Kind, now().AddDate(0, 0, -int(r.Days)))
+		if errs = append(errs, err); hasMore && err == nil {
+			retentions = append(retentions, r)
 		}
 	}
-	return false, errors.Join(errs...)
+	return retentions, errors.Join(errs...)
 }
 
 // How much is deleted at a time: what takes well below a second.

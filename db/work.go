@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // The kinds of jobs.
@@ -89,15 +90,17 @@ const forgetEvery = time.Minute
 // what counts no more. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
+	var old []*model.Retention // that have not been looked at, or have more to delete
 	return func(ctx context.Context) error {
-		err := s.endAbandonedRuns(ctx)
-		if time.Since(forgotten) < forgetEvery {
-			return err
-		}
-		isLeft, old := s.forgetOld(ctx)
-		if !isLeft {
+		errs := []error{s.endAbandonedRuns(ctx)}
+		if len(old) == 0 && time.Since(forgotten) >= forgetEvery {
+			var err error
+			old, err = s.retentions(ctx)
+			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx))
 			forgotten = time.Now()
 		}
-		return errors.Join(err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), old)
+		var err error
+		old, err = s.forgetOld(ctx, old)
+		return errors.Join(append(errs, err)...)
 	}
 }

@@ -284,6 +284,9 @@ func (w *writing) filter(of string) any {
 		if w.chance(2) {
 			filter["lastRunStatuses"] = [][]string{{"Passed"}, {"Failed", "Error"}, {}}[w.random.IntN(3)]
 		}
+		if w.chance(3) {
+			filter["isFlaky"] = w.chance(2)
+		}
 		return filter
 	case "DocumentFilter":
 		filter := map[string]any{}
@@ -294,6 +297,8 @@ func (w *writing) filter(of string) any {
 			filter["statuses"] = [][]string{{"Ready"}, {"Pending", "Ready"}, {}}[w.random.IntN(3)]
 		}
 		return filter
+	case "NameFilter":
+		return map[string]any{"nameContains": []string{"e", "ZZZ", ""}[w.random.IntN(3)]}
 	case "CampaignItemFilter":
 		filter := map[string]any{}
 		if w.chance(3) {

@@ -38,6 +38,15 @@ func (t *Tenant) AgentTests(
 	return list[model.AgentTest](ctx, t, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
+// isFlaky says of a test what FlakyTests says of several.
+const isFlaky = `SELECT coalesce(bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed'), false) FROM agent_test_runs AS run
+	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id, run.created_at) = (
+		SELECT newest.execution_id, newest.created_at FROM agent_test_runs AS newest
+		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id AND execution.id = newest.execution_id
+		WHERE newest.company_id = ?TableAlias.company_id AND newest.test_id = ?TableAlias.id
+		AND execution.finished_at IS NOT NULL AND newest.is_draft IS NULL
+		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)`
+
 // TestsThat is the filter of a list of tests.
 func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	if wanted.FolderID != "" {
@@ -49,8 +58,9 @@ func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	if wanted.Kind != "" {
 		f = f.and("?TableAlias.kind = ?", wanted.Kind)
 	}
-	if wanted.NameContains != nil {
-		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
+	f = f.named(wanted.NameContains)
+	if wanted.IsFlaky != nil {
+		f = f.and("("+isFlaky+") = ?", *wanted.IsFlaky)
 	}
 	return oneOf(f, "last_run_status", wanted.LastRunStatuses)
 }

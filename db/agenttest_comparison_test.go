@@ -106,6 +106,16 @@ func TestFlakyTests(t *testing.T) {
 	flaky := func(of *db.Tenant) map[string]bool {
 		found, err := of.FlakyTests(t.Context(), append([]string{"test_none"}, tests...))
 		require.NoError(t, err)
+		for _, wanted := range []bool{true, false} {
+			page, err := of.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{IsFlaky: &wanted})
+			require.NoError(t, err)
+			for _, test := range page.Nodes {
+				require.Equal(t, wanted, found[test.Row().ID], "the list knows the same")
+			}
+			if wanted {
+				require.Len(t, page.Nodes, len(found))
+			}
+		}
 		return found
 	}
 	require.Empty(t, flaky(tenant))

@@ -52,10 +52,7 @@ func CampaignsThat(wanted *model.CampaignFilter) (f Filter) {
 	if wanted.Statuses != nil {
 		f = f.and("?TableAlias.status = ANY (?::text[])", wanted.Statuses)
 	}
-	if wanted.NameContains != nil {
-		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
-	}
-	return f
+	return f.named(wanted.NameContains)
 }
 
 // CreateCampaign creates a campaign, as a draft.

@@ -27,8 +27,11 @@ var (
 )
 
 // Datasets returns a page of the datasets, newest first.
-func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Dataset], error) {
-	return list[*model.Dataset](ctx, t, DatasetList, args, columns, nil)
+func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.Dataset], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return list[*model.Dataset](ctx, t, DatasetList, args, columns, NamedThat(filter))
 }
 
 // CreateDataset creates a dataset.

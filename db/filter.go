@@ -1,6 +1,10 @@
 package db
 
-import "github.com/uptrace/bun"
+import (
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
 
 // Filter narrows a list: every condition holds.
 type Filter []condition
@@ -60,6 +64,22 @@ func oneOf[V any](f Filter, column string, values []V) Filter {
 		return given(f, column, &values[0])
 	}
 	return f.and("?TableAlias."+column+" = ANY (?::text[])", values)
+}
+
+// NamedThat is the filter of a list of what has a name, which is valid or nil.
+func NamedThat(wanted *model.NameFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	return f.named(wanted.NameContains)
+}
+
+// named adds that a text stands in the name, unless it is nil. The lists are short enough to be read.
+func (f Filter) named(part *string) Filter {
+	if part == nil {
+		return f
+	}
+	return f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
 }
 
 // apply narrows a query to what passes the filter, whose values are written into its text.

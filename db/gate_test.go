@@ -46,7 +46,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	defer stop()
 	_, err = other.Find(patient, db.ToolRows, []string{mine.ID})
 	require.NoError(t, err)
-	_, err = other.Tools(patient, model.PageArgs{First: 1})
+	_, err = other.Tools(patient, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err)
 	cancel()
 	waiting.Wait()

@@ -38,8 +38,11 @@ var (
 )
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
-func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return list[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatList, args, columns, nil)
+func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return list[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatList, args, columns, NamedThat(filter))
 }
 
 // chatDataset connects a dataset to a chat.

@@ -88,7 +88,7 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 	fails(t, update(a+"\x00"), model.BadInput)
 	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Half", DatasetIds: []string{"unknown"}})
 	fails(t, err, model.NotFound)
-	page, err := tenant.KnowledgeBaseChats(ctx, model.PageArgs{First: 10})
+	page, err := tenant.KnowledgeBaseChats(ctx, model.PageArgs{First: 10}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{chat.ID}, idsOf(page.Nodes))
 	require.NoError(t, update())

@@ -32,7 +32,7 @@ func walk(t require.TestingT, tenant *db.Tenant, first int32, byOffset bool) []s
 	ids := []string{}
 	args := model.PageArgs{First: first}
 	for {
-		page, err := tenant.Datasets(ctxOf(t), args)
+		page, err := tenant.Datasets(ctxOf(t), args, nil)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page.Nodes), int(first))
 		require.Equal(t, len(ids) > 0, page.PageInfo.HasPreviousPage)
@@ -91,9 +91,9 @@ func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 		require.Equal(r, want, walk(t, tenant, first, false))
 		require.Equal(r, want, walk(t, tenant, first, true))
 		require.Equal(r, want, walkBack(t, func(args model.PageArgs) (*model.Page[*model.Dataset], error) {
-			return tenant.Datasets(ctxOf(t), args)
+			return tenant.Datasets(ctxOf(t), args, nil)
 		}, first))
-		page, err := tenant.Datasets(ctxOf(t), model.PageArgs{First: first})
+		page, err := tenant.Datasets(ctxOf(t), model.PageArgs{First: first}, nil)
 		require.NoError(r, err)
 		total, err := page.TotalCount(ctxOf(t))
 		require.NoError(r, err)
@@ -113,7 +113,7 @@ func TestRowsThatComeMeanwhileMoveNoPage(t *testing.T) {
 	var seen []string
 	args := model.PageArgs{First: 4}
 	for next := true; next; {
-		page, err := tenant.Datasets(t.Context(), args)
+		page, err := tenant.Datasets(t.Context(), args, nil)
 		require.NoError(t, err)
 		seen = append(seen, idsOf(page.Nodes)...)
 		args.After, next = page.PageInfo.EndCursor, page.PageInfo.HasNextPage
@@ -155,7 +155,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 		{"before", model.NewPageArgs(nil, nil, nil, nil, &cursor)},
 		{"before", model.PageArgs{Last: new(int32(1)), Before: new("nonsense")}},
 	} {
-		_, err := tenant.Datasets(t.Context(), c.args)
+		_, err := tenant.Datasets(t.Context(), c.args, nil)
 		faults(t, err, model.BadInput, c.field, "")
 		_, err = dbtest.Pages[*model.Agent](t.Context(), tenant, db.AgentsOfTools, nil, []string{"a"}, c.args)
 		faults(t, err, model.BadInput, c.field, "")
@@ -163,7 +163,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 	for _, args := range []model.PageArgs{
 		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(2_147_483_647))}, {First: 1, After: &cursor},
 	} {
-		page, err := tenant.Datasets(t.Context(), args)
+		page, err := tenant.Datasets(t.Context(), args, nil)
 		require.NoError(t, err)
 		if args.Offset != nil && *args.Offset > 0 || args.After != nil {
 			require.Empty(t, page.Nodes)

@@ -39,8 +39,11 @@ var (
 )
 
 // Tools returns a page of the tools, newest first.
-func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Tool], error) {
-	return list[*model.Tool](ctx, t, ToolList, args, columns, nil)
+func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.Tool], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return list[*model.Tool](ctx, t, ToolList, args, columns, NamedThat(filter))
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.

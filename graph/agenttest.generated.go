@@ -2157,7 +2157,7 @@ func (ec *executionContext) unmarshalInputAgentTestFilter(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"nameContains", "lastRunStatuses"}
+	fieldsInOrder := [...]string{"nameContains", "lastRunStatuses", "isFlaky"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2178,6 +2178,13 @@ func (ec *executionContext) unmarshalInputAgentTestFilter(ctx context.Context, o
 				return it, err
 			}
 			it.LastRunStatuses = data
+		case "isFlaky":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isFlaky"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IsFlaky = data
 		}
 	}
 	return it, nil

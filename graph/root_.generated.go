@@ -132,6 +132,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMockRuleInput,
 		ec.unmarshalInputMockedSubAgentInput,
 		ec.unmarshalInputMockedToolInput,
+		ec.unmarshalInputNameFilter,
 		ec.unmarshalInputNeverCalledExpectationInput,
 		ec.unmarshalInputParserConfigInput,
 		ec.unmarshalInputPromptSettingsInput,
@@ -1101,6 +1102,8 @@ input AgentTestFilter {
   nameContains: String
   "Only those whose most recent run is in one of these states."
   lastRunStatuses: [AgentTestRunStatus!]
+  "Only those that are flaky, or only those that are not."
+  isFlaky: Boolean
 }
 
 extend type Agent {
@@ -3290,6 +3293,8 @@ extend type Query {
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
+    "Narrows the list."
+    filter: NameFilter
   ): DatasetConnection! @requires(scope: browse)
 }
 
@@ -3820,6 +3825,8 @@ extend type Query {
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
+    "Narrows the list."
+    filter: NameFilter
   ): KnowledgeBaseChatConnection! @requires(scope: browse)
 }
 
@@ -4022,6 +4029,12 @@ type PageInfo {
   startCursor: String
   "The cursor of the last node: pass it as ` + "`" + `after` + "`" + ` for the next page. Null when the page is empty."
   endCursor: String
+}
+
+"Which of the things that have names to list."
+input NameFilter {
+  "Only with this text in the name, ignoring case."
+  nameContains: String
 }
 
 """
@@ -4682,6 +4695,8 @@ extend type Query {
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
+    "Narrows the list."
+    filter: NameFilter
   ): ToolConnection! @requires(scope: browse)
 }
 

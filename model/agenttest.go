@@ -79,6 +79,7 @@ type AgentTestFilter struct {
 	// These are what the list's argument filter may have.
 	NameContains    *string
 	LastRunStatuses []AgentTestRunStatus
+	IsFlaky         *bool
 }
 
 // NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places, or

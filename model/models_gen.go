@@ -870,6 +870,12 @@ type MessageWritten struct {
 
 func (MessageWritten) IsSimulationChatEvent() {}
 
+// Which of the things that have names to list.
+type NameFilter struct {
+	// Only with this text in the name, ignoring case.
+	NameContains *string `json:"nameContains,omitempty"`
+}
+
 // See `ParserConfig`. What is absent or null takes its default.
 type ParserConfigInput struct {
 	// 1 to 2,048; default 512.

@@ -105,6 +105,15 @@ func (a PageArgs) Validate() error {
 	return faults.Err()
 }
 
+// Validate checks the bounds of a filter.
+func (f *NameFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.optional("filter.nameContains", f.NameContains, 255)
+	}
+	return faults.Err()
+}
+
 func (a PageArgs) validateBackward(faults *Fields) {
 	if *a.Last < 1 || *a.Last > MaxPageSize {
 		faults.Add("last", "must be between 1 and %d", MaxPageSize)

@@ -114,6 +114,14 @@ func campaignsThat(a arguments) (db.Filter, error) {
 	return db.CampaignsThat(wanted), err
 }
 
+func namedThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.NameFilter](a, "filter")
+	if err == nil {
+		err = wanted.Validate()
+	}
+	return db.NamedThat(wanted), err
+}
+
 func ofAgent(a arguments) (db.Filter, error) {
 	agent, err := id(a, "agentId")
 	return db.OfAgent(agent), err

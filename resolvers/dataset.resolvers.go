@@ -47,8 +47,8 @@ func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset,
 	return query.ByID[*model.Dataset](ctx, id)
 }
 
-func (r *queryResolver) Datasets(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Dataset], error) {
-	return r.tenant(ctx).Datasets(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
+func (r *queryResolver) Datasets(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.NameFilter) (*model.Page[*model.Dataset], error) {
+	return r.tenant(ctx).Datasets(ctx, model.NewPageArgs(first, after, offset, last, before), filter, query.Columns(ctx)...)
 }
 
 func (r *Resolver) Dataset() graph.DatasetResolver { return &datasetResolver{r} }

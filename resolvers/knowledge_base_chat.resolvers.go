@@ -79,8 +79,8 @@ func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*mode
 	return query.ByID[*model.KnowledgeBaseChat](ctx, id)
 }
 
-func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return r.tenant(ctx).KnowledgeBaseChats(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
+func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.NameFilter) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return r.tenant(ctx).KnowledgeBaseChats(ctx, model.NewPageArgs(first, after, offset, last, before), filter, query.Columns(ctx)...)
 }
 
 func (r *Resolver) KnowledgeBaseChat() graph.KnowledgeBaseChatResolver {

@@ -55,8 +55,8 @@ func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error
 	return query.ByID[*model.Tool](ctx, id)
 }
 
-func (r *queryResolver) Tools(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Tool], error) {
-	return r.tenant(ctx).Tools(ctx, model.NewPageArgs(first, after, offset, last, before), query.Columns(ctx)...)
+func (r *queryResolver) Tools(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.NameFilter) (*model.Page[*model.Tool], error) {
+	return r.tenant(ctx).Tools(ctx, model.NewPageArgs(first, after, offset, last, before), filter, query.Columns(ctx)...)
 }
 
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error) {

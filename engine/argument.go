@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -95,17 +96,35 @@ func (a arguments) text(path string) (string, bool) {
 	return textOf(value), true
 }
 
-// reach finds an argument by its name, or by its path within objects if the name has dots.
+// reach finds an argument by its name, or by its path within objects and lists if the name has dots.
 func (a arguments) reach(path string) (any, bool) {
 	if value, ok := a[path]; ok {
 		return value, true
 	}
 	name, rest, dotted := strings.Cut(path, ".")
-	inner, ok := a[name].(map[string]any)
-	if !dotted || !ok {
+	if !dotted {
 		return nil, false
 	}
-	return arguments(inner).reach(rest)
+	return reachIn(a[name], rest)
+}
+
+// reachIn finds what a path leads to in a value. Places in lists are counted from 0.
+func reachIn(value any, path string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		return arguments(v).reach(path)
+	case []any:
+		place, rest, dotted := strings.Cut(path, ".")
+		n, err := strconv.ParseUint(place, 10, 31)
+		if err != nil || n >= uint64(len(v)) {
+			return nil, false
+		}
+		if !dotted {
+			return v[n], true
+		}
+		return reachIn(v[n], rest)
+	}
+	return nil, false
 }
 
 // textOf returns a string as it is, and any other JSON value as JSON.

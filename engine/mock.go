@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,14 +42,67 @@ func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName st
 	case template == nil || *template == "":
 		answer.result = fmt.Sprintf(`{"status":"success","message":"The call to %s succeeded."}`, technicalName)
 	default:
-		answer.result, answer.unknown = fill(*template, maxResult, func(name string) (string, bool) {
-			if value, ok := call.text(name); ok {
-				return value, true
+		answer.result, answer.unknown = fillResult(*template, func(name string) any {
+			if value, _ := call.reach(name); value != nil {
+				return value
 			}
-			return variables.text(name)
+			value, _ := arguments(variables).reach(name)
+			return value
 		})
 	}
 	return answer
+}
+
+// fillResult fills the placeholders of a mock's template, with {name|json} as JSON. Within the texts of a template that is JSON
+// all values are escaped, so that it is JSON afterwards. Those without a value, which is nil, stay, and are returned.
+func fillResult(template string, valueOf func(name string) any) (string, []string) {
+	places := model.MockPlaceholder.FindAllStringIndex(template, -1)
+	isWithin := withinTexts(template, places)
+	return fillAt(template, places, maxResult, func(i int, name string) (string, bool) {
+		name, isJSON := strings.CutSuffix(name, "|json")
+		value := valueOf(name)
+		switch {
+		case value == nil:
+			return "", false
+		case isJSON && !isWithin[i]:
+			return encode(value), true
+		case isJSON:
+			value = encode(value)
+		}
+		if !isWithin[i] {
+			return textOf(value), true
+		}
+		quoted := encode(textOf(value))
+		return quoted[1 : len(quoted)-1], true
+	})
+}
+
+// withinTexts tells which placeholders stand in texts of a template that is JSON; in another template none do.
+func withinTexts(template string, places [][]int) []bool {
+	within := make([]bool, len(places))
+	var frame strings.Builder
+	inText, rest := false, 0
+	for i, at := range places {
+		between := template[rest:at[0]]
+		for j := 0; j < len(between); j++ {
+			switch between[j] {
+			case '\\':
+				j++
+			case '"':
+				inText = !inText
+			}
+		}
+		frame.WriteString(between)
+		if within[i] = inText; !inText {
+			frame.WriteByte('0')
+		}
+		rest = at[1]
+	}
+	frame.WriteString(template[rest:])
+	if !json.Valid([]byte(frame.String())) {
+		clear(within)
+	}
+	return within
 }
 
 func (c *checks) applies(ctx context.Context, rule *model.MockRule, call arguments, number int32) bool {

@@ -123,6 +123,11 @@ func TestMockTemplate(t *testing.T) {
 		"null is absent":   {template: "{clinic} {none} {who.none}", want: "Lakeside {none} {who.none}", unknown: []string{"none", "who.none"}},
 		"dots":             {template: "{who.name} {who.age.years} {order.id}", want: "Ana 30 A-7"},
 		"an object":        {template: `{"who":{who}}`, want: `{"who":{"age":{"years":30},"name":"Ana <&>"}}`},
+		"places in lists":  {template: "{seats.1} {seats.2} {seats.-1} {seats.x}", want: "B2 {seats.2} {seats.-1} {seats.x}", unknown: []string{"seats.2", "seats.-1", "seats.x"}},
+		"hyphens":          {template: "{first-name}", want: "Zoë"},
+		"as JSON":          {template: `{"day":{day|json},"who":{who.name|json},"n":{none|json}}`, want: `{"day":"Monday","who":"Ana","n":{none|json}}`, unknown: []string{"none|json"}},
+		"escaped in texts": {template: `{"said":"\\{quote}\"{quote}","all":"{who|json}"}`, want: `{"said":"\\She said \"no\"\n\"She said \"no\"\n","all":"{\"age\":{\"years\":30},\"name\":\"Ana\"}"}`},
+		"not escaped else": {template: `The answer is "{quote}".`, want: "The answer is \"She said \"no\"\n\"."},
 		"no recursion":     {template: "{trap}", want: "{clinic}"},
 		"unknown stays":    {template: "{x} {who.x} {x}", want: "{x} {who.x} {x}", unknown: []string{"x", "who.x"}},
 		"JSON":             {template: `{"ok":true,"day":"{day}"}`, want: `{"ok":true,"day":"Monday"}`},
@@ -131,7 +136,7 @@ func TestMockTemplate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			call := `{"day":"Monday","who":{"name":"Ana","age":{"years":30}},"trap":"{clinic}"}`
+			call := `{"day":"Monday","who":{"name":"Ana","age":{"years":30}},"trap":"{clinic}","seats":["A1","B2"],"first-name":"Zoë","quote":"She said \"no\"\n"}`
 			if name == "null is absent" {
 				call = `{"clinic":null,"none":null,"who":{"none":null}}`
 			}

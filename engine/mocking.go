@@ -67,10 +67,15 @@ func unfillable(targets []*target, variables bag) []string {
 			if template == nil {
 				continue
 			}
-			_, unknown := fill(*template, maxResult, func(name string) (string, bool) {
+			_, unknown := fillResult(*template, func(name string) any {
 				first, _, _ := strings.Cut(name, ".")
-				_, isVariable := variables.text(name)
-				return "", isVariable || parameters[name] || parameters[first]
+				if value, isVariable := variables.text(name); isVariable {
+					return value
+				}
+				if parameters[name] || parameters[first] {
+					return ""
+				}
+				return nil
 			})
 			warnings = append(warnings, unfilled("the mock of "+t.TechnicalName, unknown)...)
 		}

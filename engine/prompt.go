@@ -36,12 +36,17 @@ func unfilled(where string, unknown []string) []string {
 
 // fill is render with values from anywhere. It stops once the result has more than most bytes, and returns it.
 func fill(text string, most int, valueOf func(name string) (string, bool)) (string, []string) {
+	return fillAt(text, placeholder.FindAllStringIndex(text, -1), most, func(_ int, name string) (string, bool) { return valueOf(name) })
+}
+
+// fillAt is fill for the placeholders at the places, whose values may depend on which of them it is.
+func fillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string
 	rest := 0
-	for _, at := range placeholder.FindAllStringIndex(text, -1) {
+	for i, at := range places {
 		name := text[at[0]+1 : at[1]-1]
-		value, ok := valueOf(name)
+		value, ok := valueOf(i, name)
 		if !ok {
 			if !slices.Contains(unknown, name) {
 				unknown = append(unknown, name)

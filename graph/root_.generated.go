@@ -4896,7 +4896,11 @@ enum CallTransferFailure {
 type MockedTool {
   "The tool."
   toolId: ID!
-  "Handed back instead of the real result; ` + "`" + `{name}` + "`" + ` placeholders are filled. Empty means a default that says the call succeeded."
+  """
+  Handed back instead of the real result. ` + "`" + `{name}` + "`" + ` is filled from the call's arguments, or else from the variables, also by paths such
+  as ` + "`" + `{order.items.0.name}` + "`" + `; ` + "`" + `{name|json}` + "`" + ` as JSON. In the texts of a template that is JSON, values are escaped. Empty means a default
+  that says the call succeeded.
+  """
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
@@ -4964,7 +4968,7 @@ type MockRule {
   when: [MockCondition!]! @listSize(assumedSize: 2)
   "Only the call with this number among the calls of the target in the chat, counted from 0; null for any."
   callIndex: Int
-  "Handed back; ` + "`" + `{name}` + "`" + ` placeholders are filled. Empty means the default that says the call succeeded."
+  "Handed back; placeholders are filled. Empty means the default that says the call succeeded."
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!

@@ -217,22 +217,23 @@ func RecordedFailure(text string) *MockFailure {
 	return nil
 }
 
-// fillable is what a mock fills in a template.
-var fillable = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+// MockPlaceholder is what a mock fills in a template: the name of an argument or a variable, or its path within objects and
+// lists, in braces; behind |json as JSON.
+var MockPlaceholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(?:\|json)?\}`)
 
 // literal returns a template that stands for the result. In JSON, braces that a mock would fill stand in texts,
 // where they can be written otherwise. In other texts they cannot, and there is a warning where they would be filled.
 func (r *mockRecorder) literal(call *ToolCall, result string) string {
-	if !fillable.MatchString(result) {
+	if !MockPlaceholder.MatchString(result) {
 		return result
 	}
 	if json.Valid([]byte(result)) {
-		return fillable.ReplaceAllStringFunc(result, func(braces string) string { return `\u007b` + braces[1:] })
+		return MockPlaceholder.ReplaceAllStringFunc(result, func(braces string) string { return `\u007b` + braces[1:] })
 	}
 	var arguments map[string]json.RawMessage
 	_ = json.Unmarshal(call.Arguments.text(), &arguments)
-	for _, braces := range fillable.FindAllString(result, -1) {
-		name := braces[1 : len(braces)-1]
+	for _, braces := range MockPlaceholder.FindAllString(result, -1) {
+		name := strings.TrimSuffix(braces[1:len(braces)-1], "|json")
 		first, _, _ := strings.Cut(name, ".")
 		_, isVariable := r.variables[name]
 		if isVariable || arguments[name] != nil || arguments[first] != nil {

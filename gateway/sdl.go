@@ -14,12 +14,15 @@ import (
 // SDLPath is where the schema is served as one file, to whoever may introspect it.
 const SDLPath = "/schema.graphql"
 
+// oneOf defines a directive that is built in since 2025. Tools from before know it by its definition, and others take it.
+const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
+
 // SDL returns the schema as one file in the schema definition language, with its descriptions as Describe makes them.
 func SDL(schema *ast.Schema) string {
 	Describe(schema)
 	var text strings.Builder
 	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(schema)
-	return text.String()
+	return text.String() + oneOf
 }
 
 // described begins what Describe adds.

@@ -80,7 +80,7 @@ func TestExportAndImportOnTheCommandLine(t *testing.T) {
 	}
 	command(0, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", key, "-")
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())
-	tools, err := moved.Tools(t.Context(), model.PageArgs{First: 5})
+	tools, err := moved.Tools(t.Context(), model.PageArgs{First: 5}, nil)
 	require.NoError(t, err)
 	headers, err := moved.HeadersOf(tools.Nodes[0])
 	require.NoError(t, err)

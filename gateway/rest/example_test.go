@@ -22,7 +22,7 @@ func (root) Query() graph.QueryResolver { return queries{} }
 
 type queries struct{ graph.QueryResolver }
 
-func (queries) Datasets(context.Context, *int32, *string, *int32, *int32, *string) (*model.DatasetConnection, error) {
+func (queries) Datasets(context.Context, *int32, *string, *int32, *int32, *string, *model.NameFilter) (*model.DatasetConnection, error) {
 	dataset := &model.Dataset{ID: "dataset_1", Name: "Opening hours", ChunkMethod: "naive"}
 	count := func(context.Context) (int32, error) { return 1, nil }
 	return model.NewPage([]*model.Dataset{dataset}, model.PageArgs{First: 50}, count), nil

@@ -92,7 +92,7 @@ func newLibrary(t *testing.T) library {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
 	l := library{store.Tenant(company.ID), knowledge.New(knowledge.Options{}), conn, map[string]*model.KnowledgeBaseChat{}}
-	page, err := l.tenant.KnowledgeBaseChats(t.Context(), wholeList)
+	page, err := l.tenant.KnowledgeBaseChats(t.Context(), wholeList, nil)
 	require.NoError(t, err)
 	for _, c := range mustRead(t, "merrowby").KnowledgeBaseChats {
 		i := slices.IndexFunc(page.Nodes, func(chat *model.KnowledgeBaseChat) bool { return chat.Name == c.Name })

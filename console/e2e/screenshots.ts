@@ -66,7 +66,8 @@ async function inEachState(page: Page, gateway: Gateway, folder: string): Promis
       if (only && !only.includes(`${name}-${state}`)) continue;
       await page.goto(addressOf(gateway) + path);
       // Placeholders show when loading takes a while.
-      await page.waitForTimeout(500);
+      if (state === "loading") await page.waitForTimeout(500);
+      else await page.waitForLoadState("networkidle");
       await look(page, join(folder, `${name}-${state}`), 1280, "light");
       await look(page, join(folder, `${name}-${state}`), 390, "dark");
     }

@@ -19,7 +19,7 @@ const (
 
 // filled returns a text of a test with its placeholders filled. Those without a value stay.
 func (b bag) filled(text string) string {
-	filled, _ := fill(text, maxRendered, b.text)
+	filled, _ := fill(text, b.text)
 	return cut(filled, maxRendered)
 }
 
@@ -58,7 +58,7 @@ func (b bag) replaced(text *string, write func(value string) string) *string {
 	if text == nil {
 		return nil
 	}
-	filled, _ := fill(*text, maxRendered, func(name string) (string, bool) {
+	filled, _ := fill(*text, func(name string) (string, bool) {
 		value, known := b.text(name)
 		return write(value), known
 	})
@@ -69,7 +69,7 @@ func (b bag) replaced(text *string, write func(value string) string) *string {
 func (b bag) unfilledIn(test *model.AgentTestRow) []string {
 	var warnings []string
 	look := func(where, text string) {
-		_, unknown := fill(text, maxRendered, b.text)
+		_, unknown := fill(text, b.text)
 		warnings = append(warnings, unfilled(where, unknown)...)
 	}
 	look("the scenario", test.Scenario)

@@ -18,7 +18,7 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 // render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
 // and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
 func render(text string, values bag) (string, []string, error) {
-	filled, unknown := fill(text, maxRendered, values.text)
+	filled, unknown := fill(text, values.text)
 	if len(filled) > maxRendered {
 		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
 	}
@@ -34,12 +34,13 @@ func unfilled(where string, unknown []string) []string {
 	return warnings
 }
 
-// fill is render with values from anywhere. It stops once the result has more than most bytes, and returns it.
-func fill(text string, most int, valueOf func(name string) (string, bool)) (string, []string) {
-	return fillAt(text, placeholder.FindAllStringIndex(text, -1), most, func(_ int, name string) (string, bool) { return valueOf(name) })
+// fill is render with values from anywhere. It stops once the result is too long, and returns it.
+func fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
+	return fillAt(text, placeholder.FindAllStringIndex(text, -1), maxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
-// fillAt is fill for the placeholders at the places, whose values may depend on which of them it is.
+// fillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the result has more
+// than most bytes, and returns it.
 func fillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string

@@ -151,7 +151,7 @@ const promptOfKnowledge = "the prompt of the knowledge base chat"
 
 // renderKnowledge is render for the prompt of a knowledge base chat.
 func renderKnowledge(prompt string, variables bag, knowledge string) (string, []string, error) {
-	filled, unknown := fill(prompt, maxRendered, func(name string) (string, bool) {
+	filled, unknown := fill(prompt, func(name string) (string, bool) {
 		if name == "knowledge" {
 			return knowledge, true
 		}

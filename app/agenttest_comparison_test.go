@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,9 +30,9 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 }
 
 // countingGateway returns a gateway that counts its statements, and a second store, whose writes do not count.
-func countingGateway(t *testing.T) (*gatewayUnderTest, *db.Store) {
+func countingGateway(t *testing.T, about ...string) (*gatewayUnderTest, *db.Store) {
 	t.Helper()
-	address, counted, options := dbtest.URL(t), &statements{}, dbtest.Options()
+	address, counted, options := dbtest.URL(t), &statements{about: strings.Join(about, " ")}, dbtest.Options()
 	options.Tracer = counted
 	g := &gatewayUnderTest{store: dbtest.Open(t, address, options), statements: counted}
 	g.url = serveStore(t, g.store)

@@ -138,8 +138,8 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
-		// A slow machine, or the race detector, meets the bound on work first.
-		if !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
+		// Under the race detector, reading may exceed the bound on work before another one.
+		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}

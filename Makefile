@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +38,21 @@ test-faults: postgres ## break what the program stands on, and count what is los
 	$(GO) build -o bin/faults ./faults
 	@exec bin/faults $(if $(filter short,$(FAULTS)),-short) $(ARGS)
 
+# What takes longer than two minutes: the tests of the database behind a pooler, and a database of years, at a tenth of its size.
+test-scale: postgres ## the database's tests behind a pooler, and queries on a tenth of a database of years
+	CI=1 DBTEST_POOLER=1 $(GO) test -count=1 ./db
+	@$(MAKE) --no-print-directory bench-growth ARGS="-scale 0.1 $(ARGS)"
+
+# OLD is a revision whose migrations are part of this tree's.
+test-upgrade: postgres ## replace replicas of the revision OLD by this tree's under load, back, and up again
+	@test -n "$(OLD)" || { echo 'say from what: make test-upgrade OLD=v1.2.0'; exit 2; }
+	$(GO) build -o bin/agentgraph ./cmd/agentgraph
+	$(GO) build -o bin/faults ./faults
+	@rm -rf bin/old && mkdir -p bin/old && git archive $(OLD) | tar -x -C bin/old && (cd bin/old && $(GO) build -o ../agentgraph-old ./cmd/agentgraph); rm -rf bin/old
+	@exec bin/faults -old bin/agentgraph-old $(ARGS)
+
 race: postgres e2e-deps ## all tests, with the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 20m $(or $(PACKAGES),./...)
 
 e2e: postgres e2e-deps ## the protocols, by the clients that people use
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
@@ -54,6 +67,15 @@ bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
 
+# HOSTILE is a part of the names of the shapes to measure; see docs/performance.md.
+bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits
+	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
+
+# The whole takes some ten minutes and ten GB. ARGS="-scale 0.1" does less; -dir says where.
+bench-growth: postgres ## queries on a database of years, beside a small one
+	$(GO) build -o bin/growth ./growth
+	@exec bin/growth $(ARGS)
+
 microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
@@ -65,6 +87,10 @@ microbench-compare: postgres ## benchmarks of this tree beside those of an earli
 # Compares retrieval with plain full-text search of Postgres, on questions with known answers.
 eval-knowledge: postgres ## how well retrieval answers known questions
 	EVAL_KNOWLEDGE=1 $(GO) test -count=1 -v -run '^TestRetrievalQuality' ./cmd/agentgraph/demo
+
+# Asks questions of datasets of CHUNKS chunks, such as CHUNKS=100000,1000000; a million takes 4 GB of memory and a quarter of an hour.
+bench-knowledge: postgres ## how fast retrieval answers in large datasets
+	BENCH_KNOWLEDGE="$(or $(CHUNKS),100000)" $(GO) test -count=1 -v -timeout 2h -run '^TestSpeed$$' ./engine/knowledge
 
 generate: ## generate code and the descriptions of REST from the schema
 	rm -rf graph

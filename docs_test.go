@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -186,7 +187,7 @@ func readCommands(t *testing.T) map[string]map[string]string {
 	require.NoError(t, err)
 	beside, err := filepath.Glob("cmd/agentgraph/*/*.go")
 	require.NoError(t, err)
-	commands := map[string]map[string]string{}
+	commands, embedded := map[string]map[string]string{}, map[string]string{}
 	for _, name := range append(files, beside...) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
@@ -207,9 +208,17 @@ func readCommands(t *testing.T) map[string]map[string]string {
 					}
 					commands[of][strings.ToLower(field.Names[0].Name)] = typeName(file, field.Type)
 				}
+				if len(field.Names) == 0 {
+					embedded[of] = typeName(file, field.Type)
+				}
 			}
 			return true
 		})
+	}
+	for of, within := range embedded {
+		if commands[of] != nil {
+			maps.Copy(commands[of], commands[within])
+		}
 	}
 	return commands
 }

@@ -22,6 +22,7 @@ var mayImport = map[string]string{
 	"live":                          "",
 	"db":                            "model live db/fair db/group db/notify db/queue db/seal",
 	"db/notify":                     "model",
+	"db/notify/natstest":            "",
 	"db/queue":                      "db/group",
 	"db/fair":                       "",
 	"db/group":                      "",
@@ -46,7 +47,7 @@ var mayImport = map[string]string{
 	"gateway/rest":                  "model gateway/form",
 	"gateway/rest/openapi":          "model gateway/rest",
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
-	"app":                           "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest observe",
+	"app":                           "model db db/fair engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest observe",
 	"cmd/agentgraph":                "model cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
 	"cmd/agentgraph/server":         "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth gateway/console observe cmd/agentgraph/admin cmd/agentgraph/client cmd/agentgraph/demo",
 	"cmd/agentgraph/admin":          "archive model db",
@@ -56,10 +57,11 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/client":         "model",
 	"cmd/agentgraph/demo":           "model db engine/knowledge",
 	"faults":                        "db/local",
+	"growth":                        "model db db/local",
 }
 
 // forTests are packages that only tests may import.
-var forTests = []string{"db/dbtest"}
+var forTests = []string{"db/dbtest", "db/notify/natstest"}
 
 func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 	t.Parallel()

@@ -11,12 +11,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -38,6 +40,13 @@ const drainTime = 20 * time.Second
 
 // stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
+
+// How many heavy operations are carried out at once for each processor, and how many of them may be one company's. They wait for
+// the database about as long as they compute.
+const (
+	heavyPlaces = 4
+	heavyShare  = 3
+)
 
 // Options are the parts of an App.
 type Options struct {
@@ -82,7 +91,7 @@ type App struct {
 }
 
 // secretFields are the mutations whose answers show secrets, which must not be stored.
-var secretFields = []string{"createApiKey", "createAccessToken"}
+var secretFields = []string{"createApiKey", "createAccessToken", "createWebhook", "rotateWebhookSecret"}
 
 // New wires the gateway to the store and the engine. It fails if a stored operation of REST v1, or a trusted
 // document, does not fit the schema.
@@ -92,7 +101,7 @@ func New(o Options) (*App, error) {
 	}
 	resolver := resolvers.New(o.Store, o.Engine, model.Server{
 		Version: o.Version, Model: o.Engine.ModelName(), IsOffline: o.Engine.ModelName() == offline.Name,
-		EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
+		JudgeModels: o.Engine.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -116,7 +125,9 @@ func New(o Options) (*App, error) {
 		}
 	}
 	settings.SecretFields = secretFields
-	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": o.Engine.ReplyTimeout()}
+	settings.SlowFields = map[string]time.Duration{
+		"sendSimulationMessage": o.Engine.ReplyTimeout(), "draftLabelledQuestions": o.Engine.ReplyTimeout(),
+	}
 	keys := auth.NewKeys(o.Store)
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
@@ -126,9 +137,11 @@ func New(o Options) (*App, error) {
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
 			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},
+		Turns:      fair.New(heavyPlaces*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
 		Ready:      o.Store.Ping,
+		Remarks:    o.Store.Remarks,
 		Log:        o.Log,
-		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, query.ExactIntrospection{}, resolvers.Confinement{}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{
@@ -197,6 +210,9 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	defer delivering.Wait()
 	if a.workers > 0 && a.webhook.URL != "" {
 		delivering.Go(func() { a.webhook.deliver(ctx, a.store, a.log) })
+	}
+	if a.workers > 0 {
+		delivering.Go(func() { a.store.DeliverWebhooks(ctx, a.engine.PostWebhook, a.log) })
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()

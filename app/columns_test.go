@@ -28,6 +28,13 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	key, _ := g.demo(t)
 	g.addDocumentOfDemo(t, key)
 	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
+	g.must(t, key, `mutation ($agent: ID!, $baseline: ID!) {
+		createAgentTestSchedule(input: {name: "Nightly", agentId: $agent, cron: "0 3 * * *", baselineId: $baseline}) { schedule { id } }
+	}`, map[string]any{"agent": g.firstID(t, key, `{ list: agents { nodes { id } } }`), "baseline": g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`)}, nil)
+	g.must(t, key, `mutation { createWebhook(input: {url: "https://example.com", events: [BudgetWarned]}) { webhook { id } } }`, nil, nil)
+	var hooks struct{ Webhooks []struct{ ID string } }
+	g.must(t, key, `{ webhooks { id } }`, nil, &hooks)
+	g.must(t, key, `mutation ($hook: ID!) { sendTestWebhook(input: {webhookId: $hook}) { delivery { id } } }`, map[string]any{"hook": hooks.Webhooks[0].ID}, nil)
 	g.must(t, key, `mutation ($newest: ID!) { startSimulationChat(input: {agentId: $newest}) { simulationChat { id } } }`,
 		map[string]any{"newest": g.firstID(t, key, `{ list: agents { nodes { id } } }`)}, nil)
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
@@ -147,6 +154,9 @@ func waysToTypes(execution string) map[string][]string {
 			`{ campaigns { nodes { items(first: 5) { nodes { campaign { %s } } } } } }`, fmt.Sprintf(usage, `byAgent { campaigns { campaign { %s } } }`),
 		},
 		"CampaignItem":         {`{ campaigns { nodes { items(first: 20) { nodes { %s } } } } }`},
+		"AgentTestSchedule":    {`{ agentTestSchedules { nodes { %s } } }`},
+		"Webhook":              {`{ webhooks { %s } }`},
+		"WebhookDelivery":      {`{ webhooks { deliveries { nodes { %s } } } }`},
 		"ConsumptionBreakdown": {usage},
 		"AgentConsumption":     {fmt.Sprintf(usage, `byAgent { %s }`)},
 		"CampaignConsumption":  {fmt.Sprintf(usage, `byAgent { campaigns { %s } }`)},

@@ -26,7 +26,7 @@ func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	}
 	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
 	const list = `query ($first: Int!) { knowledgeBaseChats(first: $first) { nodes { retrieve(question: "When are you open?") { content } } } }`
-	const most = 49
+	const most = 9
 
 	before := g.statements.Load()
 	g.must(t, key, list, map[string]any{"first": most}, nil)

@@ -41,9 +41,13 @@ type EngineOptions struct {
 	// provider's, and an empty key for that address means the provider's key.
 	Embedder openai.Config
 	Reranker knowledge.Reranker
+	// OCR recognises writing in documents that are pictures.
+	OCR knowledge.OCR
 	// Judge and Contact are the models that judge tests of agents and play their contacts. Without a Model it is the
 	// agents' own. An empty address means the provider's, and an empty key for that address means the provider's key.
 	Judge, Contact openai.Config
+	// Judges are other models of the judge's provider, by which executions can be judged again.
+	Judges []string
 	// TurnTimeout bounds the time of an agent's answer, and MaxModelCalls its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
@@ -96,11 +100,22 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 			return nil, nil, err
 		}
 	}
+	for _, name := range o.Judges {
+		other := o.Judge
+		other.Model = name
+		judge, err := o.own("judge", other)
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Judges = append(options.Judges, judge)
+	}
 	if o.Contact.Model != "" {
 		if options.Contact, err = o.own("contact", o.Contact); err != nil {
 			return nil, nil, err
 		}
 	}
+	// A model that judges itself would not notice, and the offline contact plays by rules.
+	options.ReviewContact = o.Judge.Model != "" && (o.Contact.Model != "" || !o.isOffline())
 	return engine.New(speaker, options), caller.Close, nil
 }
 
@@ -200,7 +215,7 @@ func (o EngineOptions) named(name string) (llm.Model, error) {
 // knowledge returns the knowledge base that agents answer from.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
-	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log, Observe: o.Observer.Retrievals()}
+	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}
 	if o.Embedder.Model != "" {
 		config := o.beside(o.Embedder)
 		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()

@@ -56,6 +56,7 @@ func TestNumbersTellTheirOwnBounds(t *testing.T) {
 		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","max":1e15}`, ``), "checks.0.expect.called.max", "must be between 1 and 1000"},
 		{"POST", "/AgentTest/simulation", expecting(`"says":{"text":"a","turn":1e15}`, ``), "checks.0.expect.says.turn", "must be between -30 and 30"},
 		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"persona":{"patience":1e15}}`, "persona.patience", "must be between 1 and 10"},
 		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 20"},
 		{"POST", "/AgentTestExecution", `{"testIds":["t"],"concurrency":99999999999}`, "concurrency", "must be between 1 and 50"},
 		{"POST", "/Dataset", `{"name":"D","parserConfig":{"chunkTokenNum":99999999999,"taskPageSize":-99999999999}}`, "parserConfig.chunkTokenNum", "must be between 1 and 2048"},

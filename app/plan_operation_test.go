@@ -36,14 +36,12 @@ type writing struct {
 }
 
 // unasked are fields that cost too much, or whose answers change from one moment to the next.
-var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest"}
+var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest", "evaluateRetrieval"}
 
 // make returns the operation for a seed.
 func (o *operations) make(seed uint64) operation {
 	w := &writing{operations: o, random: rand.New(rand.NewPCG(seed, 1)), variables: map[string]any{}}
-	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields), func(f *ast.FieldDefinition) bool {
-		return strings.HasPrefix(f.Name, "__") || slices.Contains(unasked, f.Name)
-	})
+	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields), func(f *ast.FieldDefinition) bool { return slices.Contains(unasked, f.Name) })
 	var body strings.Builder
 	for range 1 + w.random.IntN(2) {
 		w.field(&body, roots[w.random.IntN(len(roots))], "Query", 2+w.random.IntN(3))
@@ -241,6 +239,9 @@ func (w *writing) value(field string, argument *ast.ArgumentDefinition) any {
 		return enumValue(definition.EnumValues[w.random.IntN(len(definition.EnumValues))].Name)
 	case definition.Name == "Boolean":
 		return w.chance(2)
+	case field == "__type":
+		names := append(slices.Sorted(maps.Keys(w.schema.Types)), "Unknown")
+		return names[w.random.IntN(len(names))]
 	case argument.Name == "id":
 		return w.anyOf(w.ids, field+"s")
 	case strings.HasSuffix(argument.Name, "Id"):

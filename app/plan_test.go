@@ -182,7 +182,8 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
 		// Equal reads are made once, whatever they select.
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes { language } } }`, 1, 2},
-		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 3},
+		// A total takes no rows, so the pages that it is of are one.
+		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 1},
 		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } } again: agent(id: $id) { name } }`, 1, 2},
 	} {
 		trips, statements := counted.trips.Load(), counted.Load()

@@ -189,5 +189,5 @@ func TestWhatMakesAModelWork(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution", "retryAgentTestExecution"}, marked)
+	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution", "retryAgentTestExecution", "rejudgeAgentTestExecution", "draftLabelledQuestions"}, marked)
 }

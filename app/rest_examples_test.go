@@ -165,13 +165,14 @@ func tell(t *testing.T, s *story) {
 		object{"expect": object{"creditsAtMost": 5}},
 		object{"expect": object{"resultJson": object{"technicalName": "book_room", "schema": object{"type": "object", "required": []any{"number"}}}}, "weight": 1},
 	}
+	persona := object{"mood": "Hurried", "patience": 3, "language": "French", "knowledge": "The room number is 7."}
 	classification := s.call(t, "CreateClassificationTest", nil, object{"agentId": agent, "name": "A booking", "tagExpected": "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})["id"].(string)
 	test := s.call(t, "CreateSimulationTest", nil, object{"agentId": agent, "name": "Asks for breakfast", "scenario": "Asks when breakfast is.",
-		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "maxTurns": 3, "conversationContext": messages, "variables": bag,
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 3, "conversationContext": messages, "variables": bag,
 		"toolMocking": mocking, "folderId": folder})["id"].(string)
 	s.call(t, "UpdateAgentTest", with("testId", test), object{"name": "Asks when breakfast is", "scenario": "Asks when breakfast is served.",
-		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "maxTurns": 2, "conversationMessages": messages, "variables": bag, "toolMocking": mocking})
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 2, "conversationMessages": messages, "variables": bag, "toolMocking": mocking})
 	s.call(t, "UpdateAgentTest", with("testId", classification), object{"name": "A booking", "tagExpected": "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})
 	s.call(t, "GetAgentTest", with("testId", classification), nil)

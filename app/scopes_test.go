@@ -22,8 +22,8 @@ var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopeContacts: {
 		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
 		"SimulationChat.dataBag", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
-		"SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
-		"AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CheckResult.observed", "CriterionResult.rationale", "ClassificationResult.rationale",
+		"SimulationTest.persona", "SimulationTest.contactSays", "SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
+		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CheckResult.observed", "CriterionResult.rationale", "ClassificationResult.rationale",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }

@@ -105,8 +105,11 @@ func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, return
 		written = string(id)
 	case input.Kind == ast.InputObject:
 		var fields []string
+		isOneOf := input.Directives.ForName("oneOf") != nil
+		if isOneOf && !leads {
+			return c.value(name, of, returns, "")
+		}
 		for _, f := range input.Fields {
-			isOneOf := input.Directives.ForName("oneOf") != nil
 			if text := c.fill(at, path+"."+f.Name, f.Name, f.Type, f.Type.NonNull && f.DefaultValue == nil && !isOneOf, "", text); text != "" {
 				fields = append(fields, f.Name+": "+text)
 			}

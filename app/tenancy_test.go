@@ -80,6 +80,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		test: createSimulationTest(input: {agentId: $id, name: "SECRET test", scenario: "SECRET", criteria: ["SECRET"]}) { agentTest { id } }
 	}`, map[string]any{"id": agent.ID}, &tested)
 	test := tested.Test.AgentTest.ID
+	g.must(t, key, `mutation ($input: UpdateSimulationTestInput!) { updateSimulationTest(input: $input) { agentTest { id } } }`,
+		map[string]any{"input": map[string]any{"testId": test, "folderId": tested.Folder.Folder.ID}}, nil)
 	var executed struct {
 		StartAgentTestExecution struct {
 			Execution struct {
@@ -91,6 +93,14 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	g.must(t, key, `mutation ($id: ID!) {
 		startAgentTestExecution(input: {testIds: [$id]}) { execution { id runs { nodes { id } } } }
 	}`, map[string]any{"id": test}, &executed)
+	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/SECRET", Events: model.AllWebhookEvent})
+	require.NoError(t, err)
+	message, err := tenant.SendTestWebhook(ctx, hook.ID)
+	require.NoError(t, err)
+	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
+		Name: "SECRET schedule", TestIds: []string{test}, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true,
+	})
+	require.NoError(t, err)
 	execution := executed.StartAgentTestExecution.Execution
 	company, err := tenant.Company(ctx)
 	require.NoError(t, err)
@@ -100,6 +110,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
 		"folder": tested.Folder.Folder.ID, "agentTestFolder": tested.Folder.Folder.ID, "test": test, "agentTest": test,
 		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "moreBase": execution.ID, "head": execution.ID,
+		"webhook": hook.ID, "delivery": message.ID, "schedule": schedule.ID, "agentTestSchedule": schedule.ID, "baseline": execution.ID,
 		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
@@ -290,6 +301,10 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 	case definition.Kind == ast.Enum:
 		return definition.EnumValues[0].Name
 	case definition.Kind == ast.InputObject:
+		if definition.Directives.ForName("oneOf") != nil {
+			first := definition.Fields[0]
+			return "{" + first.Name + ": " + w.value(first.Name, first.Type, "", choice) + "}"
+		}
 		var fields []string
 		for _, f := range definition.Fields {
 			if f.Name == choice || f.Type.NonNull && (f.DefaultValue == nil || f.Type.Name() == "ID") {

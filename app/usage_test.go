@@ -316,6 +316,7 @@ func TestBudget(t *testing.T) {
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("3", agent, today, 3)}}, nil)
 	require.Equal(t, []string{"BUDGET_EXCEEDED"}, start().codes())
 	require.Contains(t, rest(422), `"detail":"the budget of 10 credits for `+model.MonthName(now)+` is used up: no more simulations are started"`)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "is used up") }, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, 1, strings.Count(log.String(), "is used up"))
 	require.Contains(t, subscription(), `"status":"Exhausted","creditsIncluded":8,"creditsUsed":11,"creditsRemaining":0,`)
 

@@ -107,6 +107,9 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		if err := t.recordPrompt(ctx, agent); err != nil {
 			return err
 		}
+		if err := t.runAfterPrompt(ctx, agent); err != nil {
+			return err
+		}
 		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
 			if err := t.audit(ctx, model.AuditActionUpdateAgent, agent.ID); err != nil {
 				return err
@@ -130,6 +133,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.find(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 			return translate(err)
+		}
+		if err := t.disableSchedules(ctx, "the agent was deleted", where("agent_id = ?", id)); err != nil {
+			return err
 		}
 		if err := t.leaveTests(ctx, id); err != nil {
 			return err

@@ -39,13 +39,14 @@ func (t *Tenant) AgentTests(
 }
 
 // isFlaky says of a test what FlakyTests says of several.
-const isFlaky = `SELECT coalesce(bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed'), false) FROM agent_test_runs AS run
+const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id, run.created_at) = (
 		SELECT newest.execution_id, newest.created_at FROM agent_test_runs AS newest
 		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id AND execution.id = newest.execution_id
 		WHERE newest.company_id = ?TableAlias.company_id AND newest.test_id = ?TableAlias.id
-		AND execution.finished_at IS NOT NULL AND newest.is_draft IS NULL
-		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)`
+		AND execution.finished_at IS NOT NULL AND newest.is_draft IS NULL AND newest.rejudge_of_id IS NULL
+		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)
+	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
 // TestsThat is the filter of a list of tests.
 func TestsThat(wanted model.AgentTestFilter) (f Filter) {
@@ -101,17 +102,7 @@ func (t *Tenant) CreateClassificationTest(ctx context.Context, in model.CreateCl
 
 func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		agent, err := t.lockAgent(ctx, test.AgentID, forShare)
-		if err != nil {
-			return err
-		}
-		if test.FolderID, err = t.folderFor(ctx, agent.ID, test.FolderID); err != nil {
-			return err
-		}
-		if err := t.checkTest(ctx, test, agent); err != nil {
-			return err
-		}
-		return insert(ctx, t.Tenant, test)
+		return t.createTests(ctx, []*model.AgentTestRow{test}, func(int) string { return "" })
 	})
 }
 
@@ -132,7 +123,7 @@ func (t *Tenant) UpdateSimulationTest(ctx context.Context, in model.UpdateSimula
 // UpdateClassificationTest changes what the input gives.
 func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateClassificationTestInput) (*model.ClassificationTest, error) {
 	var test *model.ClassificationTest
-	check := in.TagExpected != nil
+	check := in.TagExpected != nil || in.Rows != nil
 	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check, func(row *model.AgentTestRow) error {
 		test = &model.ClassificationTest{AgentTestRow: row}
 		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
@@ -179,7 +170,8 @@ func (t *Tenant) updateTest(
 			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
 			return faults.As(model.Unprocessable)
 		}
-		agent, err := t.lockAgent(ctx, found.AgentID, forShare)
+		// Held against others that give tests names.
+		agent, err := t.lockAgent(ctx, found.AgentID, forUpdate)
 		if err != nil {
 			return err
 		}
@@ -191,6 +183,7 @@ func (t *Tenant) updateTest(
 		if err := t.lock(ctx, agentTest, id, test, forUpdate); err != nil {
 			return err
 		}
+		before := *test
 		if err := update(test); err != nil {
 			return err
 		}
@@ -199,6 +192,11 @@ func (t *Tenant) updateTest(
 		}
 		if check {
 			if err := t.checkTest(ctx, test, agent); err != nil {
+				return err
+			}
+		}
+		if test.Name != before.Name || !reflect.DeepEqual(test.FolderID, before.FolderID) {
+			if err := t.checkNames(ctx, []*model.AgentTestRow{test}, func(int) string { return "name" }); err != nil {
 				return err
 			}
 		}
@@ -212,7 +210,7 @@ func (t *Tenant) updateTest(
 // not have.
 func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
 	if test.Kind == model.AgentTestKindClassification {
-		return checkTag(test.TagExpected, agent)
+		return checkTags(test, agent)
 	}
 	tools, err := t.ToolsOfAgents(ctx, []string{agent.ID}, "technical_name")
 	if err != nil {
@@ -225,10 +223,13 @@ func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent 
 	return test.ToolMocking.Check(tools, subAgents)
 }
 
-func checkTag(expected string, agent *model.Agent) error {
-	if agent.KnowsTag(expected) {
+func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
+	tags := test.TagsExpected()
+	unknown := slices.IndexFunc(tags, func(tag string) bool { return !agent.KnowsTag(tag) })
+	if unknown < 0 {
 		return nil
 	}
+	expected := tags[unknown]
 	names := make([]string, len(agent.ClassificationTags))
 	for i, tag := range agent.ClassificationTags {
 		names[i] = fmt.Sprintf("%q", tag.Name)
@@ -244,21 +245,7 @@ func checkTag(expected string, agent *model.Agent) error {
 
 // DeleteAgentTest deletes a test. Its runs stay, and lead to no test from then on.
 func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
-	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.lock(ctx, agentTest, id, &model.AgentTestRow{}, forDelete); err != nil {
-			return err
-		}
-		// Whoever changes runs locks their executions first, and so does this: it must not meet them among the runs.
-		moving, of := []*model.AgentTestExecution{}, t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("test_id = ?", id)
-		if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-			return translate(err)
-		}
-		_, err := t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id = ?", id).Exec(ctx)
-		if err != nil {
-			return translate(err)
-		}
-		return t.delete(ctx, agentTest, id, (*model.AgentTestRow)(nil))
-	})
+	return t.DeleteAgentTests(ctx, []string{id})
 }
 
 // leaveTests detaches an agent, before it is deleted, from its tests' runs and executions, which stay.

@@ -51,14 +51,14 @@ func (t *Tenant) CompareAgentTestExecutions(
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL AND ?TableAlias.is_draft IS NULL").
+		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").Where(ofRecord).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.
 	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = ?TableAlias.created_at", newest).
-		GroupExpr("parent.id").
+		GroupExpr("parent.id, ?TableAlias.row_key").
 		Having("bool_or(?TableAlias.status = ?) AND bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed).
 		Scan(ctx, &flaky)
 	is := make(map[string]bool, len(flaky))

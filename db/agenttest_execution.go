@@ -51,8 +51,13 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 		ExecutionID string
 		Counts      model.AgentTestRunCounts `bun:"embed:"`
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").Apply(counted).
-		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
+	one := counted(t.find((*model.AgentTestRun)(nil)).Where("?TableAlias.execution_id = agent_test_execution.id").Where("agent_test_execution.passed_runs IS NULL"))
+	err := t.find((*model.AgentTestExecution)(nil)).ColumnExpr("?TableAlias.id AS execution_id").
+		ColumnExpr(`counted.queued, counted.running, coalesce(passed_runs, counted.passed) AS passed, coalesce(failed_runs, counted.failed) AS failed,
+			coalesce(error_runs, counted.error) AS error, coalesce(cancelled_runs, counted.cancelled) AS cancelled,
+			coalesce(skipped_runs, counted.skipped) AS skipped,
+			coalesce(passed_runs + failed_runs + error_runs + cancelled_runs + skipped_runs, counted.total) AS total`).
+		Join("CROSS JOIN LATERAL (?) AS counted", one).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx, &rows)
 	counts := make(map[string]*model.AgentTestRunCounts, len(rows))
 	for i := range rows {
 		counts[rows[i].ExecutionID] = &rows[i].Counts
@@ -60,17 +65,32 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, translate(err)
 }
 
-// TalliesOfExecutions returns how many runs of each test of several executions are in which state, by the
+// endsOfRuns counts the runs of a finished execution by their ends.
+const endsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
+		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'), count(*) FILTER (WHERE run.status = 'Cancelled'),
+		count(*) FILTER (WHERE run.status = 'Skipped')
+	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id AND run.execution_id = agent_test_execution.id)`
+
+// progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after the runs.
+func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
+	q := t.change(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
+	if execution.IsFinished() {
+		q = q.Set(endsOfRuns)
+	}
+	return q
+}
+
+// TalliesOfExecutions returns how many runs of each test, or row of one, of several executions are in which state, by the
 // execution's id, each execution's in the order of its runs. Tests that were deleted since have their tallies too.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id").
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
 		ColumnExpr("max(?TableAlias.test_id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
-		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
+		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
 		Scan(ctx, &rows)
 	tallies := make(map[string][]model.TestTally, len(ids))
 	for _, row := range rows {
@@ -79,25 +99,28 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	return tallies, translate(err)
 }
 
-// TestsOfExecutions returns the tests of several executions with their runs, by the execution's id, each execution's in
+// TestsOfExecutions returns the tests, or rows of them, of several executions with their runs, by the execution's id, each execution's in
 // the order of its runs. Tests that were deleted since are among them.
 func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
 	rows := []*struct {
 		Run      model.AgentTestRun `bun:"embed:"`
 		FolderID *string
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"test_id", "tested_id", "test_name"}, runSummary...))).ColumnExpr("test.folder_id").
+	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"test_id", "tested_id", "test_name", "row_key"}, runSummary...))).ColumnExpr("test.folder_id").
 		Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id").
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
 	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
-	type key struct{ execution, test string }
+	type key struct{ execution, test, row string }
 	known, all := map[key]*model.AgentTestExecutionTest{}, []*model.AgentTestExecutionTest{}
 	for _, row := range rows {
 		run := &row.Run
-		test := known[key{run.ExecutionID, run.TestedID}]
+		test := known[key{run.ExecutionID, run.TestedID, run.RowKey}]
 		if test == nil {
-			test = &model.AgentTestExecutionTest{TestID: run.TestedID, ExistingID: run.TestID, TestName: run.TestName, FolderID: row.FolderID}
-			known[key{run.ExecutionID, run.TestedID}] = test
+			test = &model.AgentTestExecutionTest{
+				TestID: run.TestedID, ExistingID: run.TestID, TestName: run.TestName, FolderID: row.FolderID,
+				RowKey: run.RowKey, RowNumber: run.RowNumber, RowName: run.RowName,
+			}
+			known[key{run.ExecutionID, run.TestedID, run.RowKey}] = test
 			tests[run.ExecutionID] = append(tests[run.ExecutionID], test)
 			all = append(all, test)
 		}
@@ -129,7 +152,7 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	for column, status := range map[string]model.AgentTestRunStatus{
 		"queued": model.AgentTestRunStatusQueued, "running": model.AgentTestRunStatusRunning,
 		"passed": model.AgentTestRunStatusPassed, "failed": model.AgentTestRunStatusFailed,
-		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled,
+		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled, "skipped": model.AgentTestRunStatusSkipped,
 	} {
 		q = q.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS ?", status, bun.Ident(column))
 	}
@@ -164,7 +187,10 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAg
 			t.wake(run.ID)
 		}
 		t.wake(execution.ID)
-		return t.cancelQueued(ctx, execution)
+		if err := t.cancelQueued(ctx, execution); err != nil {
+			return err
+		}
+		return t.tellOfExecutions(ctx, []*model.AgentTestExecution{execution})
 	})
 	if err != nil {
 		return nil, err
@@ -196,7 +222,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}
-	_, err = t.change(execution).Column("status", "unfinished", "version", "finished_at").WherePK().Exec(ctx)
+	_, err = t.progress(execution).Exec(ctx)
 	return translate(err)
 }
 

@@ -18,8 +18,8 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 	})
 }
 
-// deleteExecutions deletes executions with their runs. The last runs of tests become those before, if there are any.
-// NOT_FOUND when one does not exist, CONFLICT when one is not finished.
+// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again. The
+// last runs of tests become those before, if there are any. NOT_FOUND when one does not exist, CONFLICT when one of all these is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	// Tests are locked before executions, as by everybody.
 	runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
@@ -28,18 +28,19 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		return err
 	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.find(&executions).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
+	if err := t.find(&executions).Where("id IN (?) OR rejudge_of_id IN (?)", bun.List(ids), bun.List(ids)).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 		return translate(err)
 	}
-	finished := map[string]bool{}
+	known := map[string]bool{}
 	for _, e := range executions {
-		finished[e.ID] = e.FinishedAt != nil
+		if !e.IsFinished() {
+			return model.Errorf(model.Conflict, "agent test execution %q is not finished", e.ID)
+		}
+		known[e.ID] = true
 	}
 	for _, id := range ids {
-		if isFinished, exists := finished[id]; !exists {
+		if !known[id] {
 			return model.Missing(agentTestExecution, id)
-		} else if !isFinished {
-			return model.Errorf(model.Conflict, "agent test execution %q is not finished", id)
 		}
 	}
 	testIDs := make([]string, len(tests))
@@ -47,7 +48,7 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		testIDs[i] = test.ID
 	}
 	before := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
-		Where("?TableAlias.test_id = agent_test.id").Where("?TableAlias.is_draft IS NULL").Where("?TableAlias.execution_id NOT IN (?)", bun.List(ids)).
+		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)", bun.List(ids)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	if _, err := t.change((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
 		Where("?TableAlias.id IN (?)", bun.List(testIDs)).Where("last_run_id IN (?)", runs).Exec(ctx); err != nil {
@@ -56,7 +57,7 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 		return translate(err)
 	}
-	for _, id := range ids {
+	for id := range known {
 		t.wake(id)
 	}
 	_, err = t.remove((*model.AgentTestExecution)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx)

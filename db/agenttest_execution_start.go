@@ -2,9 +2,10 @@ package db
 
 import (
 	"context"
-	"encoding/json"
+	"maps"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -19,21 +20,49 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgen
 		return nil, err
 	}
 	execution := in.NewExecution()
-	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		ids, err := t.testsToRun(ctx, in)
-		if err != nil {
-			return err
-		}
-		planned := make([]plannedTest, len(ids))
-		for i, id := range ids {
-			planned[i] = plannedTest{id, in.Repeats}
-		}
-		return t.createExecution(ctx, execution, planned)
-	})
+	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.startExecution(ctx, execution, in) })
 }
 
-// testsToRun returns the ids of the tests that the input names, in its order, or oldest first.
-func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
+// startExecution creates the execution of what the input names.
+func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTestExecution, in model.StartAgentTestExecutionInput) error {
+	ids, err := t.idsToRun(ctx, in)
+	if err != nil {
+		return err
+	}
+	planned := make([]plannedTest, len(ids))
+	for i, id := range ids {
+		planned[i] = plannedTest{id: id, attempts: in.Repeats}
+	}
+	return t.createExecution(ctx, execution, planned)
+}
+
+// TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. NOT_FOUND when one does not
+// exist.
+func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]*model.AgentTestRow, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	ids, err := t.idsToRun(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	rows := []*model.AgentTestRow{}
+	if err := t.find(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	tests := make([]*model.AgentTestRow, len(ids))
+	for i, id := range ids {
+		at := slices.IndexFunc(rows, func(row *model.AgentTestRow) bool { return row.ID == id })
+		if at < 0 {
+			return nil, model.Missing(agentTest, id)
+		}
+		tests[i] = rows[at]
+	}
+	return tests, nil
+}
+
+// idsToRun returns the ids of the tests that the input names, in its order, or oldest first.
+func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
 	if in.TestIds != nil {
 		seen := map[string]bool{}
 		return slices.DeleteFunc(slices.Clone(in.TestIds), func(id string) bool {
@@ -68,94 +97,52 @@ func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutio
 	return ids, faults.As(model.Unprocessable)
 }
 
-// RetryAgentTestExecution runs tests of a finished execution again, as a new execution; the old one stays
-// as it is. Tests that were deleted meanwhile are left out. CONFLICT when it is not finished; UNPROCESSABLE when
-// no run is left to repeat.
-func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
-	execution, err := t.retry(ctx, in)
-	if isMissing(err) {
-		// A test may have been deleted after it was seen. What is missing for another reason still is.
-		execution, err = t.retry(ctx, in)
-	}
-	return execution, err
-}
-
-func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
-	execution := &model.AgentTestExecution{}
-	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		old, err := t.AgentTestExecution(ctx, in.ExecutionID)
-		if err != nil {
-			return err
-		}
-		if !old.IsFinished() {
-			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
-		}
-		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
-		execution.Votes, execution.IsDraft, execution.DraftPrompt = old.Votes, old.IsDraft, old.DraftPrompt
-		planned, leftOut, err := t.runsToRepeat(ctx, in)
-		if err != nil {
-			return err
-		}
-		execution.LeftOutTests = leftOut
-		for _, p := range planned {
-			execution.Repeats = max(execution.Repeats, p.attempts)
-		}
-		return t.createExecution(ctx, execution, planned)
-	})
-}
-
-// runsToRepeat returns the tests to run again, and those that were deleted.
-func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput) (
-	planned []plannedTest, leftOut []model.LeftOutTest, err error,
-) {
-	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
-	query := t.find(&runs).Column("test_id", "tested_id", "test_name").Where("execution_id = ?", in.ExecutionID).Order("position")
-	switch in.Only {
-	case model.AgentTestRetryNotPassed:
-		query = query.Where("status <> ?", model.AgentTestRunStatusPassed)
-	case model.AgentTestRetryErrors:
-		query = query.Where("status = ?", model.AgentTestRunStatusError)
-	case model.AgentTestRetryAll:
-	default:
-		faults.Add("only", "must be one of NotPassed, Errors, All")
-		return nil, nil, faults.Err()
-	}
-	if err := query.Scan(ctx); err != nil {
-		return nil, nil, translate(err)
-	}
-	for _, run := range runs {
-		if run.TestID == nil {
-			if gone := (model.LeftOutTest{TestID: run.TestedID, TestName: run.TestName}); !slices.Contains(leftOut, gone) {
-				leftOut = append(leftOut, gone)
-			}
-			continue
-		}
-		at := slices.IndexFunc(planned, func(p plannedTest) bool { return p.id == *run.TestID })
-		if at < 0 {
-			at = len(planned)
-			planned = append(planned, plannedTest{id: *run.TestID})
-		}
-		planned[at].attempts++
-	}
-	switch {
-	case len(runs) == 0:
-		faults.Add("only", "leaves no run of the execution to repeat")
-	case len(planned) == 0:
-		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
-	}
-	return planned, leftOut, faults.As(model.Unprocessable)
-}
-
 // plannedTest is a test and how often it is run.
 type plannedTest struct {
-	id       string
+	id string
+	// rowKey is that of the only row to run; empty for all rows that the test has.
+	rowKey   string
+	attempts int32
+	// testName and rowName are what is told of it if it is gone.
+	testName string
+	rowName  *string
+}
+
+// runRow is a test, or a row of one, and how often it is run.
+type runRow struct {
+	snapshot *model.RunSnapshot
+	row      *model.TestRow
+	number   int32
 	attempts int32
 }
 
-func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
-	if err := t.checkBudget(ctx); err != nil {
-		return err
+// rowsToRun returns what is to be run of the tests as they are now, and the rows that are not there any more.
+func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []runRow, leftOut []model.LeftOutTest) {
+	bare := map[string]*model.RunSnapshot{}
+	for i, p := range planned {
+		all := snapshots[i].Test.Rows
+		if bare[p.id] == nil {
+			test := *snapshots[i].Test
+			test.Rows = nil
+			bare[p.id] = &model.RunSnapshot{Test: &test, Agent: snapshots[i].Agent}
+		}
+		found := false
+		for n := range all {
+			if p.rowKey == "" || p.rowKey == all[n].Key {
+				rows, found = append(rows, runRow{bare[p.id], &all[n], int32(n + 1), p.attempts}), true
+			}
+		}
+		switch {
+		case p.rowKey != "" && !found:
+			leftOut = append(leftOut, model.LeftOutTest{TestID: p.id, TestName: p.testName, RowName: p.rowName})
+		case !found:
+			rows = append(rows, runRow{snapshot: bare[p.id], attempts: p.attempts})
+		}
 	}
+	return rows, leftOut
+}
+
+func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
 	snapshots, err := t.snapshots(ctx, planned)
 	if err == nil && execution.IsDraft {
 		err = try(execution.DraftPrompt, snapshots)
@@ -163,43 +150,42 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	if err != nil {
 		return err
 	}
-	execution.ID, execution.CreatedAt = model.NewID("execution"), now()
-	execution.State, execution.Version = model.AgentTestExecutionStatusQueued, 1
-	runs := []*model.AgentTestRun{}
-	newest := make([]string, len(planned))
-	for attempt := int32(1); attempt <= execution.Repeats; attempt++ {
-		for i, p := range planned {
-			if attempt > p.attempts {
-				continue
-			}
-			run := &model.AgentTestRun{
-				ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &p.id, TestedID: p.id, TestName: snapshots[i].Test.Name,
-				Position: int32(len(runs)), Attempt: attempt, Status: model.AgentTestRunStatusQueued,
-				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion, IsDraft: execution.IsDraft,
-				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{}, CriteriaResults: []model.CriterionResult{},
-				Version: execution.Version, CreatedAt: execution.CreatedAt,
-			}
-			run.Snapshot.VirtualTime, run.Snapshot.Votes = execution.VirtualTime, execution.Votes
-			newest[i] = run.ID
-			runs = append(runs, run)
-		}
-	}
-	execution.Unfinished = int32(len(runs))
-	execution.RunCount = new(execution.Unfinished)
-	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
 	execution.AgentID = &snapshots[0].Agent.ID
 	if slices.ContainsFunc(snapshots, func(s model.RunSnapshot) bool { return s.Agent.ID != *execution.AgentID }) {
 		execution.AgentID = nil
 	}
+	rows, gone := rowsToRun(planned, snapshots)
+	execution.LeftOutTests = append(execution.LeftOutTests, gone...)
+	runs, err := runsOf(execution, rows)
+	if err != nil {
+		return err
+	}
+	return t.insertExecution(ctx, execution, runs)
+}
+
+// insertExecution inserts a new execution with its runs, in their order, and enqueues the first of them. BUDGET_EXCEEDED when
+// the company's budget is used up.
+func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTestExecution, runs []*model.AgentTestRun) error {
+	if err := t.checkBudget(ctx); err != nil {
+		return err
+	}
+	execution.ID, execution.CreatedAt, execution.APIKeyID = model.NewID("execution"), now(), t.keyID
+	execution.State, execution.Version = model.AgentTestExecutionStatusQueued, 1
+	for i, run := range runs {
+		run.ID, run.ExecutionID, run.Position, run.Status = model.NewID("run"), execution.ID, int32(i), model.AgentTestRunStatusQueued
+		run.Version, run.CreatedAt = execution.Version, execution.CreatedAt
+	}
+	execution.Unfinished = int32(len(runs))
+	execution.RunCount = new(execution.Unfinished)
+	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
 	if err := insert(ctx, t.Tenant, execution); err != nil {
 		return err
 	}
 	if err := t.insertRuns(ctx, runs); err != nil {
 		return err
 	}
-	// A draft says nothing of the agent as it is, so it is no test's last run.
-	if !execution.IsDraft {
-		if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
+	if execution.IsOfRecord() {
+		if err := t.setLastRuns(ctx, execution, runs); err != nil {
 			return err
 		}
 	}
@@ -207,8 +193,46 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	for _, run := range runs[:execution.NextPosition] {
 		first = append(first, run.ID)
 	}
-	_, err = t.enqueueRuns(ctx, first, queue.Change{})
+	_, err := t.enqueueRuns(ctx, first, queue.Change{})
 	return err
+}
+
+// runsOf makes the runs of an execution: first all first attempts, then all second ones. UNPROCESSABLE if they are none, or too many.
+func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
+	var faults model.Fields
+	count, size := 0, 0
+	for _, r := range rows {
+		count += int(r.attempts)
+		if r.row != nil {
+			size += int(r.attempts) * len(r.row.Values)
+		}
+	}
+	switch {
+	case count == 0:
+		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
+	case count > model.MaxRuns:
+		faults.Add("repeats", "of the tests and their rows make %d runs, and an execution has at most %d", count, model.MaxRuns)
+	case size > model.MaxRunsValues:
+		faults.Add("repeats", "of the rows make %d bytes of values, which each run keeps, and an execution has at most %d", size, model.MaxRunsValues)
+	}
+	runs := []*model.AgentTestRun{}
+	for attempt := int32(1); attempt <= execution.Repeats && len(faults) == 0; attempt++ {
+		for _, r := range rows {
+			if attempt > r.attempts {
+				continue
+			}
+			test := r.snapshot.Test
+			run := &model.AgentTestRun{
+				TestID: &test.ID, TestedID: test.ID, TestName: test.Name, Attempt: attempt,
+				Snapshot: *r.snapshot, PromptVersion: r.snapshot.Agent.PromptVersion, IsDraft: execution.IsDraft,
+			}
+			if r.row != nil {
+				run.RowKey, run.RowNumber, run.RowName, run.RowValues = r.row.Key, new(r.number), r.row.Name, &r.row.Values
+			}
+			runs = append(runs, run)
+		}
+	}
+	return runs, faults.As(model.Unprocessable)
 }
 
 // try gives the agent of the snapshots another prompt. UNPROCESSABLE when they are of several agents.
@@ -225,41 +249,46 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// insertRuns inserts new runs, which are queued and have nothing yet. Each carries its test and agent, of which there are few:
-// they are sent once. COPY would be no faster, and Postgres has none for tables with row-level security.
+// insertRuns inserts new runs of one execution, which are queued and have nothing yet, and what they run. COPY would be no
+// faster, and Postgres has none for tables with row-level security.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
-	var ids, tested, names, snapshots []string
-	var positions, attempts, places, versions []int32
-	placeOf := map[string]int32{}
+	batch := &pgx.Batch{}
+	if err := t.keepSnapshots(batch, runs); err != nil {
+		return err
+	}
+	var ids, tested, names []string
+	var existing, rejudged []*string
+	var rowKeys []string
+	var rowNames, rowValues []*string
+	var rowNumbers []*int32
+	var positions, attempts, versions []int32
 	for _, r := range runs {
-		if placeOf[r.TestedID] == 0 {
-			text, err := json.Marshal(r.Snapshot)
-			if err != nil {
-				return err
-			}
-			snapshots = append(snapshots, string(text))
-			placeOf[r.TestedID] = int32(len(snapshots))
-		}
+		existing, rejudged = append(existing, r.TestID), append(rejudged, r.RejudgeOfID)
 		ids, tested, names = append(ids, r.ID), append(tested, r.TestedID), append(names, r.TestName)
-		positions, attempts = append(positions, r.Position), append(attempts, r.Attempt)
-		places, versions = append(places, placeOf[r.TestedID]), append(versions, r.PromptVersion)
+		positions, attempts, versions = append(positions, r.Position), append(attempts, r.Attempt), append(versions, r.PromptVersion)
+		rowKeys, rowNumbers, rowNames = append(rowKeys, r.RowKey), append(rowNumbers, r.RowNumber), append(rowNames, r.RowName)
+		rowValues = append(rowValues, nil)
+		if r.RowValues != nil {
+			rowValues[len(rowValues)-1] = new(string(*r.RowValues))
+		}
 	}
 	var isDraft *bool
 	if runs[0].IsDraft {
 		isDraft = &runs[0].IsDraft
 	}
-	return translate(t.pgx(ctx, func(tx queue.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
-				snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft)
-			SELECT $1, run.id, $2, run.tested_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
-				kept.snapshot::json, run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $14
-			FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::int[])
-				AS run (id, tested_id, test_name, position, attempt, place, prompt_version)
-			JOIN unnest($12::text[]) WITH ORDINALITY AS kept (snapshot, place) USING (place)`,
-			t.companyID, runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
-			ids, tested, names, positions, attempts, places, snapshots, versions, isDraft)
-		return err
-	}))
+	batch.Queue(`INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
+			prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft, rejudge_of_id,
+			row_key, row_number, row_name, row_values)
+		SELECT $1, run.id, $2, run.test_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
+			run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $12, run.rejudge_of_id,
+			run.row_key, run.row_number, run.row_name, run.row_values::json
+		FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::text[], $14::text[],
+				$15::text[], $16::int[], $17::text[], $18::text[])
+			AS run (id, tested_id, test_name, position, attempt, prompt_version, test_id, rejudge_of_id, row_key, row_number, row_name, row_values)`,
+		t.companyID, runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
+		ids, tested, names, positions, attempts, versions, isDraft, existing, rejudged,
+		rowKeys, rowNumbers, rowNames, rowValues)
+	return t.send(ctx, batch)
 }
 
 // snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
@@ -269,12 +298,13 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	for i, p := range planned {
 		ids[i] = p.id
 	}
+	each := model.Unique(ids)
 	agents := []*model.Agent{}
-	of := t.find((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(ids))
+	of := t.find((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
 	if err := t.find(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	tests, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	tests, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(each)))
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +324,16 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	return snapshots, nil
 }
 
-func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest, runIDs []string) error {
-	testIDs := make([]string, len(planned))
-	for i, p := range planned {
-		testIDs[i] = p.id
+// setLastRuns makes the newest runs of the execution the last ones of their tests.
+func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution, runs []*model.AgentTestRun) error {
+	newest := map[string]string{}
+	for _, run := range runs {
+		newest[run.TestedID] = run.ID
+	}
+	testIDs := slices.Sorted(maps.Keys(newest))
+	runIDs := make([]string, len(testIDs))
+	for i, id := range testIDs {
+		runIDs[i] = newest[id]
 	}
 	_, err := t.change((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs), pgdialect.Array(runIDs)).

@@ -66,29 +66,47 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 	})
 }
 
-// DeleteAgentTestFolder deletes a folder; its tests move to the root.
+// DeleteAgentTestFolder deletes a folder; its tests move to the root, those whose names are taken there with a number behind them.
 func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		folder := &model.AgentTestFolder{}
 		if err := t.one(ctx, agentTestFolder, id, folder); err != nil {
 			return err
 		}
-		if _, err := t.lockAgent(ctx, folder.AgentID, forShare); err != nil {
+		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
 			return err
 		}
 		if err := t.lock(ctx, agentTestFolder, id, folder, forDelete); err != nil {
 			return err
 		}
-		if _, err := t.lockTests(ctx, forUpdate, where("folder_id = ?", id)); err != nil {
+		if err := t.disableSchedules(ctx, "the folder was deleted", where("folder_id = ?", id)); err != nil {
 			return err
 		}
-		_, err := t.change((*model.AgentTestRow)(nil)).Set("folder_id = NULL").Set("updated_at = ?", now()).
-			Where("folder_id = ?", id).Exec(ctx)
+		tests, err := t.lockTests(ctx, forUpdate, where("folder_id = ?", id))
 		if err != nil {
-			return translate(err)
+			return err
+		}
+		if err := t.moveToRoot(ctx, tests); err != nil {
+			return err
 		}
 		return t.delete(ctx, agentTestFolder, id, (*model.AgentTestFolder)(nil))
 	})
+}
+
+// moveToRoot takes tests of an agent, all of which are held, out of their folder.
+func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) error {
+	if len(tests) == 0 {
+		return nil
+	}
+	at := now()
+	for _, test := range tests {
+		test.FolderID, test.UpdatedAt = nil, at
+	}
+	if err := t.number(ctx, tests); err != nil {
+		return err
+	}
+	_, err := t.change(&tests).Column("folder_id", "name", "updated_at").Bulk().Exec(ctx)
+	return translate(err)
 }
 
 // folderFor returns the folder that a test of the agent is put into, held until the end of the

@@ -19,6 +19,11 @@ func (t *Tenant) CreateTestFromSimulationChat(
 		if test, warnings, err = model.NewTestFromSimulationChat(in, recording, now()); err != nil {
 			return err
 		}
+		if in.Name == nil { // the name is ours, so it is ours to find a free one
+			if err := t.number(ctx, []*model.AgentTestRow{test.Row()}); err != nil {
+				return err
+			}
+		}
 		return t.createTest(ctx, test.Row())
 	})
 	return test, warnings, err
@@ -30,7 +35,7 @@ func (t tenantTx) chatRecording(ctx context.Context, id string) (r model.ChatRec
 	if r.Chat, err = t.SimulationChat(ctx, id); err != nil {
 		return r, err
 	}
-	if r.Agent, err = t.lockAgent(ctx, r.Chat.AgentID, forShare); err != nil {
+	if r.Agent, err = t.lockAgent(ctx, r.Chat.AgentID, forUpdate); err != nil {
 		return r, err
 	}
 	agents, chats := []string{r.Chat.AgentID}, []string{id}

@@ -33,7 +33,7 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 		}
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.lockAgents(ctx, h.agentIDs()); err != nil {
+		if _, err := t.lockAgents(ctx, h.agentIDs(), forShare); err != nil {
 			return err
 		}
 		if err := insert(ctx, t.Tenant, h.Folders...); err != nil {
@@ -67,19 +67,19 @@ func (h AgentTestHistory) agentIDs() []string {
 	return slices.Compact(ids)
 }
 
-// lockAgents holds agents until the end of the transaction, or returns NOT_FOUND.
-func (t tenantTx) lockAgents(ctx context.Context, ids []string) error {
-	held := []string{}
-	err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forShare)).Scan(ctx, &held)
+// lockAgents returns agents, held until the end of the transaction, or NOT_FOUND.
+func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
+	held := []*model.Agent{}
+	err := t.find(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
 	if err != nil {
-		return translate(err)
+		return nil, translate(err)
 	}
 	for _, id := range ids {
-		if !slices.Contains(held, id) {
-			return model.Missing("agent", id)
+		if !slices.ContainsFunc(held, func(a *model.Agent) bool { return a.ID == id }) {
+			return nil, model.Missing("agent", id)
 		}
 	}
-	return nil
+	return held, nil
 }
 
 // importLastRuns makes the newest of the runs of each test its last one.

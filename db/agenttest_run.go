@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,6 +22,9 @@ var (
 	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = ?1", order: newestFirst}
 	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = ?1", order: newestFirst}
 )
+
+// ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were judged again.
+const ofRecord = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS NULL"
 
 // testOfAgent finds the test of a run, if it is one of the agent's.
 const testOfAgent = `SELECT 1 FROM agent_tests AS test
@@ -51,19 +55,42 @@ func (t *Tenant) AgentTestRuns(
 	}
 	filter := RunsThat(wanted)
 	page, err := list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, filter)
-	if err == nil && len(filter) == 0 {
-		page.Count = t.runs
+	if err == nil && wanted.ExecutionID == nil && wanted.TestID == nil && wanted.AgentID == nil {
+		page.Count = func(ctx context.Context) (int32, error) { return t.runs(ctx, wanted) }
 	}
 	return page, err
 }
 
-// runs counts the company's runs by their executions, which know how many they have, but for old ones.
-func (t *Tenant) runs(ctx context.Context) (runs int32, err error) {
-	uncounted := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("run_count IS NULL")
-	err = t.find((*model.AgentTestExecution)(nil)).
-		ColumnExpr("coalesce(sum(run_count), 0) + (?)",
-			t.find((*model.AgentTestRun)(nil)).ColumnExpr("count(*)").Where("execution_id IN (?)", uncounted)).
-		Scan(ctx, &runs)
+// ends are the columns of executions that count their runs, by the status.
+var ends = map[model.AgentTestRunStatus]string{
+	model.AgentTestRunStatusPassed: "passed_runs", model.AgentTestRunStatusFailed: "failed_runs",
+	model.AgentTestRunStatusError: "error_runs", model.AgentTestRunStatusCancelled: "cancelled_runs",
+	model.AgentTestRunStatusSkipped: "skipped_runs",
+}
+
+// runs counts the company's runs in the wanted states: by their executions, which know how many have ended how, and one by one
+// those of executions that are under way or that a program of before has finished. Without states all executions but old ones
+// know their number.
+func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
+	filter := RunsThat(wanted)
+	uncounted := t.find((*model.AgentTestExecution)(nil)).Column("id")
+	sums := []string{}
+	if len(filter) == 0 {
+		uncounted, sums = uncounted.Where("run_count IS NULL"), []string{"coalesce(sum(run_count), 0)"}
+	} else {
+		uncounted = uncounted.Where("passed_runs IS NULL")
+		for status, column := range ends {
+			if wanted.HasState(status) {
+				sums = append(sums, "coalesce(sum("+column+"), 0)")
+			}
+		}
+	}
+	one := filter.apply(t.find((*model.AgentTestRun)(nil)).ColumnExpr("count(*)"))
+	if len(sums) == 0 { // None of these have ended, so there are few.
+		err = one.Scan(ctx, &runs)
+		return runs, translate(err)
+	}
+	err = t.find((*model.AgentTestExecution)(nil)).ColumnExpr(strings.Join(sums, " + ")+" + (?)", one.Where("execution_id IN (?)", uncounted)).Scan(ctx, &runs)
 	return runs, translate(err)
 }
 
@@ -76,9 +103,12 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	if claimed {
 		return run, nil
 	}
-	err := t.transition(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
-		run = stored.Claimed(execution, attempt, now())
-		return run
+	err := t.makeTransition(ctx, &runTransition{
+		tenant: t, runID: id, isClaim: true,
+		next: func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+			run = stored.Claimed(execution, attempt, now())
+			return run
+		},
 	})
 	if errors.Is(err, errStale) || err == nil && run.Status.IsFinal() {
 		return nil, nil
@@ -144,21 +174,25 @@ func lostOr(run *model.AgentTestRun, err error) error {
 
 // endAbandonedRuns ends runs that were enqueued and have left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
-	runs := []struct{ CompanyID, ID string }{}
+	type place struct{ CompanyID, ID string }
+	runs := []place{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
-	err := s.program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
-		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-		Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
-		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
-		Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").Scan(ctx, &runs)
-	if err != nil {
-		return translate(err)
-	}
+	err := s.across(ctx, func(ofCompany func(string) selection) error {
+		some := []place{}
+		err := s.program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
+			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+			Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
+			Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
+			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").
+			Apply(ofCompany("?TableAlias.company_id")).Scan(ctx, &some)
+		runs = append(runs, some...)
+		return err
+	})
 	errs := make([]error, len(runs))
 	for i, run := range runs {
 		errs[i] = s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, err)...)
 }
 
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {

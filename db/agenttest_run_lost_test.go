@@ -29,7 +29,7 @@ func TestARunThatIsGivenBack(t *testing.T) {
 		require.Empty(t, released.Messages)
 		require.Zero(t, released.TurnCount)
 		require.Nil(t, released.StartedAt)
-		require.Equal(t, queued.Snapshot, released.Snapshot)
+		require.Equal(t, queued.Snapshot, runsOf(t, tenant, queued.ExecutionID)[0].Snapshot)
 		lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusQueued)
 		require.ErrorIs(t, tenant.ReleaseRun(t.Context(), run), db.ErrRunLost)
 		run.Status = model.AgentTestRunStatusPassed

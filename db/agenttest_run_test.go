@@ -26,9 +26,14 @@ func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentT
 	t.Helper()
 	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
-	ordered := make([]*model.AgentTestRun, len(runs))
+	ordered, ids := make([]*model.AgentTestRun, len(runs)), make([]string, len(runs))
 	for _, run := range runs {
-		ordered[run.Position] = run
+		ordered[run.Position], ids[run.Position] = run, run.ID
+	}
+	kept, err := tenant.RunsWithSnapshots(t.Context(), ids, "position")
+	require.NoError(t, err)
+	for _, run := range kept {
+		ordered[run.Position].Snapshot = run.Snapshot
 	}
 	return ordered
 }
@@ -105,6 +110,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	run.Error = &model.RunError{Cause: model.RunErrorCauseJudge, Message: "c"}
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 	stored := runByID(t, tenant, run.ID)
+	stored.Snapshot = run.Snapshot // which its execution keeps
 	for _, r := range []*model.AgentTestRun{run, stored} {
 		r.Owned = model.Owned{CompanyID: run.CompanyID}
 	}
@@ -233,4 +239,43 @@ func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {
 	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfTests, nil, []string{older.TestedID}, model.PageArgs{First: 10}, "status")
 	require.NoError(t, err)
 	require.Equal(t, []string{newer.ID, older.ID}, idsOf(runs))
+}
+
+func TestRunsShareWhatTheyRun(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	ids := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID}
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 3, Concurrency: 1, VirtualTime: true})
+	require.NoError(t, err)
+	runs := runsOf(t, tenant, execution.ID)
+	require.Len(t, runs, 6)
+	kept := func(query string) (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), query).Scan(&n))
+		return n
+	}
+	require.Equal(t, 3, kept("SELECT count(*) FROM agent_test_snapshots"), "two tests and their agent")
+	require.Zero(t, kept("SELECT count(*) FROM agent_test_runs WHERE snapshot IS NOT NULL"))
+	for i, run := range runs {
+		require.Equal(t, ids[i%2], run.Snapshot.Test.ID)
+		require.Equal(t, agent.Prompt, run.Snapshot.Agent.Prompt)
+		require.True(t, run.Snapshot.VirtualTime)
+	}
+	// A run of before has its own copy.
+	_, err = conn.Exec(t.Context(), `UPDATE agent_test_runs SET snapshot = '{"test": {"Scenario": "Its own"}, "agent": {}}' WHERE id = $1`, runs[1].ID)
+	require.NoError(t, err)
+	for _, run := range []*model.AgentTestRun{runs[0], runs[1]} {
+		claimed, err := tenant.ClaimRun(t.Context(), run.ID, 1)
+		require.NoError(t, err)
+		require.Equal(t, run.ID == runs[1].ID, claimed.Snapshot.Test.Scenario == "Its own")
+	}
+	_, err = tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
+	require.NoError(t, err)
+	for _, run := range runs[:2] {
+		run.Status, run.Claim = model.AgentTestRunStatusCancelled, 1
+		require.NoError(t, tenant.FinishRun(t.Context(), run))
+	}
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), execution.ID))
+	require.Zero(t, kept("SELECT count(*) FROM agent_test_snapshots"))
 }

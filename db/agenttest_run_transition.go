@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -35,6 +36,8 @@ type runTransition struct {
 	tenant *Tenant
 	runID  string
 	next   transition
+	// isClaim says that the worker will need the run's snapshot.
+	isClaim bool
 	// delivery is the job that makes the transition; nil for none. It ends with the run.
 	delivery *queue.Delivery
 	// err says why the run does not change.
@@ -44,7 +47,10 @@ type runTransition struct {
 // transition makes the next state of a run the stored one, in its test and its execution too, and tells the followers.
 // NOT_FOUND when there is no such run; errStale, and nothing is changed, when it is to stay as it is.
 func (t *Tenant) transition(ctx context.Context, runID string, next transition) error {
-	m := &runTransition{tenant: t, runID: runID, next: next}
+	return t.makeTransition(ctx, &runTransition{tenant: t, runID: runID, next: next})
+}
+
+func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
 	if t.tx != nil {
 		// Only who began the transaction knows when it is committed, so no job ends with it.
 		return errors.Join(t.commitTransitions(ctx, []*runTransition{m}), m.err)
@@ -99,10 +105,16 @@ func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransi
 		if m.apply(transitions, at); len(m.changed) == 0 {
 			return nil
 		}
+		if err := t.skipDecided(ctx, m, at); err != nil {
+			return err
+		}
 		if err := t.enqueueNext(ctx, m, at); err != nil {
 			return err
 		}
 		if err := t.writeTransitions(ctx, m, at); err != nil {
+			return err
+		}
+		if err := t.tellOfExecutions(ctx, m.executions); err != nil {
 			return err
 		}
 		for _, e := range m.executions {
@@ -130,7 +142,12 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	for i, m := range transitions {
 		ids[i] = m.runID
 	}
-	tests := t.find((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
+	// Where runs may turn out not to be needed, another run may become the last one of their test.
+	stopping := t.find((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
+		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+		Where("execution.stop_repeating IS NOT NULL")
+	newest := t.find((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids))
+	tests := t.find((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).Order("id").For(string(forUpdate))
 	executionIDs := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
 	// To count the tests is to lock them first.
@@ -138,8 +155,13 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	err := t.find(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx)
-	return held, translate(err)
+	runs := t.find(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
+	if slices.ContainsFunc(transitions, func(m *runTransition) bool { return m.isClaim }) {
+		runs = runs.Apply(withSnapshots)
+	} else {
+		runs = runs.ExcludeColumn("snapshot")
+	}
+	return held, translate(runs.Scan(ctx))
 }
 
 // executionOf returns the execution of a run; nil when it is not locked.
@@ -190,11 +212,16 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	tests := t.change((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS moved (run_id, status)", pgdialect.Array(ids), pgdialect.Array(statuses)).
 		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
-	counts := t.change(&b.executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
-	_, err := t.change(&b.changed).With("test", tests).With("execution", counts).
-		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
-			"check_results", "score", "criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
-	return translate(err)
+	runs := t.change(&b.changed).
+		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason", "held",
+			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "version", "started_at", "finished_at", "duration_ms").Bulk()
+	batch := &pgx.Batch{}
+	batch.Queue(tests.String())
+	batch.Queue(runs.String())
+	for _, execution := range b.executions {
+		batch.Queue(t.progress(execution).String())
+	}
+	return t.send(ctx, batch)
 }
 
 // spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come

@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,9 +18,13 @@ func simulationInput(agentID string) model.CreateSimulationTestInput {
 	}
 }
 
+var madeTests atomic.Int64
+
+// newSimulationTest returns a test with a name of its own.
 func newSimulationTest(t *testing.T, tenant *db.Tenant, agentID string, with ...func(*model.CreateSimulationTestInput)) *model.SimulationTest {
 	t.Helper()
 	in := simulationInput(agentID)
+	in.Name = fmt.Sprintf("Books %d", madeTests.Add(1))
 	for _, change := range with {
 		change(&in)
 	}
@@ -256,7 +262,7 @@ func TestUpdatesOfTests(t *testing.T) {
 	// A test whose agent has lost the tag can still be renamed.
 	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, ClassificationTags: []*model.ClassificationTag{}})
 	require.NoError(t, err)
-	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, Name: &name})
+	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, Name: new("Tagged")})
 	require.NoError(t, err)
 }
 

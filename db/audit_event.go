@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -59,24 +60,20 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 		return nil
 	}
 	before := now().Add(-s.auditKept)
-	var companies []string
-	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
-		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?)", before).Scan(ctx, &companies)
-	if err != nil {
-		return translate(err)
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?", before)
+	errs := make([]error, len(companies))
+	for i, id := range companies {
+		errs[i] = s.Tenant(id).forgetAuditEvents(ctx, before)
 	}
-	for _, id := range companies {
-		for {
-			t := s.Tenant(id)
-			oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
-			result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
-			isLeft, err := isFull(result, err, eventsPerRead)
-			if err != nil {
-				return err
-			}
-			if !isLeft {
-				break
-			}
+	return errors.Join(append(errs, err)...)
+}
+
+func (t *Tenant) forgetAuditEvents(ctx context.Context, before time.Time) error {
+	for isLeft := true; isLeft; {
+		oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
+		result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
+		if isLeft, err = isFull(result, err, eventsPerRead); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -101,5 +98,6 @@ var deletions = map[string]model.AuditAction{
 	document: model.AuditActionDeleteDocument, agentTest: model.AuditActionDeleteAgentTest,
 	agentTestFolder: model.AuditActionDeleteAgentTestFolder, campaignItem: model.AuditActionDeleteCampaignItem,
 	typeCampaign: model.AuditActionDeleteCampaign, simulationChat: model.AuditActionDeleteSimulationChat,
-	agentTestExecution: model.AuditActionDeleteAgentTestExecution,
+	agentTestExecution: model.AuditActionDeleteAgentTestExecution, webhook: model.AuditActionDeleteWebhook,
+	agentTestSchedule: model.AuditActionDeleteAgentTestSchedule,
 }

@@ -90,7 +90,7 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 				return err
 			}
 		}
-		return t.revise(ctx, campaign)
+		return t.revise(ctx, campaign, nil, "name", "status", "max_attempts", "retry_delay_minutes", "default_region", "updated_at")
 	})
 	if err != nil {
 		return nil, err
@@ -109,9 +109,15 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 		return model.Errorf(model.Conflict, "campaign %q is not archived", id)
 	}
 	for isLeft := true; isLeft; {
-		some := t.find((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", id).Limit(itemsPerPart)
-		result, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", some).Exec(ctx)
-		if isLeft, err = isFull(result, err, itemsPerPart); err != nil {
+		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			campaign, err := t.lockCampaign(ctx, id, forUpdate)
+			if err != nil {
+				return err
+			}
+			isLeft, err = t.deleteItems(ctx, campaign, t.find((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", id))
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -171,41 +177,27 @@ func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignField
 		if field, err = campaign.AddField(in, agent, now()); err != nil {
 			return err
 		}
-		return t.revise(ctx, campaign, "own_fields", "updated_at", "revision")
+		return t.revise(ctx, campaign, nil, "own_fields", "updated_at")
 	})
 	return campaign, field, err
 }
 
-// revise writes columns of a campaign, which is held, or all of them when none is given, and tells its followers.
-func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, columns ...string) error {
+// revise writes columns of a campaign, which is held, with its next revision and its counters, and tells its followers.
+func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
-	_, err := t.change(campaign).Column(columns...).WherePK().Exec(ctx)
+	_, err := counted.keep(t.change(campaign).Column(append(columns, "revision")...).WherePK(), 1).Exec(ctx)
 	return translate(err)
 }
 
-// CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones
-// left out, by the campaign's id; nothing for one without items.
-func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
-	rows := []struct {
-		CampaignID string
-		Counts     model.CampaignItemCounts `bun:"embed:"`
-	}{}
-	query := t.find((*model.CampaignItem)(nil)).ColumnExpr("?TableAlias.campaign_id, count(*) AS total")
-	for column, status := range map[string]model.CampaignItemStatus{
-		"pending": model.CampaignItemStatusPending, "calling": model.CampaignItemStatusCalling,
-		"processing_result": model.CampaignItemStatusProcessingResult, "processed": model.CampaignItemStatusProcessed,
-		"error": model.CampaignItemStatusError,
-	} {
-		query = query.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.running_status = ?) AS ?", status, bun.Ident(column))
+// deleteItems deletes some of the items of a campaign, which is held, and reports whether there may be more.
+func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign, some *bun.SelectQuery) (isLeft bool, err error) {
+	items := []*model.CampaignItem{}
+	err = t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", some.Limit(itemsPerPart)).Returning("running_status, is_archived").Scan(ctx, &items)
+	if err != nil || len(items) == 0 {
+		return false, translate(err)
 	}
-	err := query.Where("?TableAlias.campaign_id IN (?)", bun.List(ids)).Where("NOT ?TableAlias.is_archived").
-		GroupExpr("?TableAlias.campaign_id").Scan(ctx, &rows)
-	counts := make(map[string]*model.CampaignItemCounts, len(rows))
-	for i := range rows {
-		counts[rows[i].CampaignID] = &rows[i].Counts
-	}
-	return counts, translate(err)
+	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.add(-1, items...))
 }
 
 // OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.

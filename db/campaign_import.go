@@ -21,6 +21,9 @@ func (t *Tenant) ImportCampaign(
 		if err := insert(ctx, t.Tenant, items...); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, events...)
+		if err := insert(ctx, t.Tenant, events...); err != nil {
+			return err
+		}
+		return t.recountItems(ctx, campaign.ID)
 	})
 }

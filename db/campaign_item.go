@@ -69,15 +69,15 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) error {
+	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
 		agent, err := t.Agent(ctx, campaign.AgentID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if items, err = campaign.NewItems(in, agent, now()); err != nil {
-			return err
+			return nil, err
 		}
-		return insert(ctx, t.Tenant, items...)
+		return itemsCounted{}.add(1, items...), insert(ctx, t.Tenant, items...)
 	})
 }
 
@@ -132,7 +132,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 		if item.RunningStatus == model.CampaignItemStatusCalling {
 			return model.Errorf(model.Conflict, "campaign item %q is being called", item.ID)
 		}
-		if err := t.revise(ctx, campaign, "revision"); err != nil {
+		if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, item)); err != nil {
 			return err
 		}
 		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
@@ -146,24 +146,28 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (err error) {
+	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+		var err error
 		if items, err = t.lockItems(ctx, in.CampaignID, in.ItemIds); err != nil {
-			return err
+			return nil, err
 		}
+		counted := itemsCounted{}
 		changed, versions := []string{}, []int32{}
 		for _, item := range items {
 			if item.IsUnderWay() {
-				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
+				return nil, model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
 			}
 			if item.IsArchived != in.IsArchived {
+				counted.add(-1, item)
 				item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
+				counted.add(1, item)
 				changed, versions = append(changed, item.ID), append(versions, item.Version)
 			}
 		}
 		_, err = t.change((*model.CampaignItem)(nil)).
 			TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed), pgdialect.Array(versions)).
 			Set("is_archived = ?", in.IsArchived).Set("version = change.version").Where("?TableAlias.id = change.id").Exec(ctx)
-		return translate(err)
+		return counted, translate(err)
 	})
 }
 
@@ -195,25 +199,26 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 }
 
 // changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
-// many changes, whose versions follow that of the campaign that it is given. CONFLICT when the campaign is
-// archived.
-func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) error) error {
+// many changes, whose versions follow that of the campaign that it is given, and returns what they change of its counters.
+// CONFLICT when the campaign is archived.
+func (t *Tenant) changeItems(
+	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted, error),
+) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		campaigns := []*model.Campaign{}
-		err := t.change((*model.Campaign)(nil)).Set("version = version + ?", changes).Where("id = ?", campaignID).
-			Returning("*").Scan(ctx, &campaigns)
-		switch {
-		case err != nil:
-			return translate(err)
-		case len(campaigns) == 0:
-			return model.MissingCampaign("campaignId", campaignID)
-		}
-		if err := campaigns[0].Frozen(); err != nil {
+		campaign, err := t.lockCampaign(ctx, campaignID, forUpdate)
+		if err != nil {
 			return err
 		}
-		campaigns[0].ItemVersion -= int32(changes)
+		if err := campaign.Frozen(); err != nil {
+			return err
+		}
 		t.wake(campaignID)
-		return fn(ctx, t, campaigns[0])
+		counted, err := fn(ctx, t, campaign)
+		if err != nil {
+			return err
+		}
+		_, err = counted.keep(t.change((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).Where("id = ?", campaignID).Exec(ctx)
+		return translate(err)
 	})
 }
 

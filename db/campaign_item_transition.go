@@ -2,9 +2,15 @@ package db
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -45,34 +51,138 @@ func (t *Tenant) transitionItem(
 	return nil, model.Errorf(model.Conflict, "campaign item %q is being changed by others all the time; try again", itemID)
 }
 
+// itemTransition is a changed item with what it was, what its transition depends on, and its events.
+type itemTransition struct {
+	tenant    *Tenant
+	campaign  *model.Campaign
+	was, item *model.CampaignItem
+	events    []*model.CampaignItemEvent
+	// isKept says that item and campaign were still what they had been; err why nobody knows.
+	isKept bool
+	err    error
+}
+
+// newItemTransitions returns the group commit of transitions. All of a campaign wait for each other, since it numbers them:
+// those that come while others are written share the next transaction.
+func newItemTransitions() *group.Group[string, *itemTransition] {
+	return &group.Group[string, *itemTransition]{
+		Limit: transitionsPerCommit,
+		Apart: func(a, b *itemTransition) bool { return a.item.ID == b.item.ID },
+		Commit: func(ctx context.Context, _ string, together []*itemTransition) error {
+			t := together[0].tenant
+			err := t.saveTransitions(ctx, together)
+			if err == nil || len(together) == 1 {
+				return err
+			}
+			for _, one := range together { // What is wrong with one must not keep the others back.
+				one.err = t.saveTransitions(ctx, []*itemTransition{one})
+			}
+			return nil
+		},
+	}
+}
+
 // saveTransition writes a changed item with its events, and gives it the next version of its campaign; false when the item
-// or what its transition depends on is no longer what it was. All transitions of a campaign wait for each other here, so it is
-// one statement: nobody waits for what goes back and forth between the database and the program.
+// or what its transition depends on is no longer what it was.
 func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {
-	next := t.change((*model.Campaign)(nil)).Set("version = version + 1").Where("id = ?", campaign.ID).
-		Where("(status, max_attempts, retry_delay_minutes) = (?, ?, ?)", campaign.Status, campaign.MaxAttempts, campaign.RetryDelayMinutes).
-		Returning("version")
-	moved := t.change(item).TableExpr("next").
+	one := &itemTransition{tenant: t, campaign: campaign, was: was, item: item, events: events}
+	var err error
+	if t.tx != nil {
+		err = t.saveTransitions(ctx, []*itemTransition{one})
+	} else {
+		err = t.store.itemTransitions.Do(ctx, t.companyID+" "+campaign.ID, one)
+	}
+	return one.isKept, errors.Join(err, one.err)
+}
+
+// saveTransitions writes transitions of one campaign's items, in one round trip. Until the campaign gets its new version, which
+// it does once (when a row is changed twice in a transaction, Postgres looks for its agent, which somebody may be deleting), the
+// items that were moved are the only ones with a higher one.
+func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	// Who renews a claim locks items in this order, too.
+	slices.SortFunc(together, func(a, b *itemTransition) int { return strings.Compare(a.item.ID, b.item.ID) })
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		campaign, ids := together[0].campaign.ID, make([]string, len(together))
+		batch := &pgx.Batch{}
+		batch.Queue(t.find((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).For(string(forUpdate)).String())
+		for i, one := range together {
+			one.isKept, ids[i] = false, one.item.ID
+			t.save(batch, one, i+1)
+		}
+		moved := func(ids []string) *bun.SelectQuery {
+			return t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).Where("?TableAlias.version > campaign.version")
+		}
+		changes := changesOf(together)
+		numbered := keepCounters(t.change((*model.Campaign)(nil)).Set("version = version + ?", len(together)), len(together), func(place int) any {
+			change, isChanged := changes[place]
+			if !isChanged {
+				return 0
+			}
+			number := func(ids []string) *bun.SelectQuery {
+				return t.db.NewSelect().TableExpr("(?) AS moved", moved(ids)).ColumnExpr("count(*)")
+			}
+			return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.came), number(change.went))
+		})
+		batch.Queue(numbered.Where("?TableAlias.id = ?", campaign).Where("EXISTS (?)", moved(ids)).String())
+		return t.send(ctx, batch)
+	})
+}
+
+// changeOfCounter are the items that a counter no longer counts, and those that it does from now on, if they are moved.
+type changeOfCounter struct{ came, went []string }
+
+// changesOf returns how transitions change the counters of their campaign, by the counters' places.
+func changesOf(together []*itemTransition) map[int]changeOfCounter {
+	changes := map[int]changeOfCounter{}
+	for _, one := range together {
+		from, to := counterOf(one.was), counterOf(one.item)
+		if from == to {
+			continue
+		}
+		before, after := changes[from], changes[to]
+		before.went, after.came = append(before.went, one.item.ID), append(after.came, one.item.ID)
+		changes[from], changes[to] = before, after
+	}
+	return changes
+}
+
+// save moves an item of a campaign that is held, and makes its version so much higher than that of the campaign.
+func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
+	campaign := one.campaign
+	moved := t.change(one.item).TableExpr("campaigns AS campaign").
 		ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at", "version").
-		Set("version = next.version").WherePK().Where("?TableAlias.version = ?", was.Version).
-		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", was.ClaimID).Returning("?TableAlias.id, ?TableAlias.version")
+		Set("version = campaign.version + ?", higher).WherePK().Where("?TableAlias.version = ?", one.was.Version).
+		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", one.was.ClaimID).
+		Where("campaign.company_id = ?", t.companyID).Where("campaign.id = ?", campaign.ID).
+		Where("(campaign.status, campaign.max_attempts, campaign.retry_delay_minutes) = (?, ?, ?)", campaign.Status, campaign.MaxAttempts, campaign.RetryDelayMinutes).
+		Returning("?TableAlias.version")
+	batch.Queue(moved.String()).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&one.item.Version}, func() error {
+			one.isKept = true
+			return nil
+		})
+		return err
+	})
+	if len(one.events) > 0 {
+		isMoved := t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).Where("?TableAlias.version > campaign.version")
+		batch.Queue(t.happened(campaign.ID, isMoved, one.events).String())
+	}
+}
+
+// happened inserts events of an item that was moved.
+func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery, events []*model.CampaignItemEvent) *bun.RawQuery {
 	var numbers []int32
 	var types, dates, descriptions []string
 	for _, e := range events {
 		numbers, types = append(numbers, e.Number), append(types, e.Type.String())
 		dates, descriptions = append(dates, literalTime(e.Date)), append(descriptions, e.Description)
 	}
-	happened := t.db.NewRaw(`INSERT INTO campaign_item_events (company_id, item_id, number, type, date, description)
-		SELECT ?, moved.id, event.* FROM moved, unnest(?::int[], ?::text[], ?::timestamptz[], ?::text[]) AS event`,
-		t.companyID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates), pgdialect.Array(descriptions))
-	versions := []int32{}
-	err := t.db.NewSelect().With("next", next).With("moved", moved).With("happened", happened).
-		Table("moved").Column("version").Scan(ctx, &versions)
-	if err != nil || len(versions) == 0 {
-		return false, translate(err)
-	}
-	item.Version = versions[0]
-	return true, nil
+	return t.db.NewRaw(`INSERT INTO campaign_item_events (company_id, item_id, number, type, date, description)
+		SELECT ?0, ?1, event.* FROM campaigns AS campaign, unnest(?2::int[], ?3::text[], ?4::timestamptz[], ?5::text[]) AS event
+		WHERE campaign.company_id = ?0 AND campaign.id = ?6 AND EXISTS (?7)`,
+		t.companyID, events[0].ItemID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates), pgdialect.Array(descriptions), campaignID, isMoved)
 }

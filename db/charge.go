@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -18,11 +19,22 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Memory that a row and each of its values take beside their bytes.
+// Memory that a row and each of its values take beside their bytes. Those of a large value count several times: as they arrive,
+// as the row keeps them, and in the response, which grows by moving. The executor counts them once more as it writes them.
 const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
+	largeValue    = 1 << 10
+	timesRead     = 3
 )
+
+// weigh returns what a value of so many bytes counts.
+func weigh(bytes int) int {
+	if bytes > largeValue {
+		bytes *= timesRead
+	}
+	return bytesPerValue + bytes
+}
 
 // openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context. An
 // exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by memory
@@ -47,16 +59,22 @@ type chargedConnector struct {
 }
 
 func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	giveBack, err := takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
 	party := partyOf(ctx)
+	leave := func() { c.gate.Leave(party); giveBack() }
 	if err := c.gate.Enter(ctx, party); err != nil {
+		giveBack()
 		return nil, err
 	}
 	conn, err := c.Connector.Connect(context.WithValue(ctx, chargedKey{}, true))
 	if err != nil {
-		c.gate.Leave(party)
+		leave()
 		return nil, err
 	}
-	return &chargedConn{conn.(*stdlib.Conn), c.gate, party, c.locks}, nil
+	return &chargedConn{conn.(*stdlib.Conn), leave, c.locks}, nil
 }
 
 type partyKey struct{}
@@ -79,35 +97,50 @@ func partyOf(ctx context.Context) string {
 // chargedConn is a connection in use by one party: a company or, with an empty name, the program itself.
 type chargedConn struct {
 	*stdlib.Conn
-	gate  *fair.Gate
-	party string
+	leave func()
 	locks *locks
 }
 
 // Close returns the connection to the pool.
 func (c *chargedConn) Close() error {
-	defer c.gate.Leave(c.party)
+	defer c.leave()
 	return c.Conn.Close()
 }
 
 func (c *chargedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.bind(ctx); err != nil {
+	tx, err := c.bind(ctx)
+	if err != nil {
 		return nil, err
 	}
 	rows, err := c.Conn.QueryContext(ctx, query, args)
 	budget := model.BudgetOf(ctx)
-	if err != nil || budget == nil {
-		return rows, err
+	if err != nil {
+		if tx != nil {
+			_ = tx.Rollback()
+		}
+		return nil, err
+	}
+	if budget == nil && tx == nil {
+		return rows, nil
 	}
 	leave := func() { _ = c.Conn.Conn().PgConn().Close(context.WithoutCancel(ctx)) }
-	return &chargedRows{rows.(*stdlib.Rows), budget, leave}, nil
+	return &chargedRows{rows.(*stdlib.Rows), budget, leave, tx}, nil
 }
 
 func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.bind(ctx); err != nil {
+	tx, err := c.bind(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return c.Conn.ExecContext(ctx, query, args)
+	result, err := c.Conn.ExecContext(ctx, query, args)
+	switch {
+	case tx == nil:
+		return result, err
+	case err != nil:
+		_ = tx.Rollback()
+		return nil, err
+	}
+	return result, tx.Commit()
 }
 
 // PrepareContext returns an error: a prepared statement would not be bound to a company when it is run.
@@ -115,13 +148,19 @@ func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, erro
 	return nil, errors.New("statements are not prepared here")
 }
 
-// bind binds the connection to the company of the context.
-func (c *chargedConn) bind(ctx context.Context) error {
-	err := c.locks.bind(ctx, c.Conn.Conn().PgConn(), companyOf(ctx))
-	if err != nil && pgconn.SafeToRetry(err) {
-		return driver.ErrBadConn // database/sql takes another one
+// bind binds the connection to the company of the context. Behind a pooler that takes a transaction, of this statement alone
+// unless there is one, which is returned.
+func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
+	conn := c.Conn.Conn().PgConn()
+	if c.locks.isPooled && conn.TxStatus() == 'I' && companyOf(ctx) != everyCompany {
+		tx, err = c.BeginTx(ctx, driver.TxOptions{})
+	} else {
+		err = c.locks.bind(ctx, conn, companyOf(ctx))
 	}
-	return err
+	if err != nil && pgconn.SafeToRetry(err) {
+		return nil, driver.ErrBadConn // database/sql takes another one
+	}
+	return tx, err
 }
 
 // ofOneMoment are the options of a transaction that only reads, and sees one moment.
@@ -175,30 +214,51 @@ func (t *chargedTx) Rollback() error {
 
 type chargedRows struct {
 	*stdlib.Rows
+	// budget may be nil.
 	budget model.Budget
 	// leave closes the connection: the rows that nobody wants would all have to be received before it is of use again.
 	leave func()
+	// tx is the transaction of the statement alone, if there is one.
+	tx driver.Tx
 }
 
 func (r *chargedRows) Next(row []driver.Value) error {
-	if err := r.Rows.Next(row); err != nil {
+	err := r.Rows.Next(row)
+	if errors.Is(err, io.EOF) {
+		// Nobody hears of what Close returns behind the last row.
+		if ending := r.end(); ending != nil {
+			return ending
+		}
+	}
+	if err != nil || r.budget == nil {
 		return err
 	}
 	bytes := bytesPerRow
 	for _, value := range row {
-		bytes += bytesPerValue
 		switch value := value.(type) {
 		case string:
-			bytes += len(value)
+			bytes += weigh(len(value))
 		case []byte:
-			bytes += len(value)
+			bytes += weigh(len(value))
+		default:
+			bytes += weigh(0)
 		}
 	}
-	err := r.budget.Spend(bytes)
-	if err != nil {
+	if err = r.budget.Spend(bytes); err != nil {
 		r.leave()
 	}
 	return err
+}
+
+func (r *chargedRows) Close() error { return errors.Join(r.Rows.Close(), r.end()) }
+
+// end commits the transaction of the statement, once.
+func (r *chargedRows) end() error {
+	tx := r.tx
+	if r.tx = nil; tx == nil {
+		return nil
+	}
+	return tx.Commit()
 }
 
 // charge charges a row that was read without database/sql.
@@ -208,7 +268,7 @@ func charge(budget model.Budget, row [][]byte) error {
 	}
 	bytes := bytesPerRow
 	for _, value := range row {
-		bytes += bytesPerValue + len(value)
+		bytes += weigh(len(value))
 	}
 	return budget.Spend(bytes)
 }

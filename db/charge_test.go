@@ -53,7 +53,7 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 			return err
 		},
 	} {
-		enough := &purse{left: agents * prompt * 2}
+		enough := &purse{left: agents * prompt * 4}
 		require.NoError(t, read(enough), name)
 		require.EqualValues(t, agents, enough.rows, name)
 		require.Less(t, enough.left, agents*prompt, "%s: the bytes of the prompts count", name)
@@ -61,7 +61,7 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 		short := &purse{left: 5 * prompt}
 		require.True(t, errors.Is(read(short), model.ErrTooLarge), name)
 		require.Less(t, short.rows, 6, "%s: nothing is read after it", name)
-		require.NoError(t, read(&purse{left: agents * prompt * 2}), "%s: the connection is of use", name)
+		require.NoError(t, read(&purse{left: agents * prompt * 4}), "%s: the connection is of use", name)
 	}
 }
 

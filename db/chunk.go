@@ -19,9 +19,10 @@ const (
 	insertVector = `INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
 		VALUES ($1, $2, $3, $4, $5, $6::real[])`
 
-	// dropChunks says in how many of the chunks each term was.
-	dropChunks = `WITH dropped AS (DELETE FROM chunks WHERE company_id = $1 AND document_id = $2 RETURNING search)
-		SELECT term, count(*) FROM dropped CROSS JOIN LATERAL unnest(tsvector_to_array(dropped.search)) AS term GROUP BY term`
+	// termsOfChunks says in how many of the chunks each term is.
+	termsOfChunks = `SELECT term, count(*) FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
+		WHERE chunks.company_id = $1 AND chunks.document_id = $2 GROUP BY term`
+	dropChunks = "DELETE FROM chunks WHERE company_id = $1 AND document_id = $2"
 
 	// countTerms adds the terms of a document's chunks, and takes away those that it had. It locks rows in the order of
 	// their terms, so that documents that end together wait for each other one way only.
@@ -70,29 +71,34 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 
 // dropChunks deletes the chunks of a document, and returns their terms and in how many of them each was.
 func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (terms []string, counts []int32, err error) {
-	rows, err := tx.Query(ctx, dropChunks, t.companyID, documentID)
-	if err != nil {
-		return nil, nil, err
-	}
-	var term string
-	var count int32
-	_, err = pgx.ForEachRow(rows, []any{&term, &count}, func() error {
-		terms, counts = append(terms, term), append(counts, count)
-		return nil
+	batch := &pgx.Batch{}
+	batch.Queue(termsOfChunks, t.companyID, documentID).Query(func(rows pgx.Rows) error {
+		var term string
+		var count int32
+		_, err := pgx.ForEachRow(rows, []any{&term, &count}, func() error {
+			terms, counts = append(terms, term), append(counts, count)
+			return nil
+		})
+		return err
 	})
-	return terms, counts, err
+	batch.Queue(dropChunks, t.companyID, documentID)
+	return terms, counts, tx.SendBatch(ctx, batch).Close()
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string, chunks []*model.Chunk) error {
-	// Planning for each chunk would take a good part of what making its terms takes.
-	statement, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text")))
-	if err != nil {
-		return err
+	statement := fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text"))
+	if !t.store.locks.isPooled {
+		// Planning for each chunk would take a good part of what making its terms takes.
+		prepared, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), statement)
+		if err != nil {
+			return err
+		}
+		statement = prepared.Name
 	}
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
 		folded, written := joined(c.Words)
-		batch.Queue(statement.Name, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
+		batch.Queue(statement, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
 			folded, written, c.CreatedAt)
 		if len(c.Embedding) > 0 {
 			batch.Queue(insertVector, t.companyID, c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)

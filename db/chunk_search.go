@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,8 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// MaxSearchTokens bounds the tokens of one search.
-const MaxSearchTokens = 62
+const (
+	// MaxSearchTokens bounds the tokens of one search.
+	MaxSearchTokens = 248
+	// tokensPerNumber is how many tokens have bits in one number.
+	tokensPerNumber = 62
+)
 
 // SearchedDataset is a dataset of a chat, as retrieval sees it.
 type SearchedDataset struct {
@@ -124,12 +129,14 @@ type ChunkMatch struct {
 	ID         string
 	DocumentID string
 	Position   int32
-	// Tokens has a bit for each token, the lowest for the first.
-	Tokens uint64
+	// Length is how many terms it has.
+	Length int32
+	// Tokens has a bit for each token of the search, the lowest for the first, 62 in each number.
+	Tokens []int64 `bun:",array"`
 }
 
 // Has reports whether the chunk holds the i-th token.
-func (m ChunkMatch) Has(i int) bool { return m.Tokens>>i&1 == 1 }
+func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tokensPerNumber)&1 == 1 }
 
 // A token is given by its terms: a chunk holds it when it holds any of them.
 
@@ -154,41 +161,96 @@ func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection
 	var held strings.Builder
 	var args []any
 	for i, terms := range tokens {
-		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i)
+		if i > 0 && i%tokensPerNumber == 0 {
+			held.WriteString(", 0")
+		}
+		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i%tokensPerNumber)
 		args = append(args, query(terms))
 	}
 	rows := []ChunkMatch{}
 	// Without OFFSET 0 the vector would be read again for each token.
 	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
-		ColumnExpr("chunk.id, chunk.document_id, chunk.position").ColumnExpr("0"+held.String()+" AS tokens", args...).
+		ColumnExpr("chunk.id, chunk.document_id, chunk.position, length(held.terms) AS length").
+		ColumnExpr("ARRAY[0"+held.String()+"]::bigint[] AS tokens", args...).
 		Join("CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	return rows, translate(err)
 }
 
-// WeighedToken is a token and what holding it adds to a chunk's rank.
+// ChunkFrequencies is a chunk and how often it says each token.
+type ChunkFrequencies struct {
+	ID string
+	// Said is 1 for once, 1.25 for twice, and less for each further time, below 1.65; 0 for a token that it does not hold.
+	Said []float64 `bun:",array"`
+}
+
+// saidOnce is what ts_rank has for a single place of a term.
+const saidOnce = 6 / (math.Pi * math.Pi)
+
+// Frequencies returns how often each chunk says each of the tokens. Chunks that were indexed by an earlier version tell of no
+// term that it is there more than once.
+func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]string) ([]ChunkFrequencies, error) {
+	said := make([]string, len(tokens))
+	var args []any
+	for i, terms := range tokens {
+		each := make([]string, len(terms))
+		for j, term := range terms {
+			each[j] = "ts_rank('{1, 1, 1, 1}', held.terms, ?::tsquery)"
+			args = append(args, query([]string{term}))
+		}
+		said[i] = "greatest(" + strings.Join(each, ", ") + ")"
+	}
+	rows := []ChunkFrequencies{}
+	// setweight only makes a copy, for the vector not to be read again for each token.
+	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Where("chunk.id IN (?)", bun.List(ids)).
+		Column("chunk.id").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
+		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
+	for _, row := range rows {
+		for i := range row.Said {
+			row.Said[i] /= saidOnce
+		}
+	}
+	return rows, translate(err)
+}
+
+// WeighedToken is a token and what holding it adds to a chunk's weight.
 type WeighedToken struct {
 	Terms  []string
 	Weight int32
+	// With are terms of which the chunk has to hold one as well, if there are any. The index finds both without a look at chunks that
+	// hold one.
+	With []string
+	// Limit is how many chunks are looked at, at most. Which of more is open.
+	Limit int
 }
 
-// LikelyChunks returns the ids of the chunks of the datasets whose tokens weigh most together, best first, then by
-// document and position, at most limit. Ids sort much faster by their bytes than as a language would have it.
-func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, limit int) ([]string, error) {
+// WeighedChunk is a chunk and what its tokens weigh together.
+type WeighedChunk struct {
+	ID     string
+	Weight int64
+}
+
+// LikelyChunks returns the chunks of the datasets whose tokens weigh most together, best first, then by document and position, at most
+// limit. Ids compare much faster by their bytes than as a language would have it.
+func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, limit int) ([]WeighedChunk, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
 	parts := make([]string, len(tokens))
 	args := make([]any, len(tokens))
 	for i, token := range tokens {
-		parts[i] = "?"
+		// Planned for a few rows, it would read the whole table until these have come.
+		parts[i] = fmt.Sprintf("(WITH matched AS MATERIALIZED (?) SELECT * FROM matched LIMIT %d)", token.Limit)
+		asked := query(token.Terms)
+		if len(token.With) > 0 {
+			asked = "(" + asked + ") & (" + query(token.With) + ")"
+		}
 		args[i] = t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position, ?::int AS weight", token.Weight).
-			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(token.Terms))
+			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", asked)
 	}
-	ids := []string{}
-	err := t.db.NewSelect().TableExpr("("+strings.Join(parts, " UNION ALL ")+") AS hit", args...).Column("hit.id").
-		GroupExpr("hit.id, hit.document_id, hit.position").
-		OrderExpr(`sum(hit.weight) DESC, hit.document_id COLLATE "C", hit.position`).Limit(int64(limit)).Scan(ctx, &ids)
-	return ids, translate(err)
+	chunks := []WeighedChunk{}
+	err := t.db.NewSelect().TableExpr("("+strings.Join(parts, " UNION ALL ")+") AS hit", args...).ColumnExpr(`min(hit.id COLLATE "C") AS id, sum(hit.weight) AS weight`).
+		GroupExpr("hit.document_id, hit.position").OrderExpr(`sum(hit.weight) DESC, hit.document_id COLLATE "C", hit.position`).Limit(int64(limit)).Scan(ctx, &chunks)
+	return chunks, translate(err)
 }
 
 // inDatasets is a join because an index on several columns serves one value of each at a time, but no list.

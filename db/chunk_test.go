@@ -163,9 +163,17 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		}
 		finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), texts...)
 	}
-	ids, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}, {Terms: []string{"word3"}, Weight: 2}}, 20)
+	likely, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{
+		{Terms: []string{"rare7"}, Weight: 5, Limit: 100}, {Terms: []string{"word3"}, Weight: 2, Limit: 1000},
+		{Terms: []string{"common"}, With: []string{"rare7"}, Weight: 1, Limit: 100}, {Terms: []string{"word4"}, Limit: 7},
+	}, 20)
 	require.NoError(t, err)
-	require.Len(t, ids, 20)
+	require.Len(t, likely, 20)
+	ids := make([]string, len(likely))
+	for i, c := range likely {
+		ids[i] = c.ID
+	}
+	require.Equal(t, []int64{6, 6, 2, 2}, []int64{likely[0].Weight, likely[1].Weight, likely[2].Weight, likely[3].Weight})
 	best, err := tenant.ChunksByID(t.Context(), ids[:2], "content")
 	require.NoError(t, err)
 	for _, c := range best {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,19 +24,14 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 	if !t.store.ComparesVectors() {
 		return nil, false, nil
 	}
-	if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
-		return nil, true, err
-	}
-	defer t.store.writers.Leave(t.companyID)
-	rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id FROM chunk_vectors
+	err = t.withVectors(ctx, func(rows pgx.Rows) (err error) {
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}, `SELECT chunk_id FROM chunk_vectors
 		WHERE company_id = $1 AND dataset_id = ANY ($2) AND vector_dims(embedding::vector) = $3
 		ORDER BY embedding::vector <#> $4::real[]::vector, document_id COLLATE "C", position LIMIT $5`,
-		pgx.QueryExecModeCacheDescribe, t.companyID, datasetIDs, len(vector), vector, limit)
-	if err != nil {
-		return nil, true, translate(err)
-	}
-	ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	return ids, true, translate(err)
+		t.companyID, datasetIDs, len(vector), vector, limit)
+	return ids, true, err
 }
 
 // EmbeddedDocuments returns id and indexing of the documents of the datasets whose chunks have vectors.
@@ -49,50 +45,57 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 // VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.
 func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
+		isWanted := true
+		err := t.withVectors(ctx, func(rows pgx.Rows) error {
+			for isWanted && rows.Next() {
+				chunk, err := embedded(rows)
+				if err != nil {
+					return err
+				}
+				isWanted = yield(chunk, nil)
+			}
+			return rows.Err()
+		}, `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
+			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`, t.companyID, datasetIDs, documentIDs)
+		if err != nil && isWanted {
 			yield(nil, err)
-			return
-		}
-		defer t.store.writers.Leave(t.companyID)
-		// pgx takes vectors as they are, where bun would read them as text.
-		rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
-			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`,
-			pgx.QueryExecModeCacheDescribe, t.companyID, datasetIDs, documentIDs)
-		if err != nil {
-			yield(nil, translate(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			chunk, err := embedded(rows)
-			if err != nil {
-				yield(nil, translate(err))
-				return
-			}
-			if !yield(chunk, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(nil, translate(err))
 		}
 	}
 }
 
 // VectorsOfChunks returns those of the chunks that have a vector, with it.
-func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) ([]*model.Chunk, error) {
+func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*model.Chunk, err error) {
+	err = t.withVectors(ctx, func(rows pgx.Rows) (err error) {
+		chunks, err = pgx.CollectRows(rows, embedded)
+		return err
+	}, `SELECT chunk_id, document_id, position, embedding::real[]
+		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
+		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, t.companyID, ids)
+	return chunks, err
+}
+
+// withVectors reads by pgx, which takes vectors as they are, where bun would read them as text.
+func (t *Tenant) withVectors(ctx context.Context, read func(pgx.Rows) error, query string, args ...any) error {
+	args = append([]any{pgx.QueryExecModeCacheDescribe}, args...)
+	if t.store.locks.isPooled {
+		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			return translate(t.pgx(ctx, func(tx queue.Tx) error { return handRows(ctx, tx, read, query, args) }))
+		})
+	}
 	if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
-		return nil, err
+		return err
 	}
 	defer t.store.writers.Leave(t.companyID)
-	rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id, document_id, position, embedding::real[]
-		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
-		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, pgx.QueryExecModeCacheDescribe, t.companyID, ids)
+	return translate(handRows(withCompany(ctx, t.companyID), t.store.pool, read, query, args))
+}
+
+func handRows(ctx context.Context, on querier, read func(pgx.Rows) error, query string, args []any) error {
+	rows, err := on.Query(ctx, query, args...)
 	if err != nil {
-		return nil, translate(err)
+		return err
 	}
-	chunks, err := pgx.CollectRows(rows, embedded)
-	return chunks, translate(err)
+	defer rows.Close()
+	return read(rows)
 }
 
 func embedded(row pgx.CollectableRow) (*model.Chunk, error) {

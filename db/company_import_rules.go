@@ -56,6 +56,8 @@ var derived = []string{
 	`INSERT INTO dataset_terms (company_id, dataset_id, term, chunks)
 		SELECT company_id, dataset_id, term, count(*) FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(search)) AS term
 		WHERE company_id = ? GROUP BY company_id, dataset_id, term`,
+	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems + ") WHERE campaign.company_id = ?",
+	"UPDATE agent_test_executions AS agent_test_execution SET " + endsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
 // rule selects what breaks a bound that no row breaks alone, as a text that names it.
@@ -97,6 +99,11 @@ var contentRules = []rule{
 	{`SELECT 'execution ' || id FROM agent_test_executions AS execution WHERE company_id = ?0 AND unfinished <> (SELECT count(*)
 		FROM agent_test_runs WHERE company_id = ?0 AND execution_id = execution.id AND finished_at IS NULL) LIMIT 1`,
 		"unfinished must be how many of its runs are not"},
+	{`SELECT 'run ' || id FROM agent_test_runs AS run WHERE company_id = ?0 AND snapshot IS NULL AND NOT EXISTS (SELECT 1
+		FROM agent_test_snapshots AS test JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id
+			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
+		WHERE test.company_id = ?0 AND test.execution_id = run.execution_id AND test.id = run.tested_id) LIMIT 1`,
+		"must have a snapshot, or its execution those of its test and of the agent"},
 	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id = campaign_items.company_id AND campaigns.id = campaign_id
 		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT 1`, "version must be that of the item which changed last"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -68,18 +69,32 @@ func (s scoped) NewRaw(query string, args ...any) *bun.RawQuery {
 type locks struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
+	// isPooled says that connections lead to a pooler that hands them on between transactions: they are bound for one at a time.
+	isPooled bool
 	// isOn says that the database holds the companies apart itself. Without it a connection only remembers its company,
 	// for the views that searches read.
 	isOn atomic.Bool
 }
 
-// setCompany is what binds a connection to the company that its value names. actFor also takes the role that the policies
-// bind, for a connection that does not have it yet. actForAll gives that back, and has no value.
+// bindings are the statements that bind a connection. setCompany binds it to the company that its value names. actFor also takes
+// the role that the policies bind, for a connection that does not have it yet. actForAll gives that back, and has no value.
+type bindings struct{ setCompany, actFor, actForAll Statement }
+
 var (
-	setCompany = statement("SELECT set_config('agentgraph.company', $1, false)")
-	actFor     = statement("SELECT set_config('role', '" + gatewayRole + "', false), set_config('agentgraph.company', $1, false)")
-	actForAll  = statement("SELECT set_config('role', 'none', false), set_config('agentgraph.company', '', false)")
+	ofSession = bindingsOf("false", "")
+	// What a connection is otherwise told when it is made does not pass a pooler.
+	ofTransaction = bindingsOf("true", `, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+		set_config('statement_timeout', '`+statementTimeout+`', true)`)
 )
+
+func bindingsOf(isLocal, more string) bindings {
+	company := "set_config('agentgraph.company', $1, " + isLocal + ")" + more
+	return bindings{
+		setCompany: statement("SELECT " + company),
+		actFor:     statement("SELECT set_config('role', '" + gatewayRole + "', " + isLocal + "), " + company),
+		actForAll:  statement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")"),
+	}
+}
 
 // bond says whose rows a connection sees, and whether it acts as the role that the policies bind.
 type bond struct {
@@ -97,14 +112,21 @@ type change struct {
 func (l *locks) change(conn *pgconn.PgConn, companyID string) change {
 	c := change{to: bond{companyID, companyID != everyCompany && l.isOn.Load()}}
 	from, isKnown := conn.CustomData()[bondKey].(bond)
+	bindings := ofSession
+	if l.isPooled {
+		bindings = ofTransaction
+		if conn.TxStatus() == 'I' {
+			from, isKnown = bond{companyID: everyCompany}, true // as every transaction begins
+		}
+	}
 	switch {
 	case isKnown && from == c.to:
 	case companyID == everyCompany:
-		c.statement = actForAll
+		c.statement = bindings.actForAll
 	case c.to.isHeld && !from.isHeld:
-		c.statement = actFor
+		c.statement = bindings.actFor
 	default:
-		c.statement = setCompany
+		c.statement = bindings.setCompany
 	}
 	return c
 }
@@ -123,11 +145,17 @@ func (c change) made(conn *pgconn.PgConn, err error) {
 // unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
 func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), bondKey) }
 
+// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies.
+var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
+
 // bind binds a connection to the company, if it is another one's.
 func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
 	c := l.change(conn, companyID)
 	if c.statement == (Statement{}) || conn.TxStatus() == 'E' {
 		return nil // the transaction has failed, and so will the statement
+	}
+	if l.isPooled && conn.TxStatus() == 'I' {
+		return errUnbound
 	}
 	var values [][]byte
 	if companyID != everyCompany {

@@ -28,6 +28,11 @@ type archivedTable struct {
 // withoutSecrets is the endpoint of a tool as if it had no headers.
 const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
 
+// stopped is a schedule that does not start anything by itself: the one of this server goes on.
+var stopped = map[string]string{
+	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz", "next_run_at": "NULL::timestamptz",
+}
+
 // archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
 var archivedTables = []archivedTable{
 	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: created},
@@ -39,6 +44,7 @@ var archivedTables = []archivedTable{
 		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "indexing_id": model.NewID("indexing")})
 	}},
 	{name: "chunks", row: (*model.Chunk)(nil)},
+	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), absent: created},
 	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
 	{name: "agents", row: (*model.Agent)(nil), absent: func() map[string]any {
 		return with(changed(), map[string]any{
@@ -55,9 +61,11 @@ var archivedTables = []archivedTable{
 	{name: "tool_calls", row: (*model.ToolCall)(nil)},
 	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), absent: changed},
 	{name: "agent_tests", row: (*model.AgentTestRow)(nil), absent: changed},
-	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil)},
-	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil)},
-	{name: "campaigns", row: (*model.Campaign)(nil), absent: func() map[string]any {
+	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, absent: changed},
+	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs"}},
+	{name: "agent_test_snapshots"},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), absent: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at"}, absent: func() map[string]any {
 		return with(changed(), map[string]any{"own_fields": none, "version": 0})
 	}},
 	{name: "campaign_items", row: (*model.CampaignItem)(nil)},
@@ -79,6 +87,8 @@ var notArchived = map[string]string{
 	"api_keys":            "credentials of this server",
 	"imported_key_hashes": "credentials of this server",
 	"access_tokens":       "credentials of this server",
+	"webhooks":            "whom this server tells, with secrets of it",
+	"webhook_deliveries":  "what this server has told",
 	"idempotent_requests": "requests to this server, kept for a day",
 	"audit_deliveries":    "whose turn it is on this server",
 	"retentions":          "what the operator of this server has set",

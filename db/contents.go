@@ -77,7 +77,7 @@ func inspect(ctx context.Context, conn interface {
 		return c, fmt.Errorf("look at the database: %w", reason(err))
 	}
 	isOwn := func(table string) bool {
-		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") || table == "migration.version" || strings.HasPrefix(table, "company.")
+		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") || table == "migration.version" || table == "migration.oldest_program" || strings.HasPrefix(table, "company.")
 	}
 	if c.IsOurs {
 		c.Others = slices.DeleteFunc(c.Others, isOwn)

@@ -100,7 +100,7 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	}
 	t.wake(claimed[0].DatasetID)
 	if claimed[0].Status == model.DocumentStatusFailed {
-		return nil, nil
+		return nil, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.tellOfDocument(ctx, claimed[0]) })
 	}
 	return claimed[0], nil
 }
@@ -112,7 +112,12 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 	if d.Waits > 0 {
 		d.Warning = nil // it said what was waited for
 	}
-	return t.settleDocument(ctx, d, "status", "error", "warning")
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.settleDocument(ctx, d, "status", "error", "warning"); err != nil {
+			return err
+		}
+		return t.tellOfDocument(ctx, d)
+	})
 }
 
 // PostponeDocument keeps the warning that says what the indexing of a document, which the caller has claimed, has to
@@ -156,7 +161,10 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages", "embedding_model"); err != nil {
 			return err
 		}
-		return t.replaceChunks(ctx, d, chunks)
+		if err := t.replaceChunks(ctx, d, chunks); err != nil {
+			return err
+		}
+		return t.tellOfDocument(ctx, d)
 	})
 }
 

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -44,37 +45,86 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 		return erased, err
 	}
 	erased.Runs, err = t.searchAll(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		update, nines := t.change((*model.AgentTestRun)(nil)), strings.Repeat("9", len(digits))
-		for _, column := range []string{"messages", "tool_calls", "snapshot", "criteria_results"} {
-			update = update.Set("?0 = replace(?0::text, ?1, ?2)::json", bun.Ident(column), digits, nines)
-		}
-		result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
-			Where("strpos(concat(messages, tool_calls, snapshot, criteria_results), ?) > 0", digits).Exec(ctx)
+		return t.eraseFromRuns(ctx, ids, digits)
+	})
+	if err != nil {
+		return erased, err
+	}
+	_, err = t.searchAll(ctx, (*model.AgentTestExecution)(nil), func(ctx context.Context, ids []string) (int64, error) {
+		finished := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
+		_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = replace(definition::text, ?1, ?2)::json
+			WHERE company_id = ?0 AND execution_id IN (?3) AND strpos(definition::text, ?1) > 0`, t.companyID, digits, ninesFor(digits), finished).Exec(ctx)
 		if err != nil {
 			return 0, translate(err)
 		}
-		return result.RowsAffected()
+		_, err = t.change((*model.AgentTestExecution)(nil)).Set("left_out_tests = replace(left_out_tests::text, ?, ?)::jsonb", digits, ninesFor(digits)).
+			Where("id IN (?)", finished).Where("strpos(left_out_tests::text, ?) > 0", digits).Exec(ctx)
+		return 0, translate(err)
 	})
 	return erased, err
 }
 
-// eraseItems deletes the items with a number, of all campaigns.
+func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
+
+// What a run holds of what was said, as JSON and as text.
+var (
+	toldAsJSON = []string{
+		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held", "row_values",
+	}
+	toldAsText = []string{"row_key", "row_name"}
+)
+
+// eraseFromRuns puts nines in place of the digits in those of the runs that are finished, and returns in how many they stood.
+func (t *Tenant) eraseFromRuns(ctx context.Context, ids []string, digits string) (int64, error) {
+	update := t.change((*model.AgentTestRun)(nil))
+	for _, column := range toldAsJSON {
+		update = update.Set("?0 = replace(?0::text, ?1, ?2)::json", bun.Ident(column), digits, ninesFor(digits))
+	}
+	for _, column := range toldAsText {
+		update = update.Set("?0 = replace(?0, ?1, ?2)", bun.Ident(column), digits, ninesFor(digits))
+	}
+	// What its execution keeps for it is changed after all runs are.
+	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
+		Where(`strpos(concat_ws(' ', ?1), ?0) > 0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
+			WHERE kept.company_id = ?TableAlias.company_id AND kept.execution_id = ?TableAlias.execution_id
+			AND kept.id = ?TableAlias.tested_id AND strpos(kept.definition::text, ?0) > 0)`,
+			digits, bun.Safe(strings.Join(slices.Concat(toldAsJSON, toldAsText), ", "))).Exec(ctx)
+	if err != nil {
+		return 0, translate(err)
+	}
+	return result.RowsAffected()
+}
+
+// eraseItems deletes the items with a number, of all campaigns, which are held before their items, as by everybody.
 func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, err error) {
 	return deleted, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		items := []*model.CampaignItem{}
-		if err := t.find(&items).Where("phone_number = ?", number).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
+		campaigns := []*model.Campaign{}
+		of := t.find((*model.CampaignItem)(nil)).Column("campaign_id").Where("phone_number = ?", number)
+		if err := t.find(&campaigns).Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 			return translate(err)
 		}
-		for _, item := range items {
-			if item.RunningStatus == underWay[0] || item.RunningStatus == underWay[1] {
-				return model.Errorf(model.Conflict, "campaign item %q of the contact is being called or evaluated", item.ID)
-			}
-			if _, err := t.remove((*model.CampaignItem)(nil)).Where("id = ?", item.ID).Exec(ctx); err != nil {
+		for _, campaign := range campaigns {
+			items := []*model.CampaignItem{}
+			err := t.find(&items).Column("id", "running_status", "is_archived").Where("campaign_id = ?", campaign.ID).
+				Where("phone_number = ?", number).Order("id").For(string(forDelete)).Scan(ctx)
+			if err != nil {
 				return translate(err)
 			}
-			t.wake(item.CampaignID)
+			ids := make([]string, len(items))
+			for i, item := range items {
+				if item.IsUnderWay() {
+					return model.Errorf(model.Conflict, "campaign item %q of the contact is being called or evaluated", item.ID)
+				}
+				ids[i] = item.ID
+			}
+			if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+				return translate(err)
+			}
+			if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, items...)); err != nil {
+				return err
+			}
+			deleted += int64(len(items))
 		}
-		deleted = int64(len(items))
 		return nil
 	})
 }

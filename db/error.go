@@ -37,6 +37,10 @@ func translate(err error) error {
 	case pg == nil:
 		return err
 	}
+	if pg.Code == "08P01" && pg.Routine == "" {
+		// Not Postgres says so but a pooler in front of it, of whatever has happened to its connections.
+		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
+	}
 	switch pg.Code {
 	case "22021":
 		return errors.Join(model.Errorf(model.BadInput, "a text must not contain the character U+0000"), err)

@@ -63,6 +63,10 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	// One document is indexed, the other is still being indexed.
 	chunk := &model.Chunk{Content: mark, Words: wordsOf(mark), Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
+	_, err = tenant.AddLabelledQuestions(ctx, model.AddLabelledQuestionsInput{DatasetID: dataset.ID, Questions: []*model.LabelledQuestionInput{
+		{Question: mark, DocumentID: &documents[0].ID, Passage: &mark},
+	}})
+	require.NoError(t, err)
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))
 	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
@@ -73,12 +77,15 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark, Color: "#6B7280"})
 	require.NoError(t, err)
 	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.FolderID = mark, &folder.ID })
-	tagged := newClassificationTest(t, tenant, agent.ID, mark)
-	// There are two executions, one a retry of the other, and no run is under way.
+	tagged := newClassificationTest(t, tenant, agent.ID, mark+" tags")
+	// There are three executions, one a retry of the first, one that judged it again, and no run is under way.
 	execution := start(t, tenant, test.ID, tagged.ID)
-	for _, run := range runsOf(t, tenant, execution.ID) {
-		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
-	}
+	held := runsOf(t, tenant, execution.ID)
+	hold(t, tenant, held[0].ID, false)
+	require.NoError(t, finish(t, tenant, held[1].ID, model.AgentTestRunStatusFailed))
+	rejudged, err := tenant.RejudgeAgentTestExecution(ctx, rejudge(execution))
+	require.NoError(t, err)
+	require.NoError(t, finish(t, tenant, runsOf(t, tenant, rejudged.ID)[0].ID, model.AgentTestRunStatusFailed))
 	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	run := runsOf(t, tenant, retry.ID)[0]
@@ -94,6 +101,14 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID, To: model.CampaignItemStatusError, Reason: &mark,
 	})
 	require.NoError(t, err)
+	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/" + mark, Description: mark, Events: model.AllWebhookEvent})
+	require.NoError(t, err)
+	message, err := tenant.SendTestWebhook(ctx, hook.ID)
+	require.NoError(t, err)
+	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
+		Name: mark, FolderID: &folder.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true, BaselineID: &execution.ID,
+	})
+	require.NoError(t, err)
 	return estate{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
@@ -101,5 +116,6 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID, "IndexedID": documents[1].ID,
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
 		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
+		"WebhookID": hook.ID, "ScheduleID": schedule.ID, "BaselineID": execution.ID, "DeliveryID": message.ID,
 	}}
 }

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/jackc/pgx/v5"
@@ -32,6 +34,11 @@ func OnCommit(t *Tenant, f func()) { t.onCommit(f) }
 // ForgetAuditEvents does what the sweep does with old audit events.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
 
+// ForgetExecutions deletes some executions of before, as the sweep does, and reports whether there may be more.
+func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, error) {
+	return t.forgetExecutions(ctx, before)
+}
+
 // RawStatement is a read as it is.
 func RawStatement(text string) Statement { return statement(text) }
 
@@ -49,3 +56,27 @@ var ConstraintOf = constraintOf
 
 // NotArchived says of the tables that an archive leaves out why it does.
 var NotArchived = notArchived
+
+// StartScheduled does what the sweep does with schedules that are due.
+func StartScheduled(ctx context.Context, s *Store) error { return s.startScheduled(ctx) }
+
+// DeliverOnce delivers what is due to webhooks now.
+func DeliverOnce(ctx context.Context, s *Store, post Post) error {
+	o := &postOffice{store: s, post: post, log: slog.New(slog.DiscardHandler), underWay: map[string]map[string]bool{}}
+	defer o.couriers.Wait()
+	return o.sendCouriers(ctx)
+}
+
+// ClaimMessage does what a courier does before it delivers: it takes the next message of a webhook, and tells its id.
+func ClaimMessage(ctx context.Context, t *Tenant, webhookID string) (string, error) {
+	_, message, err := t.nextMessage(ctx, webhookID)
+	if message == nil {
+		return "", err
+	}
+	return message.ID, err
+}
+
+// ForgetDeliveries does what a courier does with the deliveries of a webhook.
+func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
+	return t.forgetDeliveries(ctx, webhookID)
+}

@@ -95,6 +95,17 @@ func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
+// literals are the values of the conditions, as they are written into a text.
+func (f Filter) literals() []any {
+	values := make([]any, len(f))
+	for i, c := range f {
+		if c.value != nil {
+			values[i] = literal(c.value)
+		}
+	}
+	return values
+}
+
 // places narrows a query to what passes the filter, whose values have places from the next one on, and returns the next.
 func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
 	q = f.from(q)

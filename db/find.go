@@ -66,7 +66,7 @@ func (t *Tenant) findInTx(ctx context.Context, wants []Want) ([][]model.Row, err
 // FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every row with
 // its ParentID.
 func (t *Tenant) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs, columns ...string) ([]model.Row, error) {
-	if err := args.Validate(); err != nil {
+	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
 	rows := slice(l.none)
@@ -89,7 +89,7 @@ func (t *Tenant) counts(ctx context.Context, l List, f Filter, parents []string)
 	}{}
 	all := f.apply(l.narrow(t.find(l.none), t.companyID, parentID))
 	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
-		ColumnExpr("parent.id, (?) AS total", all.ColumnExpr("count(*)::int")).Scan(ctx, &rows)
+		ColumnExpr("parent.id, (?) AS total", l.counted(t.store.db, t.companyID, parentID, f, f.literals(), all.ColumnExpr("count(*)::int"))).Scan(ctx, &rows)
 	counts := make(map[string]int32, len(rows))
 	for _, row := range rows {
 		if row.Total > 0 {

@@ -17,6 +17,7 @@ import (
 // A company that holds all the connections it may have does not keep another company waiting.
 func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	t.Parallel()
+	dbtest.Direct(t)
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 4})
 	busy, busyID := newCompany(t, store)

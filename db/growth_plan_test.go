@@ -25,9 +25,9 @@ var grown = []string{
 			timestamptz '2026-01-01' + i * interval '1 second', timestamptz '2026-01-01'
 		FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
-			created_at, started_at, finished_at, run_count)
+			created_at, started_at, finished_at, run_count, passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs)
 		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 10, 1, timestamptz '2026-01-01', timestamptz '2026-01-01',
-			timestamptz '2026-01-01', 10
+			timestamptz '2026-01-01', 10, 10, 0, 0, 0, 0
 		FROM generate_series(1, 2000) AS e`,
 	`INSERT INTO agent_test_runs (company_id, id, execution_id, tested_id, test_name, position, attempt, status, snapshot, prompt_version,
 			claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at, duration_ms)
@@ -96,7 +96,8 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		"a tag that no agent has":  {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
 		"a tag and a name":         {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}), 0, []string{"agents_filter_idx"}},
 		"a status that no run has": {runs(new(model.AgentTestRunStatusRunning)), 0, []string{"agent_test_runs_status_idx"}},
-		"all runs":                 {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_run_count_idx"}},
+		"all runs":                 {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
+		"runs that have passed":    {runs(new(model.AgentTestRunStatusPassed)), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
 	} {
 		asked.asked = nil
 		total, err := test.list(t.Context())

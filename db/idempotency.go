@@ -115,16 +115,11 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 
 // forgetRequests removes expired requests.
 func (s *Store) forgetRequests(ctx context.Context) error {
-	var companies []string
-	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
-		Where("EXISTS (SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now())").Scan(ctx, &companies)
-	if err != nil {
-		return translate(err)
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now()")
+	errs := make([]error, len(companies))
+	for i, id := range companies {
+		_, err := s.Tenant(id).remove((*model.IdempotentRequest)(nil)).Where("until < now()").Exec(ctx)
+		errs[i] = translate(err)
 	}
-	for _, id := range companies {
-		if _, err := s.Tenant(id).remove((*model.IdempotentRequest)(nil)).Where("until < now()").Exec(ctx); err != nil {
-			return translate(err)
-		}
-	}
-	return nil
+	return errors.Join(append(errs, err)...)
 }

@@ -16,10 +16,15 @@ var configurations = map[string]string{
 
 // searchTerms is an expression for the terms of words in the languages, from expressions for these words as they are folded
 // and as they are written, both parted by spaces. Chunks and questions have theirs from here. A stem of a folded word is one
-// more term, so that what is typed without accents is found too.
+// more term, so that what is typed without accents is found too. Stems of the first language have the places of their words, which
+// tell how often a text says them.
 func searchTerms(languages []string, folded, written string) string {
 	terms := "strip(to_tsvector('pg_catalog.simple', " + folded + "))"
-	for _, language := range languages {
+	for i, language := range languages {
+		if i == 0 {
+			terms += " || " + stems(language, folded) + " || strip(" + stems(language, written) + ")"
+			continue
+		}
 		terms += " || strip(" + stems(language, folded+" || ' ' || "+written) + ")"
 	}
 	return terms

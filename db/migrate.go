@@ -26,6 +26,8 @@ var migrations embed.FS
 type Schema struct {
 	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
 	Current, Wanted int64
+	// oldest is the version wanted by the oldest programs that can use the schema.
+	oldest int64
 	// fault says what else is wrong, apart from the version. It may be empty.
 	fault string
 }
@@ -35,12 +37,16 @@ func (s Schema) Err() error {
 	switch {
 	case s.Current < s.Wanted:
 		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"", s.Current, s.Wanted)
-	case s.Current > s.Wanted:
-		return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
+	case s.Current > s.Wanted && s.oldest > s.Wanted:
+		return s.newer()
 	case s.fault != "":
 		return errors.New(s.fault)
 	}
 	return nil
+}
+
+func (s Schema) newer() error {
+	return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
 }
 
 // Migrator migrates the schema of one database up and down. Any number of processes may migrate at once: one does the
@@ -49,6 +55,8 @@ type Migrator struct {
 	pool  *pgxpool.Pool
 	db    *sql.DB
 	goose *goose.Provider
+	// Progress is told how far a migration of large tables has got. It may be nil.
+	Progress func(string)
 }
 
 // NewMigrator connects to the database at the address, and refuses one with tables of others in the place of the
@@ -72,11 +80,17 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		_ = m.Close()
 		return nil, err
 	}
-	if m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable()); err != nil {
+	if m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable(), runEnds(pool, m.say)); err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
 	return m, nil
+}
+
+func (m *Migrator) say(progress string) {
+	if m.Progress != nil {
+		m.Progress(progress)
+	}
 }
 
 // riverTables is the migration that makes the tables of River, which knows them itself.
@@ -138,6 +152,11 @@ func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
 		return Schema{}, fmt.Errorf("read the schema's version: %w", err)
 	}
 	schema := Schema{Current: current, Wanted: wanted}
+	if current > wanted {
+		if schema.oldest, err = m.oldestProgram(ctx, current); err != nil {
+			return Schema{}, fmt.Errorf("read the schema's version: %w", err)
+		}
+	}
 	if current == wanted {
 		if schema.fault, err = m.faultOfVectors(ctx); err != nil {
 			return Schema{}, fmt.Errorf("look at the vectors: %w", err)
@@ -147,7 +166,8 @@ func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
 }
 
 // Up applies every migration that is missing, has vectors kept as the server can best do it, and companies held apart by
-// row-level security, if the user may create its roles. It refuses a schema that is newer than the program.
+// row-level security, if the user may create its roles. It leaves a schema that is newer than the program as it is, and
+// refuses one that the program cannot use.
 func (m *Migrator) Up(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
@@ -155,6 +175,13 @@ func (m *Migrator) Up(ctx context.Context) error {
 	}
 	if schema.Current > schema.Wanted {
 		return schema.Err()
+	}
+	if err := checkSessions(ctx, m.pool, m.pool); err != nil {
+		return fmt.Errorf("migrate up: %w", err)
+	}
+	// First, so that no old program starts while what it needs goes.
+	if err := m.nameOldestProgram(ctx, schema.Wanted); err != nil {
+		return fmt.Errorf("migrate up: %w", err)
 	}
 	if _, err := m.goose.Up(ctx); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
@@ -178,17 +205,20 @@ func (m *Migrator) Down(ctx context.Context) error {
 		return err
 	}
 	if schema.Current > schema.Wanted {
-		return schema.Err()
+		return schema.newer()
 	}
 	if schema.Current == 0 {
 		return errors.New("there is no migration to take back")
+	}
+	if err := checkSessions(ctx, m.pool, m.pool); err != nil {
+		return fmt.Errorf("migrate down: %w", err)
 	}
 	if _, err := m.db.ExecContext(ctx, dropViews); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	_, err = m.goose.Down(ctx)
 	// The program before this one searches, too.
-	if err := errors.Join(err, m.secureRows(ctx)); err != nil {
+	if err := errors.Join(err, m.secureRows(ctx), m.nameOldestProgram(ctx, schema.Current-1)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	return nil

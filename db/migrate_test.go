@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -50,7 +51,7 @@ func TestMigrationsGoUpDownAndUpAgain(t *testing.T) {
 	require.NotEmpty(t, complete)
 	all, err := migrator.Status(ctx)
 	require.NoError(t, err)
-	for steps := 1; steps <= len(all); steps++ {
+	for _, steps := range []int{1, 2, 3, 5, len(all)} {
 		for range steps {
 			require.NoError(t, migrator.Down(ctx))
 		}
@@ -115,7 +116,7 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
 	before := catalog(t, conn)
-	_, err := conn.Exec(ctx, "INSERT INTO migration.version (version_id, is_applied) VALUES (99, true)")
+	_, err := conn.Exec(ctx, "INSERT INTO migration.version (version_id, is_applied) VALUES (99, true); UPDATE migration.oldest_program SET schema_version = 99")
 	require.NoError(t, err)
 	schema, err := migrator.Schema(ctx)
 	require.NoError(t, err)
@@ -124,6 +125,55 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 	require.EqualError(t, migrator.Up(ctx), sentence)
 	require.EqualError(t, migrator.Down(ctx), sentence)
 	require.Equal(t, before, catalog(t, conn))
+}
+
+// What a newer program would have done.
+func TestSchemaThatANewerProgramHasExpanded(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	schema, err := migrator.Schema(ctx)
+	require.NoError(t, err)
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(ctx, statement, args...)
+		require.NoError(t, err)
+	}
+	exec("INSERT INTO migration.version (version_id, is_applied) VALUES (99, true)")
+	exec("ALTER TABLE agents ADD COLUMN motto text")
+	exec("UPDATE migration.oldest_program SET schema_version = $1", schema.Wanted)
+	before := catalog(t, conn)
+
+	schema, err = migrator.Schema(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 99, schema.Current)
+	require.NoError(t, schema.Err())
+	require.NoError(t, migrator.Up(ctx), "a replica that migrates when it starts starts again")
+	require.ErrorContains(t, migrator.Down(ctx), "newer than the", "it does not know how to take it back")
+	require.Equal(t, before, catalog(t, conn))
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	newAgent(t, tenant)
+
+	exec("UPDATE migration.oldest_program SET schema_version = $1", schema.Wanted+1)
+	schema, err = migrator.Schema(ctx)
+	require.NoError(t, err)
+	require.ErrorContains(t, schema.Err(), "run a newer agentgraph")
+	require.Error(t, migrator.Up(ctx))
+}
+
+// The migrations up to 40 were before the first release.
+func TestMigrationsSayWhetherTheProgramBeforeLivesWithThem(t *testing.T) {
+	t.Parallel()
+	files, err := os.ReadDir("migrations")
+	require.NoError(t, err)
+	for _, file := range files {
+		if file.Name() < "0041" {
+			continue
+		}
+		text, err := os.ReadFile("migrations/" + file.Name())
+		require.NoError(t, err)
+		require.Regexp(t, `^-- (Expands|Contracts): \S`, string(text), "%s", file.Name())
+	}
 }
 
 func TestStatusOfMigrations(t *testing.T) {

@@ -13,7 +13,7 @@ const CompanyType = "company"
 
 // Nodes are the rows that have ids of their own, beside the company.
 var Nodes = []Rows{
-	AgentRows, PromptVersionRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows, DocumentRows, ChunkRows,
+	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows, DocumentRows, ChunkRows,
 	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
 }
 

@@ -136,6 +136,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 		{"first", model.PageArgs{First: -1}},
 		{"first", model.PageArgs{First: 101}},
 		{"offset", model.PageArgs{First: 1, Offset: new(int32(-1))}},
+		{"offset", model.PageArgs{First: 1, Offset: new(int32(10_001))}},
 		{"offset", model.PageArgs{First: 1, Offset: new(int32(1)), After: &cursor}},
 		{"after", model.PageArgs{First: 1, After: new("")}},
 		{"after", model.PageArgs{First: 1, After: new("nonsense")}},
@@ -161,7 +162,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 		faults(t, err, model.BadInput, c.field, "")
 	}
 	for _, args := range []model.PageArgs{
-		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(2_147_483_647))}, {First: 1, After: &cursor},
+		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(10_000))}, {First: 1, After: &cursor},
 	} {
 		page, err := tenant.Datasets(t.Context(), args, nil)
 		require.NoError(t, err)

@@ -15,7 +15,9 @@ func (t *Tenant) checkBudget(ctx context.Context) error {
 	if err != nil || subscription == nil {
 		return err
 	}
-	t.store.budgets.warn(ctx, t.companyID, subscription)
+	if !t.store.budgets.isTold(t.companyID, subscription) {
+		t.store.budgets.look(t.companyID)
+	}
 	if subscription.Status() == model.CompanySubscriptionStatusExhausted {
 		return model.Errorf(model.BudgetExceeded, "%s", subscription.Warning())
 	}
@@ -34,7 +36,9 @@ const (
 type budgets struct {
 	log *slog.Logger
 	// of reads the current state of a company's plan.
-	of   func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
+	of func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
+	// tell writes messages to the company's webhooks, which are written once whichever process does.
+	tell func(ctx context.Context, companyID string, s *model.CompanySubscription) error
 	told sync.Map
 
 	mu sync.Mutex
@@ -44,11 +48,13 @@ type budgets struct {
 	looks   sync.WaitGroup
 }
 
-func newBudgets(log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error)) *budgets {
+func newBudgets(
+	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error), tell func(context.Context, string, *model.CompanySubscription) error,
+) *budgets {
 	if log == nil {
 		log = slog.Default()
 	}
-	return &budgets{log: log, of: of, awaited: map[string]bool{}, closing: make(chan struct{})}
+	return &budgets{log: log, of: of, tell: tell, awaited: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // look schedules a check of the company's budget in the background.
@@ -92,18 +98,35 @@ func (b *budgets) close() {
 	b.looks.Wait()
 }
 
-func (b *budgets) warn(ctx context.Context, companyID string, s *model.CompanySubscription) {
-	type occasion struct {
-		companyID string
-		month     time.Time
-		budget    model.Credits
-		status    model.CompanySubscriptionStatus
+// occasion is what is told of once.
+type occasion struct {
+	companyID string
+	month     time.Time
+	budget    model.Credits
+	status    model.CompanySubscriptionStatus
+}
+
+// isTold reports whether there is nothing to tell, or nothing that was not told.
+func (b *budgets) isTold(companyID string, s *model.CompanySubscription) bool {
+	if s.Warning() == "" {
+		return true
 	}
-	warning := s.Warning()
-	if warning == "" {
+	_, told := b.told.Load(occasion{companyID, s.PeriodStart, *s.Budget, s.Status()})
+	return told
+}
+
+// warn tells the log and the company's webhooks.
+func (b *budgets) warn(ctx context.Context, companyID string, s *model.CompanySubscription) {
+	if b.isTold(companyID, s) {
 		return
 	}
-	if _, told := b.told.LoadOrStore(occasion{companyID, s.PeriodStart, *s.Budget, s.Status()}, true); !told {
-		b.log.WarnContext(ctx, warning, "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)
+	now := occasion{companyID, s.PeriodStart, *s.Budget, s.Status()}
+	if _, told := b.told.LoadOrStore(now, true); told {
+		return
+	}
+	b.log.WarnContext(ctx, s.Warning(), "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)
+	if err := b.tell(ctx, companyID, s); err != nil {
+		b.told.Delete(now)
+		b.log.WarnContext(ctx, "webhooks were not told of a budget", "company", companyID, "error", err)
 	}
 }

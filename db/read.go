@@ -212,14 +212,24 @@ func (s *Store) filtered(l List, parent bun.Safe, f Filter) (*bun.SelectQuery, i
 // Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass the
 // filter. Its row is the number.
 func (s *Store) Total(l List, parent Key, f Filter) Statement {
-	q, _ := s.filtered(l, bun.Safe(parent), f)
-	return statement(q.ColumnExpr("count(*)::int").String())
+	return statement(s.total(l, bun.Safe(parent), f).String())
 }
 
 // Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of the
 // parent among the keys, from 1, and the number.
 func (s *Store) Totals(l List, f Filter) Statement {
-	q, _ := s.filtered(l, parentID, f)
 	return statement(s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
-		ColumnExpr("parent.place, (?)", q.ColumnExpr("count(*)::int")).String())
+		ColumnExpr("parent.place, (?)", s.total(l, parentID, f)).String())
+}
+
+func (s *Store) total(l List, parent bun.Safe, f Filter) *bun.SelectQuery {
+	q, next := s.filtered(l, parent, f)
+	places := make([]any, len(f))
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].value != nil {
+			next--
+			places[i] = parameter(next)
+		}
+	}
+	return l.counted(s.db, parameter(1), parent, f, places, q.ColumnExpr("count(*)::int"))
 }

@@ -13,6 +13,7 @@ import (
 type Reader struct {
 	tenant *Tenant
 	conn   *pgxpool.Conn
+	leave  func()
 }
 
 // Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
@@ -25,16 +26,20 @@ func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
 }
 
 func (r *Reader) open(ctx context.Context) error {
-	store := r.tenant.store
-	if err := store.readers.Enter(ctx, r.tenant.companyID); err != nil {
+	giveBack, err := takeTurn(ctx)
+	if err != nil {
 		return err
 	}
-	conn, err := store.reads.Acquire(ctx)
-	if err != nil {
-		store.readers.Leave(r.tenant.companyID)
+	store, companyID := r.tenant.store, r.tenant.companyID
+	if err := store.readers.Enter(ctx, companyID); err != nil {
+		giveBack()
+		return err
+	}
+	r.leave = func() { store.readers.Leave(companyID); giveBack() }
+	if r.conn, err = store.reads.Acquire(ctx); err != nil {
+		r.leave()
 		return translate(err)
 	}
-	r.conn = conn
 	return nil
 }
 
@@ -43,7 +48,7 @@ func (r *Reader) Close() {
 	if r.conn != nil {
 		r.conn.Release()
 		r.conn = nil
-		r.tenant.store.readers.Leave(r.tenant.companyID)
+		r.leave()
 	}
 }
 

@@ -15,34 +15,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each takes
 // Postgres some tens of kB.
 const readStatements = 256
-
-// openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
-// longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
-// is of one moment: a key that one statement finds and a row that another one has of it must not differ. The connections
-// for writes help to find out that a pooler in front of both is not fit for them.
-func openReads(ctx context.Context, config *pgxpool.Config, writes *pgxpool.Pool) (*pgxpool.Pool, error) {
-	config = config.Copy()
-	config.PrepareConn = nil // reads bind their connection themselves
-	config.ConnConfig.DescriptionCacheCapacity = 0
-	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
-	reads, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	if err := checkSessions(ctx, writes, reads); err != nil {
-		reads.Close()
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	return reads, nil
-}
 
 // Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection: the
 // values have places in it, the first of which is the company's.
@@ -128,7 +105,8 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	if binding.statement != (Statement{}) {
 		reads, first = append([]Read{{Statement: binding.statement}}, reads...), 1
 	}
-	if err := prepare(ctx, conn, known, reads); err != nil {
+	isPooled := t.store.locks.isPooled
+	if err := prepare(ctx, conn, known, reads, isPooled); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		return err
 	}
@@ -142,6 +120,9 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		}
 		binding.made(conn, err)
 	}()
+	if isPooled {
+		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
+	}
 	var arguments arguments
 	for i := range reads {
 		statement, _ := known.Get(reads[i].Statement.name)
@@ -150,35 +131,58 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		if reads[i].isText {
 			formats = nil
 		}
-		pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, formats)
+		if isPooled {
+			pipeline.SendQueryParams(statement.SQL, arguments.values, statement.ParamOIDs, arguments.formats, formats)
+		} else {
+			pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, formats)
+		}
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	for i := range reads {
-		results, err := pipeline.GetResults()
-		if err != nil {
+	if isPooled {
+		if err := nextRows(pipeline, nil); err != nil {
 			return err
 		}
-		rows, ok := results.(*pgconn.ResultReader)
-		if !ok {
-			return fmt.Errorf("read: %T in place of rows", results)
-		}
-		for rows.NextRow() {
+	}
+	for i := range reads {
+		if err := nextRows(pipeline, func(values [][]byte) error {
 			if i < first {
-				continue
+				return nil
 			}
-			if err := receive(i-first, rows.Values()); err != nil {
+			err := receive(i-first, values)
+			if err != nil {
 				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
-				return err
 			}
-		}
-		if _, err := rows.Close(); err != nil {
+			return err
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ofThisMoment has all that is read together be of one moment, where connections do not begin so. It has no rows.
+const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
+
+// nextRows hands out the rows of the pipeline's next statement.
+func nextRows(pipeline *pgconn.Pipeline, hand func(values [][]byte) error) error {
+	results, err := pipeline.GetResults()
+	if err != nil {
+		return err
+	}
+	rows, ok := results.(*pgconn.ResultReader)
+	if !ok {
+		return fmt.Errorf("read: %T in place of rows", results)
+	}
+	for rows.NextRow() {
+		if err := hand(rows.Values()); err != nil {
+			return err
+		}
+	}
+	_, err = rows.Close()
+	return err
 }
 
 // isStale reports whether prepared statements have changed since they were prepared.
@@ -195,7 +199,7 @@ func isEnded(err error) bool {
 
 // prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used
 // for longest.
-func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads []Read) error {
+func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads []Read, isPooled bool) error {
 	var missing []Statement
 	for _, read := range reads {
 		if _, ok := known.Get(read.Statement.name); !ok && !slices.Contains(missing, read.Statement) {
@@ -207,16 +211,23 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 	}
 	pipeline := conn.StartPipeline(ctx)
 	for _, s := range missing {
-		pipeline.SendPrepare(s.name, s.text, nil)
+		name := s.name
+		if isPooled {
+			name = "" // only to be described: the pooler may go on with another connection
+		}
+		pipeline.SendPrepare(name, s.text, nil)
 	}
-	dropped := 0
+	deallocated := 0
 	// The needed ones were used last, and are fewer than the cache holds.
-	for ; known.Len()+len(missing) > readStatements && known.Len() > 0; dropped++ {
+	for known.Len()+len(missing) > readStatements && known.Len() > 0 {
 		name, _, _ := known.RemoveOldest()
-		pipeline.SendDeallocate(name)
+		if !isPooled {
+			pipeline.SendDeallocate(name)
+			deallocated++
+		}
 	}
 	err := pipeline.Sync()
-	for i := 0; err == nil && i < len(missing)+dropped; i++ {
+	for i := 0; err == nil && i < len(missing)+deallocated; i++ {
 		var result any
 		if result, err = pipeline.GetResults(); err != nil {
 			break

@@ -22,6 +22,7 @@ import (
 // The prepared statements of a connection are bounded, whatever is read.
 func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	t.Parallel()
+	dbtest.Direct(t)
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 1})
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)

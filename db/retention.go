@@ -36,12 +36,17 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 // forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
 const forgetTime = 2 * time.Second
 
-// retentions are what all companies keep for some time only, in any order.
-func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
-	retentions := []*model.Retention{}
-	err := s.program().NewSelect().Model(&retentions).Scan(ctx, &retentions)
+// retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with an
+// error.
+func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, err error) {
+	err = s.across(ctx, func(ofCompany func(string) selection) error {
+		some := []*model.Retention{}
+		err := s.program().NewSelect().Model(&some).Apply(ofCompany("?TableAlias.company_id")).Scan(ctx)
+		retentions = append(retentions, some...)
+		return err
+	})
 	rand.Shuffle(len(retentions), func(i, j int) { retentions[i], retentions[j] = retentions[j], retentions[i] })
-	return retentions, translate(err)
+	return retentions, err
 }
 
 // forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its time is
@@ -51,7 +56,7 @@ func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (l
 	for begun := time.Now(); len(retentions) > 0 && time.Since(begun) < forgetTime; {
 		r := retentions[0]
 		retentions = retentions[1:]
-		hasMore, err := s.Tenant(r.CompanyID).forgetPart(ctx, r.Kind, now().AddDate(0, 0, -int(r.Days)))
+		hasMore, err := s.Tenant(r.CompanyID).forgetPart(ctx, r)
 		if errs = append(errs, err); hasMore && err == nil {
 			retentions = append(retentions, r)
 		}
@@ -65,11 +70,15 @@ const (
 	executionsPerPart = 2
 	itemsPerPart      = 1_000
 	tombstonesPerPart = 1_000
+	entriesPerPart    = 5_000
 )
 
 // forgetPart deletes some of what is older, and returns whether there may be more.
-func (t *Tenant) forgetPart(ctx context.Context, kind model.RetentionKind, before time.Time) (bool, error) {
-	switch kind {
+func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, error) {
+	before := now().AddDate(0, 0, -int(r.Days))
+	switch r.Kind {
+	case model.RetentionLedger:
+		return t.sumUpLedger(ctx, ledgerBegins(r.Days))
 	case model.RetentionChats:
 		return t.forgetChats(ctx, before)
 	case model.RetentionExecutions:
@@ -101,11 +110,22 @@ func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error
 func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, error) {
 	ids := []string{}
 	err := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).Where("finished_at < ?", before).
+		Where(`NOT EXISTS (SELECT 1 FROM agent_test_executions AS again WHERE again.company_id = ?TableAlias.company_id
+			AND again.rejudge_of_id = ?TableAlias.id AND again.finished_at IS NULL)`).
 		Order("created_at", "id").Limit(executionsPerPart).Scan(ctx, &ids)
 	if err != nil || len(ids) == 0 {
 		return false, translate(err)
 	}
-	return len(ids) == executionsPerPart, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })
+	hasMore := len(ids) == executionsPerPart
+	again := []string{}
+	err = t.find((*model.AgentTestExecution)(nil)).Column("id").Where("rejudge_of_id IN (?)", bun.List(ids)).Order("id").Limit(executionsPerPart).Scan(ctx, &again)
+	if err != nil {
+		return false, translate(err)
+	}
+	if len(again) > 0 { // There may be many, which go before what they are of.
+		ids, hasMore = again, true
+	}
+	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })
 }
 
 // forgetItems deletes items of the first campaign that has old ones.
@@ -121,11 +141,8 @@ func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error
 		if err != nil {
 			return err
 		}
-		old := t.oldItems(before).Where("?TableAlias.campaign_id = ?", campaign.ID).Limit(itemsPerPart)
-		if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", old).Exec(ctx); err != nil {
-			return translate(err)
-		}
-		return t.revise(ctx, campaign, "revision")
+		_, err = t.deleteItems(ctx, campaign, t.oldItems(before).Where("?TableAlias.campaign_id = ?", campaign.ID))
+		return err
 	})
 }
 

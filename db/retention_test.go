@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -75,7 +76,7 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	}
 	retentions, err := tenant.Retentions(t.Context())
 	require.NoError(t, err)
-	require.Len(t, retentions, 4)
+	require.Len(t, retentions, len(model.AllRetentionKinds))
 	sweep()
 	require.Equal(t, []int{1, 2, 2, 2, 3, 0}, counts(companyID))
 	require.Equal(t, all, counts(keeperID))
@@ -86,6 +87,26 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	require.False(t, slices.ContainsFunc(retentions, func(r *model.Retention) bool { return r.Kind == model.RetentionChats }))
 	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: "Agents", Days: 1}), model.BadInput, "kind", "Chats")
 	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}), model.BadInput, "days", "40000")
+}
+
+func TestWhatIsTooOldIsForgottenWithoutTheCompaniesThatAreAway(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	near, nearID := newCompany(t, store)
+	away, awayID := newCompany(t, store)
+	for _, tenant := range []*db.Tenant{near, away} {
+		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionTombstones, Days: 30}))
+		require.NoError(t, tenant.DeleteAgent(t.Context(), newAgent(t, tenant).ID))
+	}
+	_, err := conn.Exec(t.Context(), "UPDATE tombstones SET deleted_at = deleted_at - interval '100 days'")
+	require.NoError(t, err)
+	dbtest.Away(t, conn, "retentions", awayID)
+	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
+	for companyID, left := range map[string]int{nearID: 0, awayID: 1} {
+		var n int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM tombstones WHERE company_id = $1", companyID).Scan(&n))
+		require.Equal(t, left, n)
+	}
 }
 
 func TestAContactIsErased(t *testing.T) {
@@ -105,6 +126,16 @@ func TestAContactIsErased(t *testing.T) {
 		run.Messages = []model.TestMessage{{Role: model.MessageRoleUser, Text: text}}
 		require.NoError(t, tenant.FinishRun(t.Context(), run))
 	}
+	for column, text := range map[string]string{
+		"check_results": `[{"observed": "` + digits + `"}]`, "classification_result": `{"tag": "` + digits + `"}`, "row_name": number,
+	} {
+		run := newRun(t, tenant)
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+		_, err := conn.Exec(t.Context(), "UPDATE agent_test_runs SET "+column+" = $1, row_key = 'one', row_number = 1, row_values = '{}' WHERE id = $2", text, run.ID)
+		require.NoError(t, err)
+		_, err = conn.Exec(t.Context(), "UPDATE agent_test_executions SET left_out_tests = jsonb_build_array($1::text) WHERE id = $2", number, run.ExecutionID)
+		require.NoError(t, err)
+	}
 	campaign := newCampaign(t, tenant)
 	_, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
 		{PhoneNumber: number}, {PhoneNumber: "+4930901821"},
@@ -115,7 +146,7 @@ func TestAContactIsErased(t *testing.T) {
 	faults(t, err, model.BadInput, "phoneNumber", "")
 	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
 	require.NoError(t, err)
-	require.Equal(t, model.Erasure{Items: 1, Chats: 2, Runs: 1}, erased)
+	require.Equal(t, model.Erasure{Items: 1, Chats: 2, Runs: 4}, erased)
 	for company, rows := range rowsOf(t, conn) {
 		for _, row := range rows {
 			require.NotContains(t, row, digits, company)

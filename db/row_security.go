@@ -46,7 +46,7 @@ const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 
 // secureRows has the database hold companies apart, by row-level security on every table that has a company: what a
 // statement forgets to ask for, it does not see. It changes only what is missing. Without the right to create the roles
-// everything stays as it is, but for the views.
+// everything stays as it is, but for the views, and so it does where tables are sharded.
 func (m *Migrator) secureRows(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -57,12 +57,23 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 		return err
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", roleLock) }()
+	sharded, err := distributed(ctx, conn)
+	if err != nil {
+		return err
+	}
+	within := "WHERE company_id = " + ownCompany
+	if len(sharded) > 0 {
+		within = "" // Shards know no setting of the session.
+	}
 	for _, view := range views {
-		if isThere, err := makeView(ctx, conn.Conn(), view.table, view.columns); err != nil {
+		if isThere, err := makeView(ctx, conn.Conn(), view.table, view.columns, within); err != nil {
 			return fmt.Errorf("make a view of %s: %w", view.table, err)
 		} else if !isThere {
 			return nil // the schema is older than the table
 		}
+	}
+	if len(sharded) > 0 {
+		return nil
 	}
 	hasRoles, err := makeRoles(ctx, conn.Conn())
 	if err != nil || !hasRoles {
@@ -78,7 +89,7 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 
 // makeView makes the view of a table anew, if it does not have the table's columns, and reports whether there is such a
 // table. The view has its rights at once: replicas are searching meanwhile.
-func makeView(ctx context.Context, conn *pgx.Conn, table, columns string) (isThere bool, err error) {
+func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, to_regclass('company.' || $1) IS NOT NULL AND ($2 <> '*' OR
 		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped) =
@@ -87,12 +98,12 @@ func makeView(ctx context.Context, conn *pgx.Conn, table, columns string) (isThe
 		return isThere, err
 	}
 	_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS company; DROP VIEW IF EXISTS company.%[1]s;
-		CREATE VIEW company.%[1]s AS SELECT %[2]s FROM %[1]s WHERE company_id = %[3]s;
+		CREATE VIEW company.%[1]s AS SELECT %[2]s FROM %[1]s %[3]s;
 		DO $$ BEGIN
 			IF to_regrole('%[4]s') IS NOT NULL AND to_regrole('%[5]s') IS NOT NULL THEN
 				GRANT SELECT ON company.%[1]s TO %[4]s, %[5]s;
 			END IF;
-		END $$`, table, columns, ownCompany, gatewayRole, programRole))
+		END $$`, table, columns, within, gatewayRole, programRole))
 	return true, err
 }
 

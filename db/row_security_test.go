@@ -175,6 +175,7 @@ func TestAConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 // Reads are bound in the round trip that reads, and only when the company changes.
 func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	t.Parallel()
+	dbtest.Direct(t)
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 1, Tracer: dbtest.Unchecked{}})
 	one, _ := newCompany(t, store)

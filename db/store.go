@@ -25,6 +25,9 @@ import (
 
 // Options are what a Store needs beside its address.
 type Options struct {
+	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between transactions:
+	// for notifications, the locks of workers and the queue, which need sessions. Empty means that the address leads to sessions.
+	SessionAddress string
 	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
 	// SecretKey, 32 bytes, encrypts what must not be readable in the database, and signs credentials. Without it, such
@@ -41,14 +44,20 @@ type Options struct {
 	MaxStored int64
 	// AuditKept is how long audit events are kept. 0 means for ever.
 	AuditKept time.Duration
+	// NATS carries signals between replicas in place of the database, if it is given. All replicas should have the same.
+	NATS *NATS
 	// RerankModels are the models that knowledge base chats may name.
 	RerankModels []string
 	// Tracer sees every statement. It may be nil.
 	Tracer pgx.QueryTracer
 }
 
+// NATS is how to reach the servers that carry signals.
+type NATS = notify.NATS
+
 // Store is the database. It is safe for concurrent use.
 type Store struct {
+	pools   pools
 	pool    *pgxpool.Pool
 	writers *fair.Gate
 	// reads are connections for statements that are written once and planned once.
@@ -65,7 +74,9 @@ type Store struct {
 	budgets     *budgets
 	revocations *revocations
 	transitions *group.Group[string, *runTransition]
-	topics      *topics
+	// itemTransitions have a company and a campaign as their key.
+	itemTransitions *group.Group[string, *itemTransition]
+	topics          *topics
 
 	queue       *queue.Queue
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
@@ -74,69 +85,48 @@ type Store struct {
 	maxStored    int64
 	auditKept    time.Duration
 	vectors      vectorType
+	// isSharded says that the tables were those of a Citus cluster when the Store was opened.
+	isSharded bool
 }
-
-// describedStatements is how many statements a connection remembers the types of: those with vectors alone, which bun does not
-// write.
-const describedStatements = 16
-
-// statementTimeout, as Postgres spells it, ends statements that nobody waits for any more: their requests have timed
-// out, or the process is gone.
-const statementTimeout = "2min"
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		// The parser's error may contain the password of the address.
-		return nil, fmt.Errorf("open database: the address is not a valid Postgres URL")
-	}
-	// bun writes arguments into the text, so every text is new: a statement cache would only cost
-	// round trips, and the simple protocol would allow stacked statements.
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.ConnConfig.StatementCacheCapacity = 0
-	config.ConnConfig.DescriptionCacheCapacity = describedStatements
-	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
-	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	// Requests are many and small. What Postgres would start or compile for a single one would cost all of them.
-	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
-	config.ConnConfig.RuntimeParams["jit"] = "off"
-	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
-	config.ConnConfig.Tracer = o.Tracer
-	if o.MaxConnections > 0 {
-		config.MaxConns = o.MaxConnections
-	}
 	sealer, err := seal.New(o.SecretKey)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	locks := &locks{log: cmp.Or(o.Log, slog.Default())}
-	config.PrepareConn = locks.prepare
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	locks := &locks{log: cmp.Or(o.Log, slog.Default()), isPooled: o.SessionAddress != ""}
+	pools, err := connect(ctx, address, o, locks)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("open database: %w", reason(err))
+	bus := notify.Postgres(pools.sessions)
+	if o.NATS != nil {
+		if bus, err = notify.OpenNATS(*o.NATS); err != nil {
+			pools.close()
+			return nil, err
+		}
 	}
+	pool, reads := pools.writes, pools.reads
 	locks.pool = pool
-	reads, err := openReads(ctx, config, pool)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
 	writers := gateOf(pool)
 	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
+	store := &Store{pools: pools, pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
+	}, func(ctx context.Context, companyID string, s *model.CompanySubscription) error {
+		return store.Tenant(companyID).tellOfBudget(ctx, s)
 	})
 	store.topics = newTopics(store)
-	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: locks.await, Log: o.Log})
+	store.queue, err = queue.New(pools.sessions, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: locks.await, Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
+	}
+	if err == nil {
+		var sharded []string
+		sharded, err = distributed(ctx, pool)
+		store.isSharded = len(sharded) > 0
 	}
 	if err == nil {
 		err = locks.look(ctx)
@@ -171,8 +161,7 @@ func (s *Store) Close() {
 	s.topics.close()
 	s.hub.Close()
 	_ = s.db.Close()
-	s.reads.Close()
-	s.pool.Close()
+	s.pools.close()
 }
 
 // Ping reports whether the database answers, and finds what it may read.
@@ -181,6 +170,18 @@ func (s *Store) Ping(ctx context.Context) error {
 		return translate(err)
 	}
 	return translate(s.locks.await(ctx))
+}
+
+// Remarks are what an operator is to be told of a database that answers: tables of a Citus cluster that are not distributed.
+func (s *Store) Remarks(ctx context.Context) []string {
+	if !s.isSharded {
+		return nil
+	}
+	local, err := localTables(ctx, s.pool)
+	if err != nil || len(local) == 0 {
+		return nil
+	}
+	return []string{"not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
 }
 
 // Signer signs the credentials that are made here.

@@ -143,6 +143,8 @@ type rowLock string
 
 const (
 	forShare rowLock = "SHARE"
+	// forReference only keeps the row from being deleted.
+	forReference rowLock = "KEY SHARE"
 	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
 	// stronger lock would have two agents that become each other's sub-agents wait for one another.
 	forUpdate rowLock = "NO KEY UPDATE"
@@ -203,7 +205,7 @@ func only(columns []string) selection {
 
 // list reads one page, in the order of the list or of the arguments, of the rows that pass the filter.
 func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
-	if err := args.Validate(); err != nil {
+	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
 	o := l.order
@@ -227,9 +229,10 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 		nodes[i] = row.(R)
 	}
 	return model.NewPage(nodes, args, func(ctx context.Context) (int32, error) {
-		return shared(ctx, t, l, filter, nil, func() (int32, error) {
-			count, err := t.find(l.none).Apply(filter.apply).Count(ctx)
-			return int32(count), translate(err)
+		return shared(ctx, t, l, filter, nil, func() (count int32, err error) {
+			rows := filter.apply(t.find(l.none)).ColumnExpr("count(*)::int")
+			err = l.counted(t.store.db, t.companyID, nil, filter, filter.literals(), rows).Conn(t.db).Scan(ctx, &count)
+			return count, translate(err)
 		})
 	}), nil
 }

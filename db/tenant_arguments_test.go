@@ -78,7 +78,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[[][]string]():
 		return []any{[][]string{{other.mark}}}, true
 	case reflect.TypeFor[[]db.WeighedToken]():
-		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1}}}, true
+		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1, Limit: 10}}}, true
 	case reflect.TypeFor[int]():
 		return []any{10}, true
 	case reflect.TypeFor[time.Time]():
@@ -97,6 +97,15 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"], Name: "New", Color: "#112233"}}}
 		}
 		return []any{folder(own), folder(other)}, true
+	case reflect.TypeFor[model.CreateAgentTestsInput]():
+		create := func(agentID, folderID string) model.CreateAgentTestsInput {
+			in := simulationInput(agentID)
+			in.FolderID = &folderID
+			return model.CreateAgentTestsInput{Tests: []*model.CreateAgentTestInput{{Simulation: &in}}}
+		}
+		return []any{
+			create(own.ids["AgentID"], own.ids["FolderID"]), create(other.ids["AgentID"], own.ids["FolderID"]), create(own.ids["AgentID"], other.ids["FolderID"]),
+		}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
 		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
 	case reflect.TypeFor[model.AgentTestRunFilter]():
@@ -121,12 +130,17 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	return inputs(of, own, other), true
 }
 
+// oneTarget are inputs that take only one of their fields of what is to be run.
+var oneTarget = []reflect.Type{
+	reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](), reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
+}
+
 // inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
 func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
-		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling", "Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "Criteria": "AsRun", "To": "Calling", "Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef", "URL": "https://example.com/", "TimeZone": "UTC",
 	}
 	own = own.suiting(of)
 	var named []int
@@ -137,7 +151,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetString(own.ids[name])
 			named = append(named, i)
 		case own.ids[name] != "" && field.Type() == reflect.TypeFor[*string]():
-			if of != reflect.TypeFor[model.StartAgentTestExecutionInput]() { // it takes only one of its fields of ids
+			if !slices.Contains(oneTarget, of) || name == "BaselineID" {
 				field.Set(reflect.ValueOf(new(own.ids[name])))
 			}
 			named = append(named, i)
@@ -146,9 +160,13 @@ func inputs(of reflect.Type, own, other estate) []any {
 			named = append(named, i)
 		case texts[name] != "" && field.Kind() == reflect.String:
 			field.SetString(texts[name])
+		case name == "Cron":
+			field.Set(reflect.ValueOf(new("0 3 * * *")))
+		case name == "Events":
+			field.Set(reflect.ValueOf([]model.WebhookEvent{model.WebhookEventBudgetWarned}))
 		case name == "Scopes":
 			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
-		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit"}, name) && field.Kind() == reflect.Int32:
+		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit", "Votes"}, name) && field.Kind() == reflect.Int32:
 			field.SetInt(1)
 		case name == "Entries":
 			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
@@ -156,6 +174,8 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetInt(60)
 		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
 			field.Set(reflect.ValueOf(contacts("", 1).Items))
+		case field.Type() == reflect.TypeFor[[]*model.LabelledQuestionInput]():
+			field.Set(reflect.ValueOf([]*model.LabelledQuestionInput{{Question: "New?", DocumentID: new(own.ids["DocumentID"])}}))
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
 		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():
@@ -172,7 +192,10 @@ func inputs(of reflect.Type, own, other estate) []any {
 			foreign.Field(i).SetString(other.ids[name])
 		case reflect.Pointer:
 			foreign.Field(i).Set(reflect.ValueOf(new(other.ids[name])))
-			if tests := foreign.FieldByName("TestIds"); tests.IsValid() {
+			if tests := foreign.FieldByName("TestIds"); tests.IsValid() &&
+				slices.Contains([]reflect.Type{
+					reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](), reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
+				}, of) && name != "BaselineID" {
 				tests.SetZero()
 			}
 		default:
@@ -189,7 +212,7 @@ func (e estate) suiting(input reflect.Type) estate {
 	switch input {
 	case reflect.TypeFor[model.UpdateClassificationTestInput]():
 		e.ids["TestID"] = e.ids["ClassificationTestID"]
-	case reflect.TypeFor[model.RetryAgentTestExecutionInput]():
+	case reflect.TypeFor[model.RetryAgentTestExecutionInput](), reflect.TypeFor[model.RejudgeAgentTestExecutionInput]():
 		e.ids["ExecutionID"] = e.ids["FinishedExecutionID"]
 	}
 	return e

@@ -91,7 +91,7 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	sealed, err := t.store.sealer.Seal(t.companyID+"/"+id, text)
 	if errors.Is(err, seal.ErrNoKey) {
-		return nil, model.Errorf(model.Unprocessable, "headers are kept encrypted, and this server has no secret key")
+		return nil, model.Errorf(model.Unprocessable, "secrets are kept encrypted, and this server has no secret key")
 	}
 	return sealed, err
 }

@@ -181,7 +181,7 @@ func TestMostTools(t *testing.T) {
 func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
 	count := &statements{}
-	ctx, store := count.in(t.Context()), dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count})
+	ctx, store := count.in(t.Context()), dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count, SecretKey: make([]byte, 32)})
 	var agents, tools, chats, campaigns []string
 	own := newEstate(t, store, "OWN")
 	for range 5 {

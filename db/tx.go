@@ -84,6 +84,11 @@ func (t tenantTx) pgx(ctx context.Context, fn func(queue.Tx) error) error {
 	})
 }
 
+// send sends statements, each of which names the company by itself, in one round trip.
+func (t tenantTx) send(ctx context.Context, batch *pgx.Batch) error {
+	return translate(t.pgx(ctx, func(tx queue.Tx) error { return tx.SendBatch(ctx, batch).Close() }))
+}
+
 // openTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
 // savepoints.
 type openTx struct {

@@ -68,10 +68,10 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 		again, err := update(nil)
 		require.NoError(t, err, name)
 		require.True(t, first.Equal(again), "%s: %s %s", name, first, again)
-		renamed, err := update(new("Another name"))
+		renamed, err := update(new("Another " + name))
 		require.NoError(t, err, name)
 		require.True(t, renamed.After(again), name)
-		again, err = update(new("Another name"))
+		again, err = update(new("Another " + name))
 		require.NoError(t, err, name)
 		require.True(t, renamed.Equal(again), name)
 	}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,6 +19,9 @@ import (
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {
+		return nil, err
+	}
+	if err := t.checkLedger(ctx, in, rows); err != nil {
 		return nil, err
 	}
 	payload := &model.RecordUsagePayload{}
@@ -35,27 +38,49 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// addUsage writes entries that are not in the ledger yet, sums them up by day and by month, and returns how many they were,
-// and whether the company has a budget.
-const addUsage = `WITH entry AS (
-		INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
-		SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::timestamptz[])
-		ON CONFLICT (company_id, idempotency_key) DO NOTHING
-		RETURNING (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, micro_credits
-	), by_day AS (
-		INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
-		SELECT $1, day, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
-		GROUP BY day, channel, agent_id, campaign_id ORDER BY day, channel, agent_id, campaign_id
-		ON CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE
-		SET micro_credits = usage_days.micro_credits + excluded.micro_credits, entries = usage_days.entries + excluded.entries
-	), by_month AS (
-		INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
-		SELECT $1, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
-		GROUP BY month, channel, agent_id, campaign_id ORDER BY month, channel, agent_id, campaign_id
-		ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
-		SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
-	)
-	SELECT count(*), EXISTS (SELECT 1 FROM plans WHERE company_id = $1 AND micro_credits_budget IS NOT NULL) FROM entry`
+// ledgerBegins is the day with which the ledger begins that is kept for so many days.
+func ledgerBegins(days int32) time.Time {
+	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
+}
+
+// checkLedger returns UNPROCESSABLE when entries are of before the ledger begins. It keeps entries for a day at least, so only older
+// ones have it looked up.
+func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
+	aDayAgo := now().AddDate(0, 0, -1)
+	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
+		return nil
+	}
+	kept := []*model.Retention{}
+	if err := t.find(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
+		return translate(err)
+	}
+	return in.KeptFrom(ledgerBegins(kept[0].Days))
+}
+
+// sumUpLedger puts one entry for each day, channel, agent and campaign in place of some that are older, and returns whether there
+// may be more.
+func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool, err error) {
+	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		old := t.find((*model.UsageEntry)(nil)).Column("idempotency_key").Where("at < ?", begin).
+			Where("idempotency_key NOT LIKE ?", model.DayKeys).Order("at", "idempotency_key").Limit(entriesPerPart)
+		entries := []*model.UsageEntry{}
+		err := t.remove((*model.UsageEntry)(nil)).Where("idempotency_key IN (?)", old).
+			Returning("channel, agent_id, campaign_id, micro_credits, at").Scan(ctx, &entries)
+		if err != nil || len(entries) == 0 {
+			return translate(err)
+		}
+		hasMore = len(entries) == entriesPerPart
+		days, _ := model.SumUsage(entries)
+		sums := make([]*model.UsageEntry, len(days))
+		for i, day := range days {
+			sums[i] = day.Entry()
+			sums[i].OwnBy(t.companyID)
+		}
+		_, err = t.db.NewInsert().Model(&sums).On("CONFLICT (company_id, idempotency_key) DO UPDATE").
+			Set("micro_credits = ?TableAlias.micro_credits + excluded.micro_credits").Returning("NULL").Exec(ctx)
+		return translate(err)
+	})
+}
 
 // addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
 // month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
@@ -63,27 +88,45 @@ const addUsage = `WITH entry AS (
 func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
-	var keys, channels, agents, campaigns []string
-	var credits []int64
-	var times []time.Time
 	for _, row := range rows {
-		keys, channels, agents = append(keys, row.IdempotencyKey), append(channels, string(row.Channel)), append(agents, row.AgentID)
-		campaigns, credits, times = append(campaigns, row.CampaignID), append(credits, int64(row.Credits)), append(times, row.At)
+		row.OwnBy(t.companyID)
 	}
-	var recorded int
-	var hasBudget bool
-	err := t.pgx(ctx, func(tx queue.Tx) error {
-		// Every turn does this, and planning it each time would take longer than running it.
-		statement, err := tx.Prepare(ctx, "add_usage", addUsage)
-		if err != nil {
-			return err
+	keys := []string{}
+	err := t.db.NewInsert().Model(&rows).On("CONFLICT (company_id, idempotency_key) DO NOTHING").Returning("idempotency_key").Scan(ctx, &keys)
+	if err != nil || len(keys) == 0 {
+		return 0, translate(err)
+	}
+	slices.Sort(keys)
+	recorded := make([]*model.UsageEntry, 0, len(keys))
+	for _, row := range rows {
+		if _, isNew := slices.BinarySearch(keys, row.IdempotencyKey); isNew {
+			recorded = append(recorded, row)
 		}
-		return tx.QueryRow(ctx, statement.Name, t.companyID, keys, channels, agents, campaigns, credits, times).Scan(&recorded, &hasBudget)
-	})
-	if hasBudget && recorded > 0 {
+	}
+	return len(recorded), t.addSums(ctx, recorded)
+}
+
+// addSums adds entries to the sums of their days and months, in one round trip.
+func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) error {
+	days, months := model.SumUsage(entries)
+	for _, day := range days {
+		day.OwnBy(t.companyID)
+	}
+	for _, month := range months {
+		month.OwnBy(t.companyID)
+	}
+	const addTo = "micro_credits = ?TableAlias.micro_credits + excluded.micro_credits, entries = ?TableAlias.entries + excluded.entries"
+	var hasBudget bool
+	batch := &pgx.Batch{}
+	batch.Queue(t.db.NewInsert().Model(&days).On("CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE").Set(addTo).Returning("NULL").String())
+	batch.Queue(t.db.NewInsert().Model(&months).On("CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE").Set(addTo).Returning("NULL").String())
+	batch.Queue("SELECT EXISTS (SELECT 1 FROM plans WHERE company_id = $1 AND micro_credits_budget IS NOT NULL)", t.companyID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&hasBudget) })
+	err := t.send(ctx, batch)
+	if err == nil && hasBudget {
 		t.onCommit(func() { t.store.budgets.look(t.companyID) })
 	}
-	return recorded, translate(err)
+	return err
 }
 
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.

@@ -233,3 +233,39 @@ func TestUsageEntriesAreReadInOrder(t *testing.T) {
 		break
 	}
 }
+
+func TestTheLedgerIsSummedUpWhenItIsOld(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	days := 30
+	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
+	entries := []*model.UsageEntryInput{}
+	for i := range 40 {
+		e := entry(fmt.Sprint("key ", i), fmt.Sprintf("%sT%02d:30:00Z", day(days+1+i%3), i%24), model.MaxEntryCredits)
+		e.AgentID, e.CampaignID = []string{"a", "a:b"}[i%2], []*string{nil, new("b:c"), new("c")}[i%3]
+		entries = append(entries, e)
+	}
+	record(t, tenant, append(entries, entry("new", day(days-1)+"T10:00:00Z", 7))...)
+	count := func(where string) (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM usage_entries WHERE "+where).Scan(&n))
+		return n
+	}
+	before := breakdownOf(t, tenant, day(days+5), day(0))
+	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionLedger, Days: int32(days)}))
+	sweep := db.Sweep(store)
+	require.NoError(t, sweep(t.Context()))
+	require.Equal(t, 6, count("idempotency_key LIKE 'agentgraph:day:%'"), "three days, which have a campaign each, and two agents")
+	require.Equal(t, 7, count("true"))
+	require.Equal(t, withoutBatches(before), withoutBatches(breakdownOf(t, tenant, day(days+5), day(0))))
+	// The sums are those of the ledger still, as an archive needs them.
+	require.Zero(t, count(`(SELECT sum(micro_credits) FROM usage_entries) <> (SELECT sum(micro_credits) FROM usage_days)`))
+
+	again := *entries[0]
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("fine", day(days-1)+"T10:00:00Z", 1), &again}})
+	faults(t, err, model.Unprocessable, "entries.1.at", "must not be before "+day(days))
+	require.Equal(t, 7, count("true"))
+	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, entry("first", day(days)+"T00:00:00Z", 1)))
+	require.NoError(t, db.Sweep(store)(t.Context()))
+	require.Equal(t, 8, count("true"), "nothing is summed up twice")
+}

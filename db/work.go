@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -86,21 +87,64 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 // forgetEvery is how often a process looks for requests whose answers have expired, and for what is older than it is kept.
 const forgetEvery = time.Minute
 
-// sweeper returns what the queue does about once a second: it ends what was left behind, and now and then forgets
-// what counts no more. It is not safe for concurrent use.
+// startEvery is how often a process looks for schedules that are due, which are so to the minute.
+const startEvery = 5 * time.Second
+
+// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, and now and then
+// forgets what counts no more. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	var old []*model.Retention // that have not been looked at, or have more to delete
+	var started time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx)}
+		if time.Since(started) >= startEvery {
+			started = time.Now()
+			errs = append(errs, s.startScheduled(ctx))
+		}
 		if len(old) == 0 && time.Since(forgotten) >= forgetEvery {
 			var err error
 			old, err = s.retentions(ctx)
-			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx))
+			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx), s.forgetOldDeliveries(ctx))
 			forgotten = time.Now()
 		}
 		var err error
 		old, err = s.forgetOld(ctx, old)
 		return errors.Join(append(errs, err)...)
 	}
+}
+
+// across reads something of all companies: read gets a selection by company, for the column that it is in. If that fails, as it
+// does when one of several machines is away, it is called for each company by itself, in any order, until ctx ends.
+func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) selection) error) error {
+	err := read(func(string) selection { return all })
+	if err == nil || IsAway(translate(s.pool.Ping(ctx))) {
+		return translate(err)
+	}
+	companies := []string{}
+	if err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").OrderExpr("random()").Scan(ctx, &companies); err != nil {
+		return translate(err)
+	}
+	var errs []error
+	for _, id := range companies {
+		errs = append(errs, translate(read(func(column string) selection { return where(column+" = ?", id) })))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked are left out,
+// with an error.
+func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) (companies []string, err error) {
+	err = s.across(ctx, func(ofCompany func(string) selection) error {
+		some := []string{}
+		err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").Where("EXISTS ("+condition+")", args...).
+			Apply(ofCompany("?TableAlias.id")).Scan(ctx, &some)
+		companies = append(companies, some...)
+		return err
+	})
+	rand.Shuffle(len(companies), func(i, j int) { companies[i], companies[j] = companies[j], companies[i] })
+	return companies, err
 }

@@ -26,9 +26,10 @@ type heldConversation struct {
 	turns  []int32
 	count  int32
 	ending ending
-	// took is how long the agent took for its answers.
-	took  time.Duration
-	spent model.Credits
+	// isMeasured is true if it is known how long the agent took for its answers, and what the conversation cost.
+	isMeasured bool
+	took       time.Duration
+	spent      model.Credits
 	// values fill the placeholders of checks.
 	values bag
 	// tag asks the agent's classifier.
@@ -40,7 +41,16 @@ const beforehand = -1
 
 // heldBy returns the conversation of a run, which begins with so many messages that the test starts from.
 func heldBy(run *model.AgentTestRun, start int, end ending) *heldConversation {
-	held := &heldConversation{messages: run.Messages, calls: run.ToolCalls, count: run.TurnCount, ending: end}
+	// What was called for answers that the test starts from does not count.
+	held := &heldConversation{messages: run.Messages, count: run.TurnCount, ending: end}
+	for _, call := range run.ToolCalls {
+		if int(call.MessageSequence) >= start-1 {
+			held.calls = append(held.calls, call)
+		}
+	}
+	if kept := run.Held; kept != nil {
+		held.isMeasured, held.took, held.spent = kept.IsMeasured, time.Duration(kept.TookMs*float64(time.Millisecond)), model.Credits(kept.SpentMicro)
+	}
 	turn := int32(0)
 	if start > 0 && run.Messages[start-1].Role == model.MessageRoleUser {
 		turn = 1
@@ -132,6 +142,10 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 		return finding{*tag == *e.Tag, *tag, nil}, nil
 	case e.TurnsAtMost != nil:
 		return finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
+	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
+		return finding{}, &runFault{RunError: model.RunError{
+			Cause: model.RunErrorCauseInfrastructure, Message: "the version of the gateway that held the conversation did not keep how long the agent took and what it cost",
+		}}
 	case e.DurationAtMost != nil:
 		return finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
 	case e.CreditsAtMost != nil:

@@ -32,7 +32,7 @@ func bookedSlot(t *testing.T) *heldConversation {
 		},
 	}
 	held := heldBy(run, 1, ending{By: speakerAgent, Reason: "goodbye"})
-	held.took, held.spent = 1500*time.Millisecond, model.Credit/2
+	held.isMeasured, held.took, held.spent = true, 1500*time.Millisecond, model.Credit/2
 	held.tag = func(context.Context) (*string, error) { return new("Booking"), nil }
 	return held
 }

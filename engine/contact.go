@@ -43,18 +43,22 @@ type contactMessage struct {
 	endReason *string
 }
 
-// contactSays returns what the simulated contact of a scenario does next. The contact sees the messages, but not the
-// agent's calls, and is told the variables, which fill the scenario's placeholders. The error is a *runFault, or ctx's once it has ended.
-func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage, variables bag) (contactMessage, error) {
-	scenario = variables.filled(scenario)
-	req := llm.Request{System: variables.knowing(contactInstruction) + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
+// contactSays returns what the simulated contact of a test does next. The contact sees the messages, but not the
+// agent's calls, and is told the variables, which fill the placeholders of its scenario and of what it knows. The error is a *runFault, or ctx's once it has ended.
+func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage, variables bag) (contactMessage, error) {
+	req := llm.Request{System: variables.knowing(contactInstruction) + partOf(test, variables), Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {
 			return said, err
 		}
-		return said, offRole(said.text, scenario, messages)
+		return said, offRole(said.text, variables.filled(test.Scenario), messages)
 	})
+}
+
+// partOf is what the contact of a test is told of the person that it plays, with the placeholders filled.
+func partOf(test *model.AgentTestRow, variables bag) string {
+	return likeness(test.Persona, variables) + scenarioMark + variables.filled(test.Scenario)
 }
 
 // heardBy returns a conversation from the contact's side. Of a long one, the middle is left out.

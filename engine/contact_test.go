@@ -17,6 +17,8 @@ import (
 
 var heardMonday = []model.TestMessage{written(model.MessageRoleAssistant, "Is Monday at nine good for you?")}
 
+var ana = &model.AgentTestRow{Scenario: "You are Ana."}
+
 func TestContactSeesTheConversationFromItsSide(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -33,7 +35,7 @@ func TestContactSeesTheConversationFromItsSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := lines("Yes")
-			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), "You are Ana.", test.messages, nil)
+			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, test.messages, nil)
 			require.NoError(t, err)
 			require.Equal(t, contactMessage{text: "Yes"}, said)
 			require.Len(t, p.asked, 1)
@@ -92,7 +94,7 @@ func TestContactAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &player{lines: test.lines}
-			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), "You are Ana.", heardMonday, nil)
+			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, heardMonday, nil)
 			if test.fault != "" {
 				require.Contains(t, requireRunFault(t, err, model.RunErrorCauseSimulator), test.fault)
 			} else {
@@ -115,7 +117,7 @@ func TestContactThatIsTooSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		p := &player{lines: []line{{hook: func(ctx context.Context) { <-ctx.Done() }}}}
-		_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), "You are Ana.", nil, nil)
+		_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, nil, nil)
 		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseSimulator), "did not answer within 1m0s")
 		require.Equal(t, time.Minute, time.Since(began))
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -75,6 +76,47 @@ func (e *Engine) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []string
 		chats[i] = &model.SimulationChat{ID: test.ID, AgentID: test.AgentID, ToolMocking: *mockingOf(test.ToolMocking)}
 	}
 	return e.Coverage(ctx, t, chats)
+}
+
+// CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as they are now.
+func (e *Engine) CoverageOfExecution(ctx context.Context, t *db.Tenant, in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
+	tests, err := t.TestsToRun(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	named := map[string]*model.AgentTestRow{}
+	for _, test := range tests {
+		if test.Kind == model.AgentTestKindSimulation {
+			ids = append(ids, test.ID)
+			named[test.ID] = test
+		}
+	}
+	ofTests, err := e.CoverageOfTests(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	coverage := &model.AgentTestExecutionCoverage{Simulations: int32(len(ids)), Calls: []*model.AgentTestCallCoverage{}}
+	known := map[string]*model.AgentTestCallCoverage{}
+	for _, id := range ids {
+		for _, call := range ofTests[id] {
+			key := encode([]any{named[id].AgentID, call})
+			if known[key] == nil {
+				known[key] = &model.AgentTestCallCoverage{Call: call, AgentID: named[id].AgentID}
+				coverage.Calls = append(coverage.Calls, known[key])
+			}
+			known[key].TestIds, known[key].TestNames = append(known[key].TestIds, id), append(known[key].TestNames, named[id].Name)
+		}
+	}
+	slices.SortStableFunc(coverage.Calls, func(a, b *model.AgentTestCallCoverage) int {
+		return cmp.Compare(urgency[a.Call.Effect], urgency[b.Call.Effect])
+	})
+	return coverage, nil
+}
+
+// urgency orders what would happen to calls by how soon one wants to know.
+var urgency = map[model.CallEffect]int{
+	model.CallEffectReal: 0, model.CallEffectDenied: 1, model.CallEffectUnavailable: 2, model.CallEffectMocked: 3,
 }
 
 // survey lists the possible calls of one chat, level by level of its delegations.

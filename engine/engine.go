@@ -27,6 +27,10 @@ type Options struct {
 	Tested llm.Model
 	// Contact, Judge and Classifier play their roles in tests of agents. Nil means the agents' own model.
 	Contact, Judge, Classifier llm.Model
+	// Judges are models that executions can be judged again by, beside the judge.
+	Judges []llm.Model
+	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
+	ReviewContact bool
 	// Rules decides criteria that need no language model, at no cost, and fails on every other, which Judge then judges.
 	// Nil decides none.
 	Rules llm.Model
@@ -66,25 +70,29 @@ type Engine struct {
 	tested    llm.Model
 	rephraser llm.Model
 	tests     parts
-	rules     llm.Model
-	limits    limits
-	caller    *endpoint.Caller
-	webhook   string
-	lease     time.Duration
-	checks    *checks
-	speakers  *speakers
-	base      *knowledge.Base
-	prices    model.Prices
-	log       *slog.Logger
-	traceID   func(context.Context) string
-	observe   func(context.Context, string) (context.Context, func(error))
+	// judges are the models that can judge, by their names, of which the first is the judge's.
+	judges     map[string]llm.Model
+	judgeNames []string
+	isReviewed bool
+	rules      llm.Model
+	limits     limits
+	caller     *endpoint.Caller
+	webhook    string
+	lease      time.Duration
+	checks     *checks
+	speakers   *speakers
+	base       *knowledge.Base
+	prices     model.Prices
+	log        *slog.Logger
+	traceID    func(context.Context) string
+	observe    func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
-		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, rules: o.Rules,
+		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, rules: o.Rules, isReviewed: o.ReviewContact,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -94,9 +102,16 @@ func New(m llm.Model, o Options) *Engine {
 	}
 	e.tests = parts{
 		contact:    part{Model: orElse(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: e.limits.reply},
-		judge:      part{Model: &steady{Model: orElse(o.Judge, m)}, name: "the judge", cause: model.RunErrorCauseJudge, timeout: e.limits.reply},
+		judge:      part{name: "the judge", cause: model.RunErrorCauseJudge, timeout: e.limits.reply},
 		classifier: part{Model: orElse(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
 	}
+	e.judges = map[string]llm.Model{}
+	for _, judge := range append([]llm.Model{orElse(o.Judge, m)}, o.Judges...) {
+		if e.judges[judge.Name()] == nil {
+			e.judges[judge.Name()], e.judgeNames = &steady{Model: judge}, append(e.judgeNames, judge.Name())
+		}
+	}
+	e.tests.judge.Model = e.judges[e.judgeNames[0]]
 	if e.caller == nil {
 		// Only an allow list can be wrong.
 		e.caller, _ = endpoint.New(endpoint.Options{})

@@ -52,17 +52,16 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 // in a classification. They are made of what the run keeps, in one statement. Runs that have not begun have none, and
 // neither have those in which the agent lacked the value of a mandatory field.
 func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []string) (map[string]Instructions, error) {
-	runs, err := t.Find(ctx, db.AgentTestRunRows, ids, "snapshot", "started_at")
+	runs, err := t.RunsWithSnapshots(ctx, ids, "started_at", "row_values")
 	if err != nil {
 		return nil, err
 	}
 	instructions := make(map[string]Instructions, len(runs))
-	for _, row := range runs {
-		run := row.(*model.AgentTestRun)
-		agent, test := run.Snapshot.Agent, run.Snapshot.Test
-		if run.StartedAt == nil || agent == nil || test == nil {
+	for _, run := range runs {
+		if run.StartedAt == nil || run.Snapshot.Agent == nil || run.Snapshot.Test == nil || fillRow(run) != nil {
 			continue
 		}
+		agent, test := run.Snapshot.Agent, run.Snapshot.Test
 		if test.Kind == model.AgentTestKindClassification {
 			text := classifyInstruction
 			instructions[run.ID] = Instructions{Text: &text}

@@ -12,7 +12,8 @@ import (
 // ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and what is
 // likely a mistake: sentences, none if there is nothing. It takes two round trips.
 func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
-	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks")
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks",
+		"persona", "contact_says", "rows", "conversation_messages")
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +47,25 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 	return row.(*model.AgentTestRow)
 }
 
+// maxObstacles bounds those that rows have.
+const maxObstacles = 10
+
 func (s *speaker) obstacles(test *model.AgentTestRow) []string {
 	obstacles := []string{}
 	if test.Kind == model.AgentTestKindClassification {
-		if err := expects(s.agent, test.TagExpected); err != nil {
-			obstacles = append(obstacles, err.Error())
+		for _, tag := range test.TagsExpected() {
+			if err := expects(s.agent, tag); err != nil {
+				obstacles = append(obstacles, err.Error())
+			}
 		}
-		return obstacles
+		return obstacles[:min(len(obstacles), maxObstacles)]
 	}
 	values, err := bagOf(test.Variables)
 	if err != nil {
 		return append(obstacles, "the variables cannot be read")
+	}
+	if values, err = values.inAllRows(test.Rows); err != nil {
+		return append(obstacles, "the rows cannot be read")
 	}
 	for _, name := range fillFields(values, s.agent.Fields, now()) {
 		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it", name))

@@ -26,30 +26,21 @@ func (b bag) filled(text string) string {
 // expected returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
 // itself.
 func (b bag) expected(e model.TestExpectation) model.TestExpectation {
-	texts := func(given *string) *string { return b.replaced(given, func(value string) string { return value }) }
-	expressions := func(given *string) *string { return b.replaced(given, regexp.QuoteMeta) }
-	where := func(conditions []model.MockCondition) []model.MockCondition {
-		all := slices.Clone(conditions)
-		for i, c := range all {
-			all[i].Equals, all[i].Matches = texts(c.Equals), expressions(c.Matches)
-		}
-		return all
-	}
 	if e.Called != nil {
 		called := *e.Called
-		called.Where, e.Called = where(called.Where), &called
+		called.Where, e.Called = filledConditions(called.Where, b.replaced), &called
 	}
 	if e.NeverCalled != nil {
 		avoided := *e.NeverCalled
-		avoided.Where, e.NeverCalled = where(avoided.Where), &avoided
+		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.replaced), &avoided
 	}
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {
 			copied := **said
-			copied.Text, copied.Matches, *said = texts(copied.Text), expressions(copied.Matches), &copied
+			copied.Text, copied.Matches, *said = b.replaced(copied.Text, itself), b.replaced(copied.Matches, regexp.QuoteMeta), &copied
 		}
 	}
-	e.Tag = texts(e.Tag)
+	e.Tag = b.replaced(e.Tag, itself)
 	return e
 }
 
@@ -73,6 +64,19 @@ func (b bag) unfilledIn(test *model.AgentTestRow) []string {
 		warnings = append(warnings, unfilled(where, unknown)...)
 	}
 	look("the scenario", test.Scenario)
+	if test.Persona != nil && test.Persona.Knowledge != nil {
+		look("what the contact knows", *test.Persona.Knowledge)
+	}
+	for i, said := range test.ContactSays {
+		if said != nil {
+			look(fmt.Sprintf("message %d of the contact", i+1), *said)
+		}
+	}
+	if len(test.Rows) > 0 {
+		for i, message := range test.ConversationMessages {
+			look(fmt.Sprintf("message %d", i+1), message.Text)
+		}
+	}
 	for i, criterion := range test.Criteria {
 		look(fmt.Sprintf("criterion %d", i+1), criterion)
 	}

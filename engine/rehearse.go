@@ -13,6 +13,7 @@ func (t *turn) rehearse(ctx context.Context, s *speaker, at situation) (*reply, 
 	for i, m := range at.messages {
 		messages[i] = &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text}
 	}
+	s.recognize(at.calls)
 	c, err := t.converse(s, history(messages, at.calls), mockedBefore(at.calls))
 	if err != nil {
 		return nil, nil, err
@@ -36,4 +37,23 @@ func (t *turn) rehearse(ctx context.Context, s *speaker, at situation) (*reply, 
 		}
 	}
 	return said, calls, nil
+}
+
+// recognize gives calls that a test starts from the targets that they have today. Without one a call is not told again.
+func (s *speaker) recognize(calls []*model.ToolCall) {
+	for _, call := range calls {
+		if call.TargetID != nil || call.Kind != model.ToolCallKindTool {
+			continue
+		}
+		for _, tool := range s.tools {
+			if tool.TechnicalName == call.TechnicalName {
+				call.TargetID = &tool.ID
+			}
+		}
+		for _, subAgent := range s.subAgents {
+			if subAgent.TechnicalName == call.TechnicalName {
+				call.Kind, call.TargetID = model.ToolCallKindSubAgent, &subAgent.ID
+			}
+		}
+	}
 }

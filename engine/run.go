@@ -97,12 +97,27 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 			err = conclude(ctx, run, false, faultOfGateway(fmt.Errorf("panic: %v", reason)))
 		}
 	}()
+	if err := fillRow(run); err != nil {
+		return conclude(ctx, run, false, faultOfAgent(err))
+	}
 	subject, test := run.Snapshot.Agent, run.Snapshot.Test
 	counted := &meter{}
-	defer func() { run.Spent = e.spent(subject, counted, run.TurnCount) }()
+	answers := func() int32 {
+		if run.RejudgeOfID != nil {
+			return 0
+		}
+		return run.TurnCount
+	}
+	defer func() { run.Spent = e.spent(subject, counted, answers()) }()
 	take := counted.ofAll(e.tests)
 	take.judge.votes = int(run.Snapshot.Votes)
-	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, now: now, checks: e.checks}
+	if err := e.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
+		return conclude(ctx, run, false, err)
+	}
+	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, isReviewed: e.isReviewed, now: now, checks: e.checks}
+	if run.RejudgeOfID != nil {
+		return e.rejudge(ctx, t, runner, run)
+	}
 	runner.spent = func(turns int32) model.Credits { return e.spent(subject, counted, turns).Credits }
 	if test.Kind == model.AgentTestKindClassification {
 		if err := expects(subject, test.TagExpected); err != nil {

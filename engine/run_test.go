@@ -65,7 +65,7 @@ func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, id, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
-	run, err := dbtest.Find[*model.AgentTestRun](ctx, tenant, db.AgentTestRunRows, []string{id})
+	run, err := tenant.RunsWithSnapshots(ctx, []string{id})
 	require.NoError(t, err)
 	agent, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{
 		AgentID: run[0].Snapshot.Agent.ID, Fields: []*model.AgentField{{Name: "who"}, {Name: "customer_phone", IsSystem: true}},

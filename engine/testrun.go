@@ -18,6 +18,8 @@ type tester struct {
 	rules      llm.Model
 	judge      part
 	classifier part
+	// isReviewed has the judge say of each conversation whether the contact played its part.
+	isReviewed bool
 	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
 	// UPSTREAM_FAILED if the language model is at fault.
 	reply func(context.Context, situation) (*reply, []*model.ToolCall, error)
@@ -50,7 +52,8 @@ type situation struct {
 // ended the error is ctx's, the status stays, and there are no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
-	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationMessages), []*model.ToolCall{}, 0, nil
+	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
+	run.TurnCount, run.EndReason, run.Held = 0, nil, nil
 	reset(run)
 	t.took = 0
 	if run.Messages == nil {
@@ -61,22 +64,29 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	if err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	run.EndReason = &end.Reason
-	held := heldBy(run, given, *end)
-	held.took, held.values = t.took, values
+	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true, TookMs: float64(t.took) / float64(time.Millisecond)}
 	if t.spent != nil {
-		held.spent = t.spent(run.TurnCount)
+		held.SpentMicro = int64(t.spent(run.TurnCount))
 	}
-	held.tag = func(ctx context.Context) (*string, error) {
-		conversation := &model.ConversationContext{Messages: run.Messages, DataBag: test.Variables}
-		result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, conversation, "")
-		if err != nil {
-			return nil, err
+	if t.isReviewed {
+		// A simulation that went wrong has no end: there is nothing to judge, now or later.
+		if err := t.review(ctx, run, given, *end, values); err != nil {
+			return conclude(ctx, run, false, err)
 		}
-		return result.TagProduced, nil
 	}
-	transcript := transcriptOf(run, given, *end)
+	run.EndReason, run.Held = &end.Reason, held
+	return t.decide(ctx, run, values)
+}
+
+// decide checks and judges the conversation of a run, which is over, and sets what comes of it, as simulate does.
+func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values bag) error {
+	test := run.Snapshot.Test
+	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
+	held := heldBy(run, given, end)
+	held.values, held.tag = values, t.tagOf(run)
+	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = values.told(), values
+	transcript.show(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {
 		run.CheckResults, unchecked = t.checks.decide(ctx, test.Checks, held)
@@ -88,7 +98,44 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
 }
 
+// startOf returns the messages that a simulation starts from, and the calls that the agent made for its answers among them.
+func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*model.ToolCall) {
+	messages, calls := slices.Clone(given), []*model.ToolCall{}
+	for i := range messages {
+		for _, call := range messages[i].ToolCalls {
+			calls = append(calls, &model.ToolCall{
+				ID: model.NewID("call"), Position: int32(len(calls)), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName,
+				Arguments: call.Arguments, Result: call.Result, Error: call.Error, Mocked: true, IsTurnKept: true,
+				MessageSequence: int32(i - 1), StartedAt: at,
+			})
+		}
+		messages[i].ToolCalls = nil
+	}
+	return messages, calls
+}
+
 func applies(r model.CriterionResult) bool { return r.Applies() }
+
+// tagOf returns what asks the agent's classifier about a conversation, once: the run keeps its answer.
+func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, error) {
+	return func(ctx context.Context) (*string, error) {
+		if run.Held.Tag == nil {
+			conversation := &model.ConversationContext{Messages: run.Messages, DataBag: run.Snapshot.Test.Variables}
+			result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, conversation, "")
+			if err != nil {
+				return nil, err
+			}
+			run.Held.Tag = new(string)
+			if result.TagProduced != nil {
+				run.Held.Tag = result.TagProduced
+			}
+		}
+		if *run.Held.Tag == "" {
+			return nil, nil
+		}
+		return run.Held.Tag, nil
+	}
+}
 
 // classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
 // simulate does.
@@ -104,6 +151,7 @@ func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 func reset(run *model.AgentTestRun) {
 	run.CheckResults, run.CriteriaResults, run.Score = []model.CheckResult{}, []model.CriterionResult{}, nil
 	run.ClassificationResult, run.Error = nil, nil
+	run.Compared, run.Agreed = nil, nil
 }
 
 // conclude sets the status, the score and the error of a finished run. What is false decides even if others have no
@@ -164,11 +212,11 @@ func (t *tester) open(run *model.AgentTestRun) (*opening, error) {
 
 // talk lets the contact and the agent talk until the conversation ends.
 func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values bag) (*ending, error) {
-	test := run.Snapshot.Test
+	test, given := run.Snapshot.Test, len(run.Messages)
 	for run.TurnCount < test.MaxTurns {
 		var leaving *string
 		if last := len(run.Messages) - 1; last < 0 || run.Messages[last].Role == model.MessageRoleAssistant {
-			next, err := contactSays(ctx, t.contact, test.Scenario, run.Messages, values)
+			next, err := t.contactSays(ctx, test, run.Messages, run.Messages[given:], values)
 			if err != nil {
 				return nil, err
 			}
@@ -187,9 +235,26 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values bag) 
 			return &ending{By: speakerAgent, Reason: *said.endReason}, nil
 		case leaving != nil:
 			return t.left(run, *leaving)
+		case isOut(test.Persona, run.Messages[given:]):
+			return t.left(run, "its patience was at an end, because the agent went on answering the same.")
 		}
 	}
-	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
+	return &ending{By: endedByLimit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
+}
+
+// contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its model does. said
+// are the messages of the run itself.
+func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values bag) (contactMessage, error) {
+	turn := 0
+	for _, m := range said {
+		if m.Role == model.MessageRoleUser {
+			turn++
+		}
+	}
+	if said := test.SaysIn(turn); said != nil {
+		return contactMessage{text: values.filled(*said)}, nil
+	}
+	return contactSays(ctx, t.contact, test, messages, values)
 }
 
 // left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there is
@@ -201,7 +266,7 @@ func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if reason == "" {
 		reason = "no reason was given."
 	}
-	return &ending{By: speakerContact, Reason: "The contact ended the conversation: " + reason}, nil
+	return &ending{By: speakerContact, Reason: contactEnded + reason}, nil
 }
 
 func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text string) {

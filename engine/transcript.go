@@ -24,6 +24,7 @@ const (
 
 // transcript is a run as the judge reads it, in JSON.
 type transcript struct {
+	material
 	Messages []transcriptMessage `json:"messages"`
 	Ending   ending              `json:"ending"`
 	// Variables are what the agent knows of the contact.
@@ -124,7 +125,8 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 // bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are shortened
 // first; then messages in the middle are left out, because the beginning says what it is about and the end what came of it.
 func (t transcript) bounded(most int) transcript {
-	if len(encode(t)) <= most {
+	// What the judge sees beside the messages has bounds of its own.
+	if len(encode(t)) <= most+len(encode(t.material)) {
 		return t
 	}
 	shown := t

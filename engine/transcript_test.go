@@ -83,7 +83,7 @@ func TestShownAndLeftOutMessagesAreAll(t *testing.T) {
 func TestTheContactHearsABoundedConversation(t *testing.T) {
 	t.Parallel()
 	p := lines("Question 31, please")
-	_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), "You are Ana.", longWinded().Messages, nil)
+	_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, longWinded().Messages, nil)
 	require.NoError(t, err)
 	length, marks := 0, 0
 	for i, m := range p.asked[0].Messages {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 )
@@ -51,6 +52,8 @@ type books struct {
 	operations []*operation
 	// faults say what else is wrong in Postgres.
 	faults []string
+	// unreached counts the requests that no replica took.
+	unreached atomic.Int64
 }
 
 func (b *books) beginScene(name string) *scene {

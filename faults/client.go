@@ -18,8 +18,10 @@ type client struct {
 	books     *books
 	key       string
 	addresses []string
-	turn      atomic.Int64
-	http      http.Client
+	// avoided are the addresses that nothing is sent to at present.
+	avoided [2]atomic.Bool
+	turn    atomic.Int64
+	http    http.Client
 }
 
 const (
@@ -84,7 +86,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 	if err != nil {
 		return refused, err.Error()
 	}
-	address := c.addresses[int(c.turn.Add(1))%len(c.addresses)]
+	address := c.next()
 	attempt, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(attempt, http.MethodPost, address+"/graphql", bytes.NewReader(body))
@@ -109,6 +111,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 		if sent.Load() > 0 {
 			c.books.doubt(o)
 		}
+		c.books.unreached.Add(1)
 		return again, "" // nobody got it this time
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -118,6 +121,18 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 	}
 	return judge(text, into)
 }
+
+// next is the address that has its turn.
+func (c *client) next() string {
+	i := int(c.turn.Add(1)) % len(c.addresses)
+	if c.avoided[i].Load() {
+		i = (i + 1) % len(c.addresses)
+	}
+	return c.addresses[i]
+}
+
+// avoid says whether anything is sent to the address with the number.
+func (c *client) avoid(i int, isAvoided bool) { c.avoided[i].Store(isAvoided) }
 
 // judge reads a response.
 func judge(text []byte, into any) (outcome, string) {

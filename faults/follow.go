@@ -40,7 +40,7 @@ func (f *follower) read(ctx context.Context) {
 	after := f.last
 	f.mu.Unlock()
 	body, _ := json.Marshal(map[string]any{"query": subscription, "variables": map[string]any{"chat": f.id, "after": after}})
-	address := f.addresses[int(f.turn.Add(1))%len(f.addresses)]
+	address := f.next()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/graphql", bytes.NewReader(body))
 	if err != nil {
 		return

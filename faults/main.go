@@ -35,11 +35,16 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("faults", flag.ExitOnError)
 	program := flags.String("program", "bin/agentgraph", "the program to test")
 	isShort := flags.Bool("short", false, "a tenth of it, in two minutes")
+	old := flags.String("old", "", "a program of the version before: instead of faults, upgrade from it to the program, back, and up again")
 	logs := flags.String("logs", "", "directory for the logs of the replicas; they are thrown away without it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s, err := newStage(ctx, *program, *logs)
+	acts, verdict, first := script(*isShort), (*books).verdict, *program
+	if *old != "" {
+		acts, verdict, first = upgrade(*old, *program), (*books).verdictOfUpgrade, *old
+	}
+	s, err := newStage(ctx, first, *logs)
 	if err != nil {
 		return err
 	}
@@ -47,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	books, err := s.play(ctx, script(*isShort))
+	books, err := s.play(ctx, acts)
 	if err != nil {
 		return err
 	}
@@ -55,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	books.print(os.Stdout)
-	if err := books.verdict(); err != nil {
+	if err := verdict(books); err != nil {
 		return fmt.Errorf("%w: %w", errVerdict, err)
 	}
 	return nil

@@ -35,7 +35,9 @@ type stage struct {
 
 // replica is a process of the program, on the same port each time it is started.
 type replica struct {
-	stage   *stage
+	stage *stage
+	// program is what it runs.
+	program string
 	address string
 	log     io.Writer
 	cmd     *exec.Cmd
@@ -155,7 +157,7 @@ func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{stage: s, address: listener.Addr().String(), log: io.Discard}
+	r := &replica{stage: s, program: s.program, address: listener.Addr().String(), log: io.Discard}
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
 
 // start runs the program and returns when it serves.
 func (r *replica) start(ctx context.Context, flags ...string) error {
-	r.cmd = exec.CommandContext(ctx, r.stage.program, append([]string{
+	r.cmd = exec.CommandContext(ctx, r.program, append([]string{
 		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn", "--drain-delay", "0s",
 		"--openai-base-url", r.stage.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "2s",
 		"--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0",

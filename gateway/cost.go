@@ -18,9 +18,15 @@ const (
 	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
 	// skippedPerValue is how many skipped rows of a page cost as much as one value.
-	skippedPerValue = 10
-	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has.
+	skippedPerValue = 4
+	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has. Only REST's
+	// page numbers come to it.
 	mostSkipped = 20_000
+	// introspected is what a value of the schema costs: the executor looks for it, where most others come of a row. The whole
+	// schema, as tools read it, fits into an operation once.
+	introspected = 3
+	// mutated is what a field of a mutation costs at least, which is a transaction.
+	mutated = 20_000
 	// mostCost is where costs stop growing. The product of two of them fits an int.
 	mostCost = 1_000_000_000
 )
@@ -150,13 +156,19 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 // field returns the cost of a field. Lists directly in its object have page elements.
 func (c costs) field(f *ast.Field, page int) price {
 	own := price{each: 1}
+	switch {
+	case isIntrospection(f):
+		own = price{each: introspected}
+	case f.ObjectDefinition == c.schema.Mutation:
+		own = price{each: mutated}
+	}
 	if weight, given := constant(f.Definition, "cost", "weight"); given {
 		own = price{each: weight}
 		if _, shared := constant(f.Definition, "cost", "isShared"); shared {
 			own = price{each: 1, once: weight}
 		}
 	}
-	own.once = plus(own.once, skipped(c.argument(f, []string{"offset"})))
+	own.each = plus(own.each, skipped(c.argument(f, []string{"offset"})))
 	definition := c.schema.Types[f.Definition.Type.Name()]
 	asked := c.asked(f)
 	if f.Definition.Type.Elem == nil {
@@ -164,7 +176,7 @@ func (c costs) field(f *ast.Field, page int) price {
 	}
 	length := usualLength
 	assumed, given := constant(f.Definition, "listSize", "assumedSize")
-	if strings.HasPrefix(f.ObjectDefinition.Name, "__") {
+	if isIntrospection(f) {
 		assumed, given = c.described(f.Name), true
 	}
 	switch {
@@ -177,6 +189,9 @@ func (c costs) field(f *ast.Field, page int) price {
 	}
 	return own.plus(c.object(f.SelectionSet, definition, 0).plus(price{each: 1}).times(length))
 }
+
+// isIntrospection reports whether it is a field of the schema's own types.
+func isIntrospection(f *ast.Field) bool { return strings.HasPrefix(f.ObjectDefinition.Name, "__") }
 
 // described returns the length of an introspection list: exact for lists of the schema, typical for lists of a type.
 func (c costs) described(list string) int {

@@ -32,7 +32,7 @@ type Subscription { shelf: Shelf! }
 input Take { limit: Int! }
 type Taken { books: [Book!]! label: String }
 type Page { nodes: [Shelf!]! total: Int! counted: Int! @cost(weight: 2000, isShared: true) }
-type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int, last: Int): Page! }
+type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int, last: Int, offset: Int): Page! }
 interface Thing { name: String! }
 type Book implements Thing { name: String! pages: Int! shelf: Shelf! }
 type Vase implements Thing { name: String! shelf: Shelf! }
@@ -60,8 +60,8 @@ func TestCost(t *testing.T) {
 	}{
 		{"{ one { name } }", nil, 2},
 		{"{ one { __typename } __typename }", nil, 3},
-		{"{ __schema { types { name } } __type(name: \"Book\") { name } }", nil, 2 + len(schema.Types)*2 + 2},
-		{"{ __type(name: \"Book\") { fields { args { name } } } }", nil, 2 + 5*(1+1+2*2)},
+		{"{ __schema { types { name } } __type(name: \"Book\") { name } }", nil, 1 + 3 + len(schema.Types)*(1+3) + 1 + 3},
+		{"{ __type(name: \"Book\") { fields { args { name } } } }", nil, 1 + 3 + 5*(1+3+2*(1+3))},
 		{"{ a: one { name } b: one { name } }", nil, 4},
 		{"{ one { labels } }", nil, 1 + 1 + 5},
 		{"{ one { books { name } } }", nil, 1 + 1 + 20*2},
@@ -71,7 +71,9 @@ func TestCost(t *testing.T) {
 		// One statement counts the lists of all shelves.
 		{"{ shelves(first: 3) { counted nodes { shelves(first: 2) { counted } } } }", nil, 2000 + 2000 + 2 + 1 + 3*(1+1+1)},
 		{"{ shelves(first: 3, offset: 2147483647) { total } }", nil, 20_000 + 2},
-		{"{ shelves(first: 3, offset: 5000) { nodes { name } } }", nil, 500 + 2 + 3*2},
+		{"{ shelves(first: 3, offset: 5000) { nodes { name } } }", nil, 1250 + 2 + 3*2},
+		// Each list skips rows of its own.
+		{"{ shelves(first: 3) { nodes { shelves(first: 2, offset: 400) { total } } } }", nil, 2 + 3*(1+100+2)},
 		{"query ($n: Int!) { shelves(first: $n) { nodes { name } } }", values{"n": int64(7)}, 2 + 7*2},
 		{"query ($n: Int! = 8) { shelves(first: $n) { nodes { name } } }", nil, 2 + 8*2},
 		{"{ shelves(first: 3) { nodes { books { name } labels } } }", nil, 2 + 3*(1+1+20*2+1+5)},
@@ -79,9 +81,9 @@ func TestCost(t *testing.T) {
 		{"{ many(ids: [1, 2, 3]) { name } }", nil, 1 + 3*2},
 		{"query ($ids: [ID!]!) { many(ids: $ids) { name } }", values{"ids": []any{"a", "b"}}, 1 + 2*2},
 		{"query ($ids: [ID!]!) { many(ids: $ids) { name } }", values{"ids": "a"}, 1 + 1*2},
-		{"mutation { take(input: {limit: 9}) { label books { name } } }", nil, 1 + 1 + 1 + 9*2},
-		{"mutation ($l: Int!) { take(input: {limit: $l}) { books { name } } }", values{"l": int64(9)}, 1 + 1 + 9*2},
-		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}}, 1 + 1 + 9*2},
+		{"mutation { take(input: {limit: 9}) { label books { name } } }", nil, 20_000 + 1 + 1 + 9*2},
+		{"mutation ($l: Int!) { take(input: {limit: $l}) { books { name } } }", values{"l": int64(9)}, 20_000 + 1 + 9*2},
+		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}}, 20_000 + 1 + 9*2},
 		{"subscription { shelf { name } }", nil, 2},
 		// The field refuses a page beyond the maximum; it costs no more than the largest valid one.
 		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
@@ -183,7 +185,22 @@ func TestPricesOfTheProduct(t *testing.T) {
 	} {
 		require.Greater(t, costIn(t, schema, query, nil), limit, name)
 	}
+	require.Less(t, costIn(t, schema, "query All { "+wholeSchema+" } "+ofWholeSchema, nil), limit)
+	require.Greater(t, costIn(t, schema, "query All { "+wholeSchema+" again: "+wholeSchema+" } "+ofWholeSchema, nil), limit)
 }
+
+// What tools ask for to read a whole schema.
+const (
+	wholeSchema   = `__schema { description queryType { name kind } mutationType { name kind } subscriptionType { name kind } types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } }`
+	ofWholeSchema = `
+fragment FullType on __Type { kind name description specifiedByURL isOneOf
+	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
+	inputFields(includeDeprecated: true) { ...InputValue } interfaces { ...TypeRef }
+	enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }
+fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+	ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }`
+)
 
 // The REST operations cost far less than the limit, even with the largest pages and the most items to add.
 func TestPricesOfREST(t *testing.T) {

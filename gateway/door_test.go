@@ -65,7 +65,12 @@ func TestJSONIsBoundedBeforeItIsDecoded(t *testing.T) {
 	f := start(t)
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
 	wide := `{"a":1` + strings.Repeat(`,"b":1`, 10_000) + `}`
-	for part, variables := range map[string]string{"64 levels": `{"a":` + deep + `}`, "10,000 members": wide} {
+	many := `{"a":[{}` + strings.Repeat(",{}", 9_000) + `],"b":[{}` + strings.Repeat(",{}", 1_000) + `]}`
+	large := `{"a":[[1` + strings.Repeat(strings.Repeat(",1", 9_000)+`],[1`, 6) + `]]}`
+	for part, variables := range map[string]string{
+		"64 levels": `{"a":` + deep + `}`, "10,000 members": wide, "10,000 objects": many, "50,000 members": large,
+		"a list more": `{"a":[1` + strings.Repeat(",1", 10_000) + `]}`,
+	} {
 		for _, c := range []call{
 			{method: "POST", path: "/graphql", body: `{"query":"{ hello }","variables":` + variables + `}`},
 			{method: "GET", path: "/graphql?query=%7Bhello%7D&variables=" + strings.ReplaceAll(variables, " ", "")},

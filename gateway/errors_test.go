@@ -26,6 +26,23 @@ func TestErrorsForTheClient(t *testing.T) {
 	require.Equal(t, "UNAVAILABLE", code)
 }
 
+func TestStatusOfWhatIsUnavailableAsAWhole(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for query, status := range map[string]int{
+		"{ fail(how: DEADLINE) }":                         http.StatusServiceUnavailable,
+		"{ a: fail(how: DEADLINE) fail(how: DEADLINE) }":  http.StatusServiceUnavailable,
+		"{ fail(how: DEADLINE) hello }":                   http.StatusOK,
+		"{ fail(how: DEADLINE) other: fail(how: MODEL) }": http.StatusOK,
+		"{ fail(how: MODEL) }":                            http.StatusOK,
+	} {
+		a := f.post(t, query)
+		require.Equal(t, status, a.status, query)
+		require.Equal(t, status == http.StatusServiceUnavailable, a.header.Get("Retry-After") != "", query)
+		require.Contains(t, a.json, "data", query)
+	}
+}
+
 func TestErrorsKeepTheDataBesideThem(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(t, "{ hello fail(how: MODEL) other: fail(how: FIELDS) }")

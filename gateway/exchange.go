@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -57,7 +58,7 @@ func (x exchange) run(params request) {
 				writeBody(x.w, http.StatusOK, x.accept.single, body)
 				continue
 			}
-			x.respond(executedStatus(response), response)
+			x.respondExecuted(operation.Operation, response)
 		}
 	}
 }
@@ -89,12 +90,43 @@ func (x exchange) reject(response *graphql.Response) {
 	x.respond(status, response)
 }
 
-// executedStatus is 200 for an executed operation, whatever errors accompany its data.
-func executedStatus(response *graphql.Response) int {
-	if len(response.Data) == 0 && len(response.Errors) > 0 {
-		return StatusOf(codeOf(response.Errors[0]))
+// respondExecuted answers with what was executed: 200, whatever errors accompany the data, unless nothing was available.
+func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *graphql.Response) {
+	status := http.StatusOK
+	switch {
+	case len(response.Data) == 0 && len(response.Errors) > 0:
+		status = StatusOf(codeOf(response.Errors[0]))
+	case isUnavailable(operation, response):
+		status = http.StatusServiceUnavailable
+		x.w.Header().Set("Retry-After", retryAfter)
 	}
-	return http.StatusOK
+	x.respond(status, response)
+}
+
+// retryAfter, in seconds, is when a client may ask for what is unavailable again.
+const retryAfter = "5"
+
+// isUnavailable reports whether an executed operation has no data at all because nothing could be reached: balancers and
+// monitors go by the status. One of several mutations may have been carried out although a null hides it.
+func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
+	if len(response.Errors) == 0 || operation.Operation == ast.Mutation && len(operation.SelectionSet) > 1 {
+		return false
+	}
+	for _, err := range response.Errors {
+		if codeOf(err) != string(model.Unavailable) {
+			return false
+		}
+	}
+	var data map[string]json.RawMessage
+	if json.Unmarshal(response.Data, &data) != nil {
+		return false
+	}
+	for _, value := range data {
+		if string(value) != "null" {
+			return false
+		}
+	}
+	return true
 }
 
 func (x exchange) respond(status int, response *graphql.Response) {

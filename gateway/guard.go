@@ -66,13 +66,13 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 	var texts map[string]json.RawMessage
 	for _, definition := range operation.Operation.VariableDefinitions {
 		value := operation.Variables[definition.Variable]
-		switch value.(type) {
-		case map[string]any, []any:
-			if texts == nil {
-				texts = variableTexts(ctx)
-			}
-			operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
+		if !hasObject(g.schema, definition.Type, value) {
+			continue
 		}
+		if texts == nil {
+			texts = variableTexts(ctx)
+		}
+		operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 	}
 	return g.checkCost(ctx, operation)
 }

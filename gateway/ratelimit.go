@@ -134,19 +134,23 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 	if m.limit.keys == nil {
 		return nil
 	}
-	n := 0
-	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation", "Subscription"}) {
-		if field.Definition.Directives.ForName("modelDriven") != nil {
-			n++
-		}
-	}
 	var header http.Header
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
 		header = rec.header
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	if err := m.limit.take(header, principal, n, time.Now()); err != nil {
+	if err := m.limit.take(header, principal, modelDrivenFields(operation), time.Now()); err != nil {
 		return gqlerror.Wrap(err)
 	}
 	return nil
+}
+
+// modelDrivenFields counts the fields of an operation's root that make a language model work.
+func modelDrivenFields(operation *graphql.OperationContext) (n int) {
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation", "Subscription"}) {
+		if field.Definition.Directives.ForName("modelDriven") != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -22,21 +22,24 @@ const (
 // as often as they like.
 type readiness struct {
 	ready func(context.Context) error
-	log   *slog.Logger
+	// remarks may be nil.
+	remarks func(context.Context) []string
+	log     *slog.Logger
 
 	mu    sync.Mutex
 	asked *readyAnswer
 }
 
-// readyAnswer is the result of one check. err is valid once done is closed.
+// readyAnswer is the result of one check. err and remarks are valid once done is closed.
 type readyAnswer struct {
-	done chan struct{}
-	at   time.Time
-	err  error
+	done    chan struct{}
+	at      time.Time
+	err     error
+	remarks []string
 }
 
-// check returns why the process cannot serve requests, within two seconds.
-func (r *readiness) check(ctx context.Context) error {
+// check returns why the process cannot serve requests, or else what is to be said of it, within two seconds.
+func (r *readiness) check(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	if r.asked == nil || r.asked.isOld() {
 		r.asked = &readyAnswer{done: make(chan struct{}), at: time.Now()}
@@ -48,11 +51,11 @@ func (r *readiness) check(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-asked.done:
-		return asked.err
+		return asked.remarks, asked.err
 	case <-timer.C:
-		return model.Errorf(model.Unavailable, "the database does not answer")
+		return nil, model.Errorf(model.Unavailable, "the database does not answer")
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -71,6 +74,8 @@ func (r *readiness) look(ctx context.Context, asked *readyAnswer) {
 	defer cancel()
 	if asked.err = r.ready(ctx); asked.err != nil {
 		r.log.WarnContext(ctx, "not ready", "error", asked.err, "traceId", TraceID(ctx))
+	} else if r.remarks != nil {
+		asked.remarks = r.remarks(ctx)
 	}
 	close(asked.done)
 }
@@ -80,11 +85,12 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 		health(w, r, http.StatusServiceUnavailable, "draining", "the gateway is shutting down")
 		return
 	}
-	if err := s.readiness.check(r.Context()); err != nil {
+	remarks, err := s.readiness.check(r.Context())
+	if err != nil {
 		health(w, r, http.StatusServiceUnavailable, "not ready", s.presenter.reason(err))
 		return
 	}
-	health(w, r, http.StatusOK, "ready")
+	health(w, r, http.StatusOK, "ready", remarks...)
 }
 
 func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }

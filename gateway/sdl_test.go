@@ -49,34 +49,3 @@ func TestDescriptionsTellScopesAndCosts(t *testing.T) {
 	}
 	require.Empty(t, schema.Query.Fields.ForName("free").Description)
 }
-
-// Tools tell "none" from "does not apply".
-func TestListsOfIntrospection(t *testing.T) {
-	t.Parallel()
-	a := start(t).post(t, `{
-		object: __type(name: "Tree") { ...lists }
-		input: __type(name: "EchoInput") { ...lists }
-		enum: __type(name: "Failure") { ...lists }
-		scalar: __type(name: "Int") { ...lists fields { type { ...lists } } }
-		__schema { queryType { ...lists fields { name type { ...lists ofType { ...lists } } } } }
-	} fragment lists on __Type { kind fields { name } interfaces { name } possibleTypes { name } enumValues { name } inputFields { name } }`)
-	data := a.json["data"].(map[string]any)
-	nulls := func(of any) (names []string) {
-		for _, name := range []string{"fields", "interfaces", "possibleTypes", "enumValues", "inputFields"} {
-			if of.(map[string]any)[name] == nil {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields"}, nulls(data["object"]))
-	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "enumValues"}, nulls(data["input"]))
-	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "inputFields"}, nulls(data["enum"]))
-	require.Len(t, nulls(data["scalar"]), 5)
-	query := data["__schema"].(map[string]any)["queryType"].(map[string]any)
-	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields"}, nulls(query))
-	hello := query["fields"].([]any)[0].(map[string]any)["type"].(map[string]any)
-	require.Equal(t, "NON_NULL", hello["kind"])
-	require.Len(t, nulls(hello), 5)
-	require.Len(t, nulls(hello["ofType"]), 5)
-}

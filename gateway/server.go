@@ -41,7 +41,9 @@ type Options struct {
 	Doubts Doubts
 	// Ready returns nil if the process can serve requests.
 	Ready func(ctx context.Context) error
-	Log   *slog.Logger
+	// Remarks are what /readyz says of a process that can. They may be nil.
+	Remarks func(ctx context.Context) []string
+	Log     *slog.Logger
 	// Extensions are installed in the given order, after the gateway's own.
 	Extensions []graphql.HandlerExtension
 	// Transports serve all paths except Path and the health checks. The first that supports the request gets it, with
@@ -51,6 +53,8 @@ type Options struct {
 	Revocations Revocations
 	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
+	// Turns shares processors between the heavy operations of companies. If nil, all of them are carried out at once.
+	Turns Turns
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
 	// Pages are public documents by path, which is without a trailing slash.
@@ -120,7 +124,7 @@ func New(o Options) *Server {
 		claim:        o.Claim,
 		console:      o.Console,
 		pages:        newPages(o.Pages),
-		readiness:    readiness{ready: o.Ready, log: o.Log},
+		readiness:    readiness{ready: o.Ready, remarks: o.Remarks, log: o.Log},
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
@@ -147,13 +151,15 @@ func New(o Options) *Server {
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
+	if o.Turns != nil {
+		s.exec.Use(heavy{o.Turns})
+	}
 	s.exec.Use(idempotency{s})
 	s.exec.Use(resume{})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
-		s.exec.Use(exactIntrospection{})
 	}
 	for _, e := range o.Extensions {
 		s.exec.Use(e)
@@ -210,7 +216,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", challenge(r.Header))
 	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	if r.URL.Path != Path {
 		if t, ok := transportOf(s.others, r).(Refuser); ok {

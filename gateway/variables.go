@@ -208,9 +208,26 @@ func membersOf(text json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it.
+// hasObject reports whether an object stands for a custom scalar somewhere in the value.
+func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
+	if list, ok := value.([]any); ok && t.Elem != nil {
+		return slices.ContainsFunc(list, func(element any) bool { return hasObject(schema, t.Elem, element) })
+	}
+	members, ok := value.(map[string]any)
+	if !ok || t.Elem != nil {
+		return false
+	}
+	definition := schema.Types[t.NamedType]
+	return definition.Kind == ast.Scalar || slices.ContainsFunc(definition.Fields, func(field *ast.FieldDefinition) bool {
+		member, given := members[field.Name]
+		return given && hasObject(schema, field.Type, member)
+	})
+}
+
+// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it. Texts without any
+// are not looked through: each level takes as long as its text.
 func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
-	if text == nil {
+	if text == nil || !hasObject(schema, t, value) {
 		return value
 	}
 	if t.Elem != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -20,6 +21,10 @@ import (
 
 // subprotocol is the only protocol of sockets.
 const subprotocol = "graphql-transport-ws"
+
+// mostSigns bounds what a client sends between two pings of the server and no rate limit counts: pings, pongs, as messages or
+// as frames, and what ends operations. For each KiB that one has it counts once more.
+const mostSigns = 1_000
 
 // closure is the reason why the server closes a socket, in the protocol's codes.
 type closure struct {
@@ -38,6 +43,7 @@ var (
 	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
+	closeBusy        = &closure{websocket.StatusPolicyViolation, fmt.Sprintf("More than %d pings between two of the server's", mostSigns)}
 	closeTooMany     = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
 	closeInitTwice   = &closure{4429, "Too many initialisation requests"}
 )
@@ -52,18 +58,21 @@ func (socketTransport) Supports(r *http.Request) bool {
 // Do opens the socket, which then lives by itself: net/http's goroutine and buffers are released.
 func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	h := &handshake{ResponseWriter: w, timeout: t.settings.WriteTimeout}
+	var s *socket // which reads nothing before it is there
 	conn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		Subprotocols:   []string{subprotocol},
 		OriginPatterns: t.settings.AllowedOrigins,
 		// Pages that may call the gateway may also open sockets.
 		InsecureSkipVerify: t.cors != nil && t.cors.OriginAllowed(r),
+		OnPingReceived:     func(context.Context, []byte) bool { return s.heardFrame() },
+		OnPongReceived:     func(context.Context, []byte) { s.heardFrame() },
 	})
 	if err != nil {
 		return // Accept has answered.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
-	s := &socket{
+	s = &socket{
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
 	}
@@ -116,6 +125,8 @@ type socket struct {
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
+	// signs counts up to mostSigns.
+	signs atomic.Int64
 	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()
 
@@ -190,6 +201,11 @@ func (s *socket) handle(text []byte) *closure {
 	if unmarshal(text, &m) != nil || (m.ID != nil && *m.ID == "") {
 		return closeInvalid
 	}
+	if m.Type == "subscribe" {
+		s.signs.Add(-1) // for its end, by the client
+	} else if !s.heard(len(text)) {
+		return closeBusy
+	}
 	switch m.Type {
 	case "connection_init":
 		return s.initialise(m.Payload)
@@ -215,6 +231,18 @@ func (s *socket) handle(text []byte) *closure {
 	default:
 		return closeInvalid
 	}
+}
+
+// heard counts a sign of so many bytes, and reports whether the client may go on.
+func (s *socket) heard(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
+
+// heardFrame counts a frame of the protocol below, and closes the socket at the first that is too many.
+func (s *socket) heardFrame() bool {
+	mayGoOn := s.heard(0)
+	if !mayGoOn && s.signs.Load() == mostSigns+1 {
+		s.spawn(func() { s.close(closeBusy) })
+	}
+	return mayGoOn
 }
 
 func isObjectOrAbsent(payload json.RawMessage) bool {
@@ -278,6 +306,7 @@ func (s *socket) beat() {
 		s.close(closeForbidden)
 		return
 	}
+	s.signs.Store(0)
 	s.pulse.Reset(s.settings.PingInterval)
 }
 

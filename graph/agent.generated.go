@@ -3346,7 +3346,7 @@ func (ec *executionContext) _UpdateAgentPromptPayload(ctx context.Context, sel a
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNAgent2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Agent) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgent(ctx, sel, v[i])
@@ -3382,7 +3382,7 @@ func (ec *executionContext) marshalNAgentConnection2ᚖgithubᚗcomᚋagentgraph
 }
 
 func (ec *executionContext) marshalNAgentEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Agent]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -3412,7 +3412,7 @@ func (ec *executionContext) marshalNAgentField2githubᚗcomᚋagentgraphᚋagent
 }
 
 func (ec *executionContext) marshalNAgentField2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AgentField) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentField2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentField(ctx, sel, v[i])
@@ -3471,7 +3471,7 @@ func (ec *executionContext) marshalNClassificationTag2githubᚗcomᚋagentgraph�
 }
 
 func (ec *executionContext) marshalNClassificationTag2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐClassificationTagᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ClassificationTag) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNClassificationTag2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐClassificationTag(ctx, sel, v[i])
@@ -3530,7 +3530,7 @@ func (ec *executionContext) marshalNExtractedValue2githubᚗcomᚋagentgraphᚋa
 }
 
 func (ec *executionContext) marshalNExtractedValue2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValueᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ExtractedValue) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNExtractedValue2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValue(ctx, sel, v[i])

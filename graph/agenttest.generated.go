@@ -840,6 +840,38 @@ func (ec *executionContext) fieldContext_ClassificationTest_obstacles(_ context.
 	return graphql.NewScalarFieldContext("ClassificationTest", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ClassificationTest_rows(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClassificationTest_rows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.TestRow) graphql.Marshaler {
+			return ec.marshalNTestRow2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClassificationTest_rows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClassificationTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestRow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ClassificationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1006,6 +1038,98 @@ func (ec *executionContext) _ClassificationTest_tagExpected(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_ClassificationTest_tagExpected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ClassificationTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ContactPersona_mood(ctx context.Context, field graphql.CollectedField, obj *model.ContactPersona) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContactPersona_mood(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mood, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ContactMood) graphql.Marshaler {
+			return ec.marshalOContactMood2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactMood(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContactPersona_mood(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContactPersona", field, false, false, errors.New("field of type ContactMood does not have child fields"))
+}
+
+func (ec *executionContext) _ContactPersona_patience(ctx context.Context, field graphql.CollectedField, obj *model.ContactPersona) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContactPersona_patience(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Patience, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContactPersona_patience(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContactPersona", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ContactPersona_language(ctx context.Context, field graphql.CollectedField, obj *model.ContactPersona) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContactPersona_language(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Language, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContactPersona_language(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContactPersona", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ContactPersona_knowledge(ctx context.Context, field graphql.CollectedField, obj *model.ContactPersona) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContactPersona_knowledge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Knowledge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContactPersona_knowledge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContactPersona", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ConversationContext_messages(ctx context.Context, field graphql.CollectedField, obj *model.ConversationContext) (ret graphql.Marshaler) {
@@ -1552,6 +1676,38 @@ func (ec *executionContext) fieldContext_SimulationTest_obstacles(_ context.Cont
 	return graphql.NewScalarFieldContext("SimulationTest", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SimulationTest_rows(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_rows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.TestRow) graphql.Marshaler {
+			return ec.marshalNTestRow2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_rows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestRow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SimulationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1764,6 +1920,130 @@ func (ec *executionContext) _SimulationTest_passAt(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_SimulationTest_passAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationTest_judgeSees(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_judgeSees(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JudgeSees, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.JudgeSight) graphql.Marshaler {
+			return ec.marshalNJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_judgeSees(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type JudgeSight does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationTest_persona(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_persona(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Persona, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.ContactPersona
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ContactPersona
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.ContactPersona
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ContactPersona) graphql.Marshaler {
+			return ec.marshalOContactPersona2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_persona(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContactPersona(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_contactSays(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_contactSays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContactSays, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []*string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []*string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*string) graphql.Marshaler {
+			return ec.marshalNString2ᚕᚖstring(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_contactSays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SimulationTest_maxTurns(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
@@ -2046,6 +2326,130 @@ func (ec *executionContext) fieldContext_TestMessage_timestamp(_ context.Context
 	return graphql.NewScalarFieldContext("TestMessage", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _TestMessage_toolCalls(ctx context.Context, field graphql.CollectedField, obj *model.TestMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessage_toolCalls(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolCalls, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.TestMessageCall) graphql.Marshaler {
+			return ec.marshalOTestMessageCall2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCallᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessage_toolCalls(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TestMessage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestMessageCall(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TestMessageCall_technicalName(ctx context.Context, field graphql.CollectedField, obj *model.TestMessageCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessageCall_technicalName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TechnicalName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessageCall_technicalName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestMessageCall", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TestMessageCall_arguments(ctx context.Context, field graphql.CollectedField, obj *model.TestMessageCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessageCall_arguments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Arguments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.JSONObject) graphql.Marshaler {
+			return ec.marshalNJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessageCall_arguments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestMessageCall", field, false, false, errors.New("field of type JSONObject does not have child fields"))
+}
+
+func (ec *executionContext) _TestMessageCall_result(ctx context.Context, field graphql.CollectedField, obj *model.TestMessageCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessageCall_result(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Result, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessageCall_result(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestMessageCall", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TestMessageCall_error(ctx context.Context, field graphql.CollectedField, obj *model.TestMessageCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessageCall_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessageCall_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestMessageCall", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateAgentTestPayload_agentTest(ctx context.Context, field graphql.CollectedField, obj *model.UpdateAgentTestPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2190,6 +2594,57 @@ func (ec *executionContext) unmarshalInputAgentTestFilter(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputContactPersonaInput(ctx context.Context, obj any) (model.ContactPersona, error) {
+	var it model.ContactPersona
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"mood", "patience", "language", "knowledge"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "mood":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mood"))
+			data, err := ec.unmarshalOContactMood2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactMood(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Mood = data
+		case "patience":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("patience"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Patience = data
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = data
+		case "knowledge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("knowledge"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Knowledge = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputConversationContextInput(ctx context.Context, obj any) (model.ConversationContext, error) {
 	var it model.ConversationContext
 	if obj == nil {
@@ -2238,7 +2693,11 @@ func (ec *executionContext) unmarshalInputCreateClassificationTestInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "conversationContext", "tagExpected", "folderId"}
+	if _, present := asMap["rows"]; !present {
+		asMap["rows"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"agentId", "name", "conversationContext", "tagExpected", "rows", "folderId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2273,6 +2732,13 @@ func (ec *executionContext) unmarshalInputCreateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.TagExpected = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalNTestRowInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
 		case "folderId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
 			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
@@ -2302,14 +2768,23 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 	if _, present := asMap["checks"]; !present {
 		asMap["checks"] = []any{}
 	}
+	if _, present := asMap["judgeSees"]; !present {
+		asMap["judgeSees"] = []any{}
+	}
+	if _, present := asMap["contactSays"]; !present {
+		asMap["contactSays"] = []any{}
+	}
 	if _, present := asMap["maxTurns"]; !present {
 		asMap["maxTurns"] = 10
 	}
 	if _, present := asMap["conversationContext"]; !present {
 		asMap["conversationContext"] = []any{}
 	}
+	if _, present := asMap["rows"]; !present {
+		asMap["rows"] = []any{}
+	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId"}
+	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2365,6 +2840,27 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.PassAt = data
+		case "judgeSees":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("judgeSees"))
+			data, err := ec.unmarshalNJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.JudgeSees = data
+		case "persona":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("persona"))
+			data, err := ec.unmarshalOContactPersonaInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Persona = data
+		case "contactSays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contactSays"))
+			data, err := ec.unmarshalNString2ᚕᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContactSays = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalNInt2int32(ctx, v)
@@ -2393,6 +2889,13 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.ToolMocking = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalNTestRowInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
 		case "folderId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
 			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
@@ -2435,6 +2938,57 @@ func (ec *executionContext) unmarshalInputDeleteAgentTestInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputTestMessageCallInput(ctx context.Context, obj any) (model.TestMessageCall, error) {
+	var it model.TestMessageCall
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"technicalName", "arguments", "result", "error"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "technicalName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("technicalName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TechnicalName = data
+		case "arguments":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("arguments"))
+			data, err := ec.unmarshalOJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Arguments = data
+		case "result":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("result"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Result = data
+		case "error":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("error"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Error = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputTestMessageInput(ctx context.Context, obj any) (model.TestMessage, error) {
 	var it model.TestMessage
 	if obj == nil {
@@ -2446,7 +3000,7 @@ func (ec *executionContext) unmarshalInputTestMessageInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"role", "text", "timestamp"}
+	fieldsInOrder := [...]string{"role", "text", "timestamp", "toolCalls"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2474,6 +3028,13 @@ func (ec *executionContext) unmarshalInputTestMessageInput(ctx context.Context, 
 				return it, err
 			}
 			it.Timestamp = data
+		case "toolCalls":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolCalls"))
+			data, err := ec.unmarshalOTestMessageCallInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCallᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolCalls = data
 		}
 	}
 	return it, nil
@@ -2490,7 +3051,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "rows", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2553,6 +3114,27 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.PassAt = data
+		case "judgeSees":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("judgeSees"))
+			data, err := ec.unmarshalOJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.JudgeSees = data
+		case "persona":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("persona"))
+			data, err := ec.unmarshalOContactPersonaInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Persona = data
+		case "contactSays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contactSays"))
+			data, err := ec.unmarshalOString2ᚕᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContactSays = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -2595,6 +3177,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.TagExpected = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalOTestRowInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
 		case "expectedUpdatedAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
 			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
@@ -2618,7 +3207,7 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "folderId", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "rows", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2653,6 +3242,13 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.TagExpected = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalOTestRowInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
 		case "folderId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
 			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
@@ -2683,7 +3279,7 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2739,6 +3335,27 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.PassAt = data
+		case "judgeSees":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("judgeSees"))
+			data, err := ec.unmarshalOJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.JudgeSees = data
+		case "persona":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("persona"))
+			data, err := ec.unmarshalOContactPersonaInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Persona = data
+		case "contactSays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contactSays"))
+			data, err := ec.unmarshalOString2ᚕᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContactSays = data
 		case "maxTurns":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -2767,6 +3384,13 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.ToolMocking = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalOTestRowInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestRowᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
 		case "folderId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
 			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
@@ -3316,6 +3940,11 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "rows":
+			out.Values[i] = ec._ClassificationTest_rows(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "createdAt":
 			out.Values[i] = ec._ClassificationTest_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3373,6 +4002,59 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 			out.Values[i] = ec._ClassificationTest_tagExpected(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var contactPersonaImplementors = []string{"ContactPersona"}
+
+func (ec *executionContext) _ContactPersona(ctx context.Context, sel ast.SelectionSet, obj *model.ContactPersona) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, contactPersonaImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ContactPersona")
+		case "mood":
+			out.Values[i] = ec._ContactPersona_mood(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "patience":
+			out.Values[i] = ec._ContactPersona_patience(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "language":
+			out.Values[i] = ec._ContactPersona_language(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "knowledge":
+			out.Values[i] = ec._ContactPersona_knowledge(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -3870,6 +4552,11 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "rows":
+			out.Values[i] = ec._SimulationTest_rows(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "createdAt":
 			out.Values[i] = ec._SimulationTest_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3941,6 +4628,21 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 		case "passAt":
 			out.Values[i] = ec._SimulationTest_passAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "judgeSees":
+			out.Values[i] = ec._SimulationTest_judgeSees(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "persona":
+			out.Values[i] = ec._SimulationTest_persona(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "contactSays":
+			out.Values[i] = ec._SimulationTest_contactSays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "maxTurns":
@@ -4046,6 +4748,64 @@ func (ec *executionContext) _TestMessage(ctx context.Context, sel ast.SelectionS
 			}
 		case "timestamp":
 			out.Values[i] = ec._TestMessage_timestamp(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "toolCalls":
+			out.Values[i] = ec._TestMessage_toolCalls(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var testMessageCallImplementors = []string{"TestMessageCall"}
+
+func (ec *executionContext) _TestMessageCall(ctx context.Context, sel ast.SelectionSet, obj *model.TestMessageCall) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, testMessageCallImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TestMessageCall")
+		case "technicalName":
+			out.Values[i] = ec._TestMessageCall_technicalName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "arguments":
+			out.Values[i] = ec._TestMessageCall_arguments(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "result":
+			out.Values[i] = ec._TestMessageCall_result(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._TestMessageCall_error(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -4199,7 +4959,7 @@ func (ec *executionContext) marshalNAgentTest2githubᚗcomᚋagentgraphᚋagentg
 }
 
 func (ec *executionContext) marshalNAgentTest2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AgentTest) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTest(ctx, sel, v[i])
@@ -4225,7 +4985,7 @@ func (ec *executionContext) marshalNAgentTestConnection2ᚖgithubᚗcomᚋagentg
 }
 
 func (ec *executionContext) marshalNAgentTestEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.AgentTest]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -4300,6 +5060,46 @@ func (ec *executionContext) unmarshalNDeleteAgentTestInput2githubᚗcomᚋagentg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx context.Context, v any) (model.JudgeSight, error) {
+	var res model.JudgeSight
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx context.Context, sel ast.SelectionSet, v model.JudgeSight) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx context.Context, v any) ([]model.JudgeSight, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.JudgeSight, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx context.Context, sel ast.SelectionSet, v []model.JudgeSight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNSimulationTest2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationTest(ctx context.Context, sel ast.SelectionSet, v *model.SimulationTest) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -4315,7 +5115,7 @@ func (ec *executionContext) marshalNTestMessage2githubᚗcomᚋagentgraphᚋagen
 }
 
 func (ec *executionContext) marshalNTestMessage2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TestMessage) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNTestMessage2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessage(ctx, sel, v[i])
@@ -4328,6 +5128,15 @@ func (ec *executionContext) marshalNTestMessage2ᚕgithubᚗcomᚋagentgraphᚋa
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNTestMessageCall2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCall(ctx context.Context, sel ast.SelectionSet, v model.TestMessageCall) graphql.Marshaler {
+	return ec._TestMessageCall(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNTestMessageCallInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCall(ctx context.Context, v any) (model.TestMessageCall, error) {
+	res, err := ec.unmarshalInputTestMessageCallInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNTestMessageInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessage(ctx context.Context, v any) (model.TestMessage, error) {
@@ -4421,6 +5230,37 @@ func (ec *executionContext) marshalOAgentTestKind2ᚖgithubᚗcomᚋagentgraph�
 	return v
 }
 
+func (ec *executionContext) unmarshalOContactMood2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactMood(ctx context.Context, v any) (*model.ContactMood, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ContactMood)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOContactMood2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactMood(ctx context.Context, sel ast.SelectionSet, v *model.ContactMood) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOContactPersona2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx context.Context, sel ast.SelectionSet, v *model.ContactPersona) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ContactPersona(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOContactPersonaInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐContactPersona(ctx context.Context, v any) (*model.ContactPersona, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputContactPersonaInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalOConversationContextInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConversationContext(ctx context.Context, v any) (*model.ConversationContext, error) {
 	if v == nil {
 		return nil, nil
@@ -4429,11 +5269,27 @@ func (ec *executionContext) unmarshalOConversationContextInput2ᚖgithubᚗcom�
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalOCreateClassificationTestInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateClassificationTestInput(ctx context.Context, v any) (*model.CreateClassificationTestInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCreateClassificationTestInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOCreateClassificationTestPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateClassificationTestPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateClassificationTestPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateClassificationTestPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOCreateSimulationTestInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateSimulationTestInput(ctx context.Context, v any) (*model.CreateSimulationTestInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCreateSimulationTestInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOCreateSimulationTestPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateSimulationTestPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateSimulationTestPayload) graphql.Marshaler {
@@ -4448,6 +5304,78 @@ func (ec *executionContext) marshalODeleteAgentTestPayload2ᚖgithubᚗcomᚋage
 		return graphql.Null
 	}
 	return ec._DeleteAgentTestPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx context.Context, v any) ([]model.JudgeSight, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.JudgeSight, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx context.Context, sel ast.SelectionSet, v []model.JudgeSight) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNJudgeSight2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOTestMessageCall2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCallᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TestMessageCall) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTestMessageCall2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCall(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOTestMessageCallInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCallᚄ(ctx context.Context, v any) ([]model.TestMessageCall, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.TestMessageCall, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNTestMessageCallInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageCall(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) unmarshalOTestMessageInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx context.Context, v any) ([]*model.TestMessage, error) {

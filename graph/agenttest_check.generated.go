@@ -1627,7 +1627,7 @@ func (ec *executionContext) marshalNCheckResult2githubᚗcomᚋagentgraphᚋagen
 }
 
 func (ec *executionContext) marshalNCheckResult2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCheckResultᚄ(ctx context.Context, sel ast.SelectionSet, v []model.CheckResult) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCheckResult2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCheckResult(ctx, sel, v[i])
@@ -1647,7 +1647,7 @@ func (ec *executionContext) marshalNTestCheck2githubᚗcomᚋagentgraphᚋagentg
 }
 
 func (ec *executionContext) marshalNTestCheck2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx context.Context, sel ast.SelectionSet, v []model.TestCheck) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNTestCheck2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheck(ctx, sel, v[i])

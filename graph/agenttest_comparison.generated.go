@@ -381,6 +381,29 @@ func (ec *executionContext) fieldContext_AgentTestComparison_conclusion(_ contex
 	return graphql.NewScalarFieldContext("AgentTestComparison", field, false, false, errors.New("field of type AgentTestConclusion does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestComparison_decidingRepeats(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparison_decidingRepeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidingRepeats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparison_decidingRepeats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparison", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestComparisonTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -456,6 +479,52 @@ func (ec *executionContext) _AgentTestComparisonTest_testName(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_AgentTestComparisonTest_testName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestComparisonTest_rowNumber(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_rowNumber(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RowNumber, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_rowNumber(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestComparisonTest_rowName(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_rowName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RowName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_rowName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestComparisonTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -837,6 +906,11 @@ func (ec *executionContext) _AgentTestComparison(ctx context.Context, sel ast.Se
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "decidingRepeats":
+			out.Values[i] = ec._AgentTestComparison_decidingRepeats(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -916,6 +990,16 @@ func (ec *executionContext) _AgentTestComparisonTest(ctx context.Context, sel as
 		case "testName":
 			out.Values[i] = ec._AgentTestComparisonTest_testName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rowNumber":
+			out.Values[i] = ec._AgentTestComparisonTest_rowNumber(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rowName":
+			out.Values[i] = ec._AgentTestComparisonTest_rowName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "base":
@@ -1009,7 +1093,7 @@ func (ec *executionContext) marshalNAgentTestChange2githubᚗcomᚋagentgraphᚋ
 }
 
 func (ec *executionContext) marshalNAgentTestComparisonTest2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestComparisonTestᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTestComparisonTest) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestComparisonTest2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestComparisonTest(ctx, sel, v[i])

@@ -31,6 +31,15 @@ type AgentTestExecutionResolver interface {
 	PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error)
 	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
+
+	RejudgeOf(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestExecution, error)
+
+	Rejudgements(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecution, error)
+	Agreement(ctx context.Context, obj *model.AgentTestExecution) (*model.JudgeAgreement, error)
+
+	StartedBy(ctx context.Context, obj *model.AgentTestExecution) (*string, error)
+
+	Schedule(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestSchedule, error)
 }
 type AgentTestExecutionTestResolver interface {
 	Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error)
@@ -115,6 +124,107 @@ func (ec *executionContext) field_AgentTestExecution_runs_args(ctx context.Conte
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _AgentTestCallCoverage_call(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestCallCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestCallCoverage_call(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Call, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CallCoverage) graphql.Marshaler {
+			return ec.marshalNCallCoverage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestCallCoverage_call(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestCallCoverage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CallCoverage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestCallCoverage_agentId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestCallCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestCallCoverage_agentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestCallCoverage_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestCallCoverage", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestCallCoverage_testIds(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestCallCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestCallCoverage_testIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TestIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestCallCoverage_testIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestCallCoverage", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestCallCoverage_testNames(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestCallCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestCallCoverage_testNames(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TestNames, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestCallCoverage_testNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestCallCoverage", field, false, false, errors.New("field of type String does not have child fields"))
+}
 
 func (ec *executionContext) _AgentTestExecution_id(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -284,6 +394,38 @@ func (ec *executionContext) _AgentTestExecution_votes(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_votes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_stopRepeating(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_stopRepeating(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StopRepeating, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.StopRepeating) graphql.Marshaler {
+			return ec.marshalOStopRepeating2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStopRepeating(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_stopRepeating(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StopRepeating(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _AgentTestExecution_counts(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
@@ -633,6 +775,194 @@ func (ec *executionContext) fieldContext_AgentTestExecution_retryOfId(_ context.
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_rejudgeOf(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_rejudgeOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().RejudgeOf(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTestExecution) graphql.Marshaler {
+			return ec.marshalOAgentTestExecution2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecution(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_rejudgeOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestExecution(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_rejudgeOfId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_rejudgeOfId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RejudgeOfID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_rejudgeOfId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_rejudgements(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_rejudgements(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().Rejudgements(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestExecution) graphql.Marshaler {
+			return ec.marshalNAgentTestExecution2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_rejudgements(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestExecution(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_agreement(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_agreement(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().Agreement(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JudgeAgreement) graphql.Marshaler {
+			return ec.marshalOJudgeAgreement2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeAgreement(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_agreement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_JudgeAgreement(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_judgeModel(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_judgeModel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JudgeModel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_judgeModel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_apiKeyId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_apiKeyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.APIKeyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_apiKeyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_startedBy(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_startedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().StartedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_startedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestExecution_leftOutTests(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -732,6 +1062,61 @@ func (ec *executionContext) _AgentTestExecution_finishedAt(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_schedule(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_schedule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().Schedule(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTestSchedule) graphql.Marshaler {
+			return ec.marshalOAgentTestSchedule2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestSchedule(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_schedule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestSchedule(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_scheduleId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_scheduleId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ScheduleID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_scheduleId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecutionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.AgentTestExecution]) (ret graphql.Marshaler) {
@@ -851,6 +1236,61 @@ func (ec *executionContext) _AgentTestExecutionConnection_totalCount(ctx context
 }
 func (ec *executionContext) fieldContext_AgentTestExecutionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecutionConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionCoverage_simulations(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionCoverage_simulations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Simulations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionCoverage_simulations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionCoverage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionCoverage_calls(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionCoverage_calls(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Calls, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestCallCoverage) graphql.Marshaler {
+			return ec.marshalNAgentTestCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCallCoverageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionCoverage_calls(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecutionCoverage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestCallCoverage(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _AgentTestExecutionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[*model.AgentTestExecution]) (ret graphql.Marshaler) {
@@ -983,6 +1423,52 @@ func (ec *executionContext) _AgentTestExecutionTest_testName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_AgentTestExecutionTest_testName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionTest_rowNumber(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionTest_rowNumber(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RowNumber, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionTest_rowNumber(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionTest", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionTest_rowName(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionTest_rowName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RowName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionTest_rowName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecutionTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -1234,6 +1720,29 @@ func (ec *executionContext) fieldContext_AgentTestRunCounts_cancelled(_ context.
 	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRunCounts_skipped(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRunCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRunCounts_skipped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skipped, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRunCounts_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestRunCounts_judged(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRunCounts) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1367,6 +1876,98 @@ func (ec *executionContext) fieldContext_DeleteAgentTestExecutionPayload_deleted
 	return graphql.NewScalarFieldContext("DeleteAgentTestExecutionPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _JudgeAgreement_runs(ctx context.Context, field graphql.CollectedField, obj *model.JudgeAgreement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JudgeAgreement_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Runs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JudgeAgreement_runs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JudgeAgreement", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _JudgeAgreement_sameRuns(ctx context.Context, field graphql.CollectedField, obj *model.JudgeAgreement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JudgeAgreement_sameRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SameRuns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JudgeAgreement_sameRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JudgeAgreement", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _JudgeAgreement_criteria(ctx context.Context, field graphql.CollectedField, obj *model.JudgeAgreement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JudgeAgreement_criteria(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Criteria, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JudgeAgreement_criteria(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JudgeAgreement", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _JudgeAgreement_sameCriteria(ctx context.Context, field graphql.CollectedField, obj *model.JudgeAgreement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JudgeAgreement_sameCriteria(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SameCriteria, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JudgeAgreement_sameCriteria(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JudgeAgreement", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _LeftOutTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1410,6 +2011,29 @@ func (ec *executionContext) _LeftOutTest_testName(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_LeftOutTest_testName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeftOutTest_rowName(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeftOutTest_rowName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RowName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeftOutTest_rowName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -1457,6 +2081,38 @@ func (ec *executionContext) _RateInterval_high(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_RateInterval_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RateInterval", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RejudgeAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.RejudgeAgentTestExecutionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RejudgeAgentTestExecutionPayload_execution(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Execution, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTestExecution) graphql.Marshaler {
+			return ec.marshalNAgentTestExecution2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecution(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RejudgeAgentTestExecutionPayload_execution(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RejudgeAgentTestExecutionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestExecution(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RetryAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.RetryAgentTestExecutionPayload) (ret graphql.Marshaler) {
@@ -1523,6 +2179,52 @@ func (ec *executionContext) fieldContext_StartAgentTestExecutionPayload_executio
 	return fc, nil
 }
 
+func (ec *executionContext) _StopRepeating_good(ctx context.Context, field graphql.CollectedField, obj *model.StopRepeating) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StopRepeating_good(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Good, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StopRepeating_good(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StopRepeating", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _StopRepeating_bad(ctx context.Context, field graphql.CollectedField, obj *model.StopRepeating) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StopRepeating_bad(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Bad, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StopRepeating_bad(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StopRepeating", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1582,6 +2284,149 @@ func (ec *executionContext) unmarshalInputDeleteAgentTestExecutionInput(ctx cont
 				return it, err
 			}
 			it.ExecutionID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRejudgeAgentTestExecutionInput(ctx context.Context, obj any) (model.RejudgeAgentTestExecutionInput, error) {
+	var it model.RejudgeAgentTestExecutionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["votes"]; !present {
+		asMap["votes"] = 1
+	}
+	if _, present := asMap["criteria"]; !present {
+		asMap["criteria"] = "AsRun"
+	}
+	if _, present := asMap["tests"]; !present {
+		asMap["tests"] = []any{}
+	}
+	if _, present := asMap["concurrency"]; !present {
+		asMap["concurrency"] = 5
+	}
+
+	fieldsInOrder := [...]string{"executionId", "model", "votes", "criteria", "tests", "concurrency"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "executionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("executionId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExecutionID = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
+		case "votes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("votes"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Votes = data
+		case "criteria":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteria"))
+			data, err := ec.unmarshalNRejudgedCriteria2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedCriteria(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Criteria = data
+		case "tests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tests"))
+			data, err := ec.unmarshalNRejudgedTestInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedTestInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tests = data
+		case "concurrency":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("concurrency"))
+			data, err := ec.unmarshalNInt2int32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Concurrency = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRejudgedTestInput(ctx context.Context, obj any) (model.RejudgedTestInput, error) {
+	var it model.RejudgedTestInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"testId", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "testId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("testId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TestID = data
+		case "criteria":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteria"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Criteria = data
+		case "criteriaWeights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteriaWeights"))
+			data, err := ec.unmarshalOInt2ᚕᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CriteriaWeights = data
+		case "checks":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checks"))
+			data, err := ec.unmarshalOTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Checks = data
+		case "passAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("passAt"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PassAt = data
+		case "judgeSees":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("judgeSees"))
+			data, err := ec.unmarshalOJudgeSight2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeSightᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.JudgeSees = data
 		}
 	}
 	return it, nil
@@ -1652,7 +2497,7 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 		asMap["votes"] = 1
 	}
 
-	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "concurrency", "virtualTime", "votes", "prompt"}
+	fieldsInOrder := [...]string{"testIds", "folderId", "agentId", "repeats", "stopRepeating", "concurrency", "virtualTime", "votes", "prompt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1687,6 +2532,13 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 				return it, err
 			}
 			it.Repeats = data
+		case "stopRepeating":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stopRepeating"))
+			data, err := ec.unmarshalOStopRepeatingInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStopRepeating(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StopRepeating = data
 		case "concurrency":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("concurrency"))
 			data, err := ec.unmarshalNInt2int32(ctx, v)
@@ -1720,6 +2572,43 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputStopRepeatingInput(ctx context.Context, obj any) (model.StopRepeating, error) {
+	var it model.StopRepeating
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"good", "bad"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "good":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("good"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Good = data
+		case "bad":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bad"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Bad = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1727,6 +2616,59 @@ func (ec *executionContext) unmarshalInputStartAgentTestExecutionInput(ctx conte
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var agentTestCallCoverageImplementors = []string{"AgentTestCallCoverage"}
+
+func (ec *executionContext) _AgentTestCallCoverage(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTestCallCoverage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTestCallCoverageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTestCallCoverage")
+		case "call":
+			out.Values[i] = ec._AgentTestCallCoverage_call(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agentId":
+			out.Values[i] = ec._AgentTestCallCoverage_agentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "testIds":
+			out.Values[i] = ec._AgentTestCallCoverage_testIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "testNames":
+			out.Values[i] = ec._AgentTestCallCoverage_testNames(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var agentTestExecutionImplementors = []string{"AgentTestExecution", "Node"}
 
@@ -1839,6 +2781,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 		case "votes":
 			out.Values[i] = ec._AgentTestExecution_votes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "stopRepeating":
+			out.Values[i] = ec._AgentTestExecution_stopRepeating(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "counts":
@@ -2198,6 +3145,173 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "rejudgeOf":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_rejudgeOf(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "rejudgeOfId":
+			out.Values[i] = ec._AgentTestExecution_rejudgeOfId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rejudgements":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_rejudgements(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "agreement":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_agreement(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "judgeModel":
+			out.Values[i] = ec._AgentTestExecution_judgeModel(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "apiKeyId":
+			out.Values[i] = ec._AgentTestExecution_apiKeyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "startedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_startedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "leftOutTests":
 			out.Values[i] = ec._AgentTestExecution_leftOutTests(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2215,6 +3329,49 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			}
 		case "finishedAt":
 			out.Values[i] = ec._AgentTestExecution_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "schedule":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_schedule(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "scheduleId":
+			out.Values[i] = ec._AgentTestExecution_scheduleId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -2304,6 +3461,49 @@ func (ec *executionContext) _AgentTestExecutionConnection(ctx context.Context, s
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTestExecutionCoverageImplementors = []string{"AgentTestExecutionCoverage"}
+
+func (ec *executionContext) _AgentTestExecutionCoverage(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTestExecutionCoverage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTestExecutionCoverageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTestExecutionCoverage")
+		case "simulations":
+			out.Values[i] = ec._AgentTestExecutionCoverage_simulations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "calls":
+			out.Values[i] = ec._AgentTestExecutionCoverage_calls(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2428,6 +3628,16 @@ func (ec *executionContext) _AgentTestExecutionTest(ctx context.Context, sel ast
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "rowNumber":
+			out.Values[i] = ec._AgentTestExecutionTest_rowNumber(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rowName":
+			out.Values[i] = ec._AgentTestExecutionTest_rowName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "folder":
 			field := field
 
@@ -2544,6 +3754,11 @@ func (ec *executionContext) _AgentTestRunCounts(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "skipped":
+			out.Values[i] = ec._AgentTestRunCounts_skipped(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "judged":
 			out.Values[i] = ec._AgentTestRunCounts_judged(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2656,6 +3871,59 @@ func (ec *executionContext) _DeleteAgentTestExecutionPayload(ctx context.Context
 	return out
 }
 
+var judgeAgreementImplementors = []string{"JudgeAgreement"}
+
+func (ec *executionContext) _JudgeAgreement(ctx context.Context, sel ast.SelectionSet, obj *model.JudgeAgreement) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, judgeAgreementImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("JudgeAgreement")
+		case "runs":
+			out.Values[i] = ec._JudgeAgreement_runs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sameRuns":
+			out.Values[i] = ec._JudgeAgreement_sameRuns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "criteria":
+			out.Values[i] = ec._JudgeAgreement_criteria(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sameCriteria":
+			out.Values[i] = ec._JudgeAgreement_sameCriteria(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var leftOutTestImplementors = []string{"LeftOutTest"}
 
 func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionSet, obj *model.LeftOutTest) graphql.Marshaler {
@@ -2676,6 +3944,11 @@ func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionS
 		case "testName":
 			out.Values[i] = ec._LeftOutTest_testName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rowName":
+			out.Values[i] = ec._LeftOutTest_rowName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -2718,6 +3991,44 @@ func (ec *executionContext) _RateInterval(ctx context.Context, sel ast.Selection
 			}
 		case "high":
 			out.Values[i] = ec._RateInterval_high(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var rejudgeAgentTestExecutionPayloadImplementors = []string{"RejudgeAgentTestExecutionPayload"}
+
+func (ec *executionContext) _RejudgeAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RejudgeAgentTestExecutionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rejudgeAgentTestExecutionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RejudgeAgentTestExecutionPayload")
+		case "execution":
+			out.Values[i] = ec._RejudgeAgentTestExecutionPayload_execution(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2818,12 +4129,81 @@ func (ec *executionContext) _StartAgentTestExecutionPayload(ctx context.Context,
 	return out
 }
 
+var stopRepeatingImplementors = []string{"StopRepeating"}
+
+func (ec *executionContext) _StopRepeating(ctx context.Context, sel ast.SelectionSet, obj *model.StopRepeating) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stopRepeatingImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StopRepeating")
+		case "good":
+			out.Values[i] = ec._StopRepeating_good(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bad":
+			out.Values[i] = ec._StopRepeating_bad(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNAgentTestCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCallCoverageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTestCallCoverage) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTestCallCoverage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCallCoverage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentTestCallCoverage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCallCoverage(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestCallCoverage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTestCallCoverage(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNAgentTestExecution2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTestExecution) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestExecution2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecution(ctx, sel, v[i])
@@ -2858,8 +4238,18 @@ func (ec *executionContext) marshalNAgentTestExecutionConnection2ᚖgithubᚗcom
 	return ec._AgentTestExecutionConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNAgentTestExecutionCoverage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionCoverage(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestExecutionCoverage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTestExecutionCoverage(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNAgentTestExecutionEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.AgentTestExecution]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestExecutionEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -2895,7 +4285,7 @@ func (ec *executionContext) marshalNAgentTestExecutionStatus2githubᚗcomᚋagen
 }
 
 func (ec *executionContext) marshalNAgentTestExecutionTest2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionTestᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTestExecutionTest) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestExecutionTest2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionTest(ctx, sel, v[i])
@@ -2955,7 +4345,7 @@ func (ec *executionContext) marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagen
 }
 
 func (ec *executionContext) marshalNLeftOutTest2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTestᚄ(ctx context.Context, sel ast.SelectionSet, v []model.LeftOutTest) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTest(ctx, sel, v[i])
@@ -2968,6 +4358,40 @@ func (ec *executionContext) marshalNLeftOutTest2ᚕgithubᚗcomᚋagentgraphᚋa
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNRejudgeAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgeAgentTestExecutionInput(ctx context.Context, v any) (model.RejudgeAgentTestExecutionInput, error) {
+	res, err := ec.unmarshalInputRejudgeAgentTestExecutionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRejudgedCriteria2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedCriteria(ctx context.Context, v any) (model.RejudgedCriteria, error) {
+	var res model.RejudgedCriteria
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRejudgedCriteria2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedCriteria(ctx context.Context, sel ast.SelectionSet, v model.RejudgedCriteria) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNRejudgedTestInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedTestInputᚄ(ctx context.Context, v any) ([]*model.RejudgedTestInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*model.RejudgedTestInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNRejudgedTestInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedTestInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNRejudgedTestInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgedTestInput(ctx context.Context, v any) (*model.RejudgedTestInput, error) {
+	res, err := ec.unmarshalInputRejudgedTestInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNRetryAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetryAgentTestExecutionInput(ctx context.Context, v any) (model.RetryAgentTestExecutionInput, error) {
@@ -3024,11 +4448,25 @@ func (ec *executionContext) marshalODeleteAgentTestExecutionPayload2ᚖgithubᚗ
 	return ec._DeleteAgentTestExecutionPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOJudgeAgreement2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJudgeAgreement(ctx context.Context, sel ast.SelectionSet, v *model.JudgeAgreement) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._JudgeAgreement(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx context.Context, sel ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RateInterval(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORejudgeAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgeAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RejudgeAgentTestExecutionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RejudgeAgentTestExecutionPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORetryAgentTestExecutionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetryAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, v *model.RetryAgentTestExecutionPayload) graphql.Marshaler {
@@ -3043,6 +4481,21 @@ func (ec *executionContext) marshalOStartAgentTestExecutionPayload2ᚖgithubᚗc
 		return graphql.Null
 	}
 	return ec._StartAgentTestExecutionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOStopRepeating2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStopRepeating(ctx context.Context, sel ast.SelectionSet, v *model.StopRepeating) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._StopRepeating(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOStopRepeatingInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStopRepeating(ctx context.Context, v any) (*model.StopRepeating, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputStopRepeatingInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -1125,7 +1125,7 @@ func (ec *executionContext) _UpdateAgentTestFolderPayload(ctx context.Context, s
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNAgentTestFolder2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFolderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTestFolder) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestFolder2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFolder(ctx, sel, v[i])
@@ -1161,7 +1161,7 @@ func (ec *executionContext) marshalNAgentTestFolderConnection2ᚖgithubᚗcomᚋ
 }
 
 func (ec *executionContext) marshalNAgentTestFolderEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.AgentTestFolder]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentTestFolderEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])

@@ -541,7 +541,7 @@ func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.Se
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNApiKey2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.APIKey) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNApiKey2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKey(ctx, sel, v[i])
@@ -591,7 +591,7 @@ func (ec *executionContext) unmarshalNApiKeyScope2ᚕgithubᚗcomᚋagentgraph�
 }
 
 func (ec *executionContext) marshalNApiKeyScope2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScopeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.APIKeyScope) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, sel, v[i])

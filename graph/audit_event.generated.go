@@ -628,7 +628,7 @@ func (ec *executionContext) marshalNAuditAction2githubᚗcomᚋagentgraphᚋagen
 }
 
 func (ec *executionContext) marshalNAuditEvent2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAuditEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AuditEvent) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAuditEvent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAuditEvent(ctx, sel, v[i])
@@ -654,7 +654,7 @@ func (ec *executionContext) marshalNAuditEvent2ᚖgithubᚗcomᚋagentgraphᚋag
 }
 
 func (ec *executionContext) marshalNAuditEventEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.AuditEvent]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAuditEventEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])

@@ -1926,7 +1926,7 @@ func (ec *executionContext) unmarshalNAddCampaignFieldInput2githubᚗcomᚋagent
 }
 
 func (ec *executionContext) marshalNCampaign2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Campaign) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaign2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaign(ctx, sel, v[i])
@@ -1962,7 +1962,7 @@ func (ec *executionContext) marshalNCampaignConnection2ᚖgithubᚗcomᚋagentgr
 }
 
 func (ec *executionContext) marshalNCampaignEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Campaign]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -1988,7 +1988,7 @@ func (ec *executionContext) marshalNCampaignEdge2ᚖgithubᚗcomᚋagentgraphᚋ
 }
 
 func (ec *executionContext) marshalNCampaignField2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignField) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignField2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignField(ctx, sel, v[i])
@@ -2091,7 +2091,7 @@ func (ec *executionContext) marshalOCampaignStatus2ᚕgithubᚗcomᚋagentgraph�
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignStatus(ctx, sel, v[i])

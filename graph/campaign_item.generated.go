@@ -2933,7 +2933,7 @@ func (ec *executionContext) unmarshalNArchiveCampaignItemsInput2githubᚗcomᚋa
 }
 
 func (ec *executionContext) marshalNCampaignItem2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignItem) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignItem2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItem(ctx, sel, v[i])
@@ -2969,7 +2969,7 @@ func (ec *executionContext) marshalNCampaignItemConnection2ᚖgithubᚗcomᚋage
 }
 
 func (ec *executionContext) marshalNCampaignItemEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.CampaignItem]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignItemEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -2995,7 +2995,7 @@ func (ec *executionContext) marshalNCampaignItemEdge2ᚖgithubᚗcomᚋagentgrap
 }
 
 func (ec *executionContext) marshalNCampaignItemEvent2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignItemEvent) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignItemEvent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemEvent(ctx, sel, v[i])
@@ -3050,7 +3050,7 @@ func (ec *executionContext) unmarshalNCampaignItemInput2ᚖgithubᚗcomᚋagentg
 }
 
 func (ec *executionContext) marshalNCampaignItemMessage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemMessageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignItemMessage) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignItemMessage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemMessage(ctx, sel, v[i])

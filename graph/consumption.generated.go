@@ -1066,7 +1066,7 @@ func (ec *executionContext) _MonthConsumption(ctx context.Context, sel ast.Selec
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNAgentConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentConsumption) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAgentConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentConsumption(ctx, sel, v[i])
@@ -1092,7 +1092,7 @@ func (ec *executionContext) marshalNAgentConsumption2ᚖgithubᚗcomᚋagentgrap
 }
 
 func (ec *executionContext) marshalNCampaignConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignConsumption) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCampaignConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignConsumption(ctx, sel, v[i])
@@ -1118,7 +1118,7 @@ func (ec *executionContext) marshalNCampaignConsumption2ᚖgithubᚗcomᚋagentg
 }
 
 func (ec *executionContext) marshalNChannelConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChannelConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChannelConsumption) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNChannelConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChannelConsumption(ctx, sel, v[i])
@@ -1164,7 +1164,7 @@ func (ec *executionContext) marshalNDateBound2githubᚗcomᚋagentgraphᚋagentg
 }
 
 func (ec *executionContext) marshalNDayConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DayConsumption) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDayConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumption(ctx, sel, v[i])
@@ -1190,7 +1190,7 @@ func (ec *executionContext) marshalNDayConsumption2ᚖgithubᚗcomᚋagentgraph�
 }
 
 func (ec *executionContext) marshalNMonthConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMonthConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.MonthConsumption) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMonthConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMonthConsumption(ctx, sel, v[i])

@@ -22,6 +22,7 @@ type DatasetResolver interface {
 	Documents(ctx context.Context, obj *model.Dataset, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Document], error)
 	DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error)
 	ChunkCount(ctx context.Context, obj *model.Dataset) (int32, error)
+	LabelledQuestions(ctx context.Context, obj *model.Dataset) ([]*model.LabelledQuestion, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -481,6 +482,38 @@ func (ec *executionContext) _Dataset_chunkCount(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_Dataset_chunkCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Dataset", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Dataset_labelledQuestions(ctx context.Context, field graphql.CollectedField, obj *model.Dataset) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dataset_labelledQuestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Dataset().LabelledQuestions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.LabelledQuestion) graphql.Marshaler {
+			return ec.marshalNLabelledQuestion2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLabelledQuestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dataset_labelledQuestions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Dataset",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LabelledQuestion(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DatasetConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.Dataset]) (ret graphql.Marshaler) {
@@ -1331,6 +1364,44 @@ func (ec *executionContext) _Dataset(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "labelledQuestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Dataset_labelledQuestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1658,7 +1729,7 @@ func (ec *executionContext) unmarshalNCreateDatasetInput2githubᚗcomᚋagentgra
 }
 
 func (ec *executionContext) marshalNDataset2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDatasetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Dataset) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDataset2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDataset(ctx, sel, v[i])
@@ -1694,7 +1765,7 @@ func (ec *executionContext) marshalNDatasetConnection2ᚖgithubᚗcomᚋagentgra
 }
 
 func (ec *executionContext) marshalNDatasetEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Dataset]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDatasetEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])

@@ -1906,7 +1906,7 @@ func (ec *executionContext) unmarshalNAddDocumentInput2githubᚗcomᚋagentgraph
 }
 
 func (ec *executionContext) marshalNChunk2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChunkᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Chunk) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNChunk2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChunk(ctx, sel, v[i])
@@ -1942,7 +1942,7 @@ func (ec *executionContext) marshalNChunkConnection2ᚖgithubᚗcomᚋagentgraph
 }
 
 func (ec *executionContext) marshalNChunkEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Chunk]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNChunkEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -1973,7 +1973,7 @@ func (ec *executionContext) unmarshalNDeleteDocumentInput2githubᚗcomᚋagentgr
 }
 
 func (ec *executionContext) marshalNDocument2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Document) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDocument2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocument(ctx, sel, v[i])
@@ -2009,7 +2009,7 @@ func (ec *executionContext) marshalNDocumentConnection2ᚖgithubᚗcomᚋagentgr
 }
 
 func (ec *executionContext) marshalNDocumentEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Document]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDocumentEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -2099,7 +2099,7 @@ func (ec *executionContext) marshalODocumentStatus2ᚕgithubᚗcomᚋagentgraph�
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDocumentStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatus(ctx, sel, v[i])

@@ -2599,7 +2599,7 @@ func (ec *executionContext) unmarshalNDisconnectKnowledgeBaseChatInput2githubᚗ
 }
 
 func (ec *executionContext) marshalNKnowledgeBaseChat2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐKnowledgeBaseChatᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.KnowledgeBaseChat) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNKnowledgeBaseChat2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐKnowledgeBaseChat(ctx, sel, v[i])
@@ -2635,7 +2635,7 @@ func (ec *executionContext) marshalNKnowledgeBaseChatConnection2ᚖgithubᚗcom�
 }
 
 func (ec *executionContext) marshalNKnowledgeBaseChatEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.KnowledgeBaseChat]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNKnowledgeBaseChatEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -2669,7 +2669,7 @@ func (ec *executionContext) marshalNMatchedTerm2githubᚗcomᚋagentgraphᚋagen
 }
 
 func (ec *executionContext) marshalNMatchedTerm2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTermᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MatchedTerm) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMatchedTerm2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTerm(ctx, sel, v[i])
@@ -2689,7 +2689,7 @@ func (ec *executionContext) marshalNPromptSettings2githubᚗcomᚋagentgraphᚋa
 }
 
 func (ec *executionContext) marshalNRetrievedChunk2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunkᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.RetrievedChunk) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNRetrievedChunk2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunk(ctx, sel, v[i])

@@ -720,7 +720,7 @@ func (ec *executionContext) _RestoreAgentPromptPayload(ctx context.Context, sel 
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNPromptVersion2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.PromptVersion) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNPromptVersion2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptVersion(ctx, sel, v[i])
@@ -756,7 +756,7 @@ func (ec *executionContext) marshalNPromptVersionConnection2ᚖgithubᚗcomᚋag
 }
 
 func (ec *executionContext) marshalNPromptVersionEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.PromptVersion]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNPromptVersionEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])

@@ -29,6 +29,7 @@ type ResolverRoot interface {
 	AgentTestExecutionTest() AgentTestExecutionTestResolver
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
+	AgentTestSchedule() AgentTestScheduleResolver
 	Campaign() CampaignResolver
 	CampaignConsumption() CampaignConsumptionResolver
 	CampaignItem() CampaignItemResolver
@@ -47,6 +48,7 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	Tool() ToolResolver
 	Viewer() ViewerResolver
+	Webhook() WebhookResolver
 }
 
 type DirectiveRoot struct {
@@ -78,6 +80,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddCampaignFieldInput,
 		ec.unmarshalInputAddCampaignItemsInput,
 		ec.unmarshalInputAddDocumentInput,
+		ec.unmarshalInputAddLabelledQuestionsInput,
 		ec.unmarshalInputAddSubAgentInput,
 		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
@@ -98,10 +101,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClassificationTagInput,
 		ec.unmarshalInputConnectKnowledgeBaseChatInput,
 		ec.unmarshalInputConnectToolInput,
+		ec.unmarshalInputContactPersonaInput,
 		ec.unmarshalInputConversationContextInput,
+		ec.unmarshalInputCopyAgentTestsInput,
 		ec.unmarshalInputCreateAccessTokenInput,
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateAgentTestFolderInput,
+		ec.unmarshalInputCreateAgentTestInput,
+		ec.unmarshalInputCreateAgentTestScheduleInput,
+		ec.unmarshalInputCreateAgentTestsInput,
 		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateCampaignInput,
 		ec.unmarshalInputCreateClassificationTestInput,
@@ -110,35 +118,47 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateSimulationTestInput,
 		ec.unmarshalInputCreateTestFromSimulationChatInput,
 		ec.unmarshalInputCreateToolInput,
+		ec.unmarshalInputCreateWebhookInput,
 		ec.unmarshalInputDeleteAgentInput,
 		ec.unmarshalInputDeleteAgentTestExecutionInput,
 		ec.unmarshalInputDeleteAgentTestFolderInput,
 		ec.unmarshalInputDeleteAgentTestInput,
+		ec.unmarshalInputDeleteAgentTestScheduleInput,
+		ec.unmarshalInputDeleteAgentTestsInput,
 		ec.unmarshalInputDeleteCampaignInput,
 		ec.unmarshalInputDeleteCampaignItemInput,
 		ec.unmarshalInputDeleteDatasetInput,
 		ec.unmarshalInputDeleteDocumentInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
+		ec.unmarshalInputDeleteLabelledQuestionsInput,
 		ec.unmarshalInputDeleteSimulationChatInput,
 		ec.unmarshalInputDeleteToolInput,
+		ec.unmarshalInputDeleteWebhookInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
 		ec.unmarshalInputDisconnectToolInput,
 		ec.unmarshalInputDocumentFilter,
+		ec.unmarshalInputDraftLabelledQuestionsInput,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
+		ec.unmarshalInputImportAgentTestRowsInput,
+		ec.unmarshalInputLabelledQuestionInput,
 		ec.unmarshalInputLlmSettingsInput,
 		ec.unmarshalInputMockConditionInput,
 		ec.unmarshalInputMockFailureInput,
 		ec.unmarshalInputMockRuleInput,
 		ec.unmarshalInputMockedSubAgentInput,
 		ec.unmarshalInputMockedToolInput,
+		ec.unmarshalInputMoveAgentTestsInput,
 		ec.unmarshalInputNameFilter,
 		ec.unmarshalInputNeverCalledExpectationInput,
 		ec.unmarshalInputParserConfigInput,
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
+		ec.unmarshalInputRedeliverWebhookInput,
 		ec.unmarshalInputReindexDatasetInput,
 		ec.unmarshalInputReindexDocumentInput,
+		ec.unmarshalInputRejudgeAgentTestExecutionInput,
+		ec.unmarshalInputRejudgedTestInput,
 		ec.unmarshalInputRemoveSubAgentInput,
 		ec.unmarshalInputRenewCampaignClaimInput,
 		ec.unmarshalInputResetCampaignItemInput,
@@ -147,20 +167,26 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRetryAgentTestExecutionInput,
 		ec.unmarshalInputRevokeAccessTokenInput,
 		ec.unmarshalInputRevokeApiKeyInput,
+		ec.unmarshalInputRotateWebhookSecretInput,
 		ec.unmarshalInputSaidExpectationInput,
 		ec.unmarshalInputSendSimulationMessageInput,
+		ec.unmarshalInputSendTestWebhookInput,
 		ec.unmarshalInputSimulationChatFilter,
 		ec.unmarshalInputStartAgentTestExecutionInput,
 		ec.unmarshalInputStartSimulationChatInput,
+		ec.unmarshalInputStopRepeatingInput,
 		ec.unmarshalInputTestCheckInput,
 		ec.unmarshalInputTestExpectationInput,
+		ec.unmarshalInputTestMessageCallInput,
 		ec.unmarshalInputTestMessageInput,
+		ec.unmarshalInputTestRowInput,
 		ec.unmarshalInputToolEndpointInput,
 		ec.unmarshalInputToolMockingInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentPromptInput,
 		ec.unmarshalInputUpdateAgentTestFolderInput,
 		ec.unmarshalInputUpdateAgentTestInput,
+		ec.unmarshalInputUpdateAgentTestScheduleInput,
 		ec.unmarshalInputUpdateCampaignInput,
 		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateDatasetInput,
@@ -168,6 +194,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateSubAgentInput,
 		ec.unmarshalInputUpdateToolInput,
+		ec.unmarshalInputUpdateWebhookInput,
 		ec.unmarshalInputUsageEntryInput,
 	)
 	first := true
@@ -400,7 +427,7 @@ type Agent implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -642,7 +669,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -688,7 +715,7 @@ interface AgentTest implements Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name."
+  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
   name: String!
   "The most recent run that is no draft."
   lastRun: AgentTestRun
@@ -698,18 +725,20 @@ interface AgentTest implements Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
-  isFlaky: Boolean!
-  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
-  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
-  "Its last runs at a glance, newest first."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  isFlaky: Boolean! @cost(weight: 30000, isShared: true)
+  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
+  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
   that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
   value, which stay as they are. Empty if there is nothing.
   """
-  obstacles: [String!]! @cost(weight: 100)
+  obstacles: [String!]! @cost(weight: 1000)
+  "The rows that it is run with, each on its own; empty when it has none."
+  rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -720,7 +749,7 @@ interface AgentTest implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -743,7 +772,7 @@ type SimulationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name."
+  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
   name: String!
   "The most recent run that is no draft."
   lastRun: AgentTestRun
@@ -753,18 +782,20 @@ type SimulationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
-  isFlaky: Boolean!
-  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
-  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
-  "Its last runs at a glance, newest first."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  isFlaky: Boolean! @cost(weight: 30000, isShared: true)
+  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
+  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
   that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
   value, which stay as they are. Empty if there is nothing.
   """
-  obstacles: [String!]! @cost(weight: 100)
+  obstacles: [String!]! @cost(weight: 1000)
+  "The rows that it is run with, each on its own; empty when it has none."
+  rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -775,7 +806,7 @@ type SimulationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -792,6 +823,12 @@ type SimulationTest implements AgentTest & Node {
   checks: [TestCheck!]! @listSize(assumedSize: 3)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, beside all that is required; null is 1."
   passAt: Float
+  "What the judge is given beside the conversation, and what the agent knows of the contact."
+  judgeSees: [JudgeSight!]!
+  "What the contact is like; null when the scenario alone says so."
+  persona: ContactPersona @requires(scope: contacts)
+  "What the contact says word for word in its turns of a run, in their order; null where its model speaks, as in all turns after these."
+  contactSays: [String]! @requires(scope: contacts)
   "Exchanges between contact and agent at most."
   maxTurns: Int!
   "Messages that the conversation starts from; empty when it starts from scratch."
@@ -802,6 +839,47 @@ type SimulationTest implements AgentTest & Node {
   toolMocking: ToolMocking! @requires(scope: contacts)
   "What would happen to each thing that can be called in a run of it, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
   coverage: [CallCoverage!]! @cost(weight: 1000)
+}
+
+"What the judge can be given beside the conversation."
+enum JudgeSight {
+  "The agent's instructions, placeholders filled, as it had them in the run: what a policy is judged by."
+  Prompt
+  "The passages that the agent's searches found, whole and each once. Without it the judge sees the beginning of what each search returned."
+  Documents
+  "The date of the conversation, in UTC."
+  Date
+}
+
+"What a simulated contact is like, whatever it wants."
+type ContactPersona {
+  "Its mood."
+  mood: ContactMood
+  """
+  After how many answers in a row that do not help it the contact ends the conversation. What helps is its model's to say; the program
+  ends the conversation when the agent has repeated its answer so often.
+  """
+  patience: Int
+  "The language that it writes, as one would name it: ` + "`" + `French` + "`" + `, ` + "`" + `pt-BR` + "`" + `."
+  language: String
+  "What it knows, and tells when it is asked."
+  knowledge: String
+}
+
+"How a simulated contact feels."
+enum ContactMood {
+  "Friendly and at ease."
+  Friendly
+  "In a hurry."
+  Hurried
+  "Worried."
+  Anxious
+  "At a loss, and easily mistaken."
+  Confused
+  "Angry about something that happened before."
+  Angry
+  "Full of doubt about what it is told."
+  Sceptical
 }
 
 "The agent must produce an expected tag for a given conversation."
@@ -818,7 +896,7 @@ type ClassificationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name."
+  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
   name: String!
   "The most recent run that is no draft."
   lastRun: AgentTestRun
@@ -828,18 +906,20 @@ type ClassificationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
-  isFlaky: Boolean!
-  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
-  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
-  "Its last runs at a glance, newest first."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  isFlaky: Boolean! @cost(weight: 30000, isShared: true)
+  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
+  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
   that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
   value, which stay as they are. Empty if there is nothing.
   """
-  obstacles: [String!]! @cost(weight: 100)
+  obstacles: [String!]! @cost(weight: 1000)
+  "The rows that it is run with, each on its own; empty when it has none."
+  rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -850,7 +930,7 @@ type ClassificationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -881,6 +961,20 @@ type TestMessage {
   text: String!
   "When it was written, where that is known."
   timestamp: DateTime
+  "The calls that the agent made for this answer, of a message that a simulation starts from; null for none."
+  toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
+}
+
+"A call that the agent made before a simulation starts, as its language model is told of it. Checks and the judge do not count it; rules of mocks that count calls do."
+type TestMessageCall {
+  "The name by which the language model calls it. One that the agent does not have is not told."
+  technicalName: String!
+  "The arguments."
+  arguments: JSONObject!
+  "What came of it; null when it failed."
+  result: String
+  "Why it failed."
+  error: String
 }
 
 "A conversation to classify."
@@ -919,6 +1013,20 @@ input TestMessageInput {
   text: String! @bounds(minLength: 1, maxLength: 10000)
   "When it was written."
   timestamp: DateTime
+  "The calls that the agent made for this answer, at most 20; only in messages of the agent that answer the contact, which a simulation test starts from."
+  toolCalls: [TestMessageCallInput!] @beyondV1 @bounds(maxItems: 20)
+}
+
+"See ` + "`" + `TestMessageCall` + "`" + `. Exactly one of ` + "`" + `result` + "`" + ` and ` + "`" + `error` + "`" + ` is given. A test has at most 100 calls."
+input TestMessageCallInput @strict {
+  "1 to 64 characters."
+  technicalName: String! @bounds(minLength: 1, maxLength: 64)
+  "At most 10,000 bytes of JSON."
+  arguments: JSONObject
+  "At most 10,000 characters."
+  result: String @bounds(maxLength: 10000)
+  "At most 10,000 characters."
+  error: String @bounds(maxLength: 10000)
 }
 
 "See ` + "`" + `ConversationContext` + "`" + `."
@@ -929,11 +1037,23 @@ input ConversationContextInput {
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
+"See ` + "`" + `ContactPersona` + "`" + `. Without any field the contact has none."
+input ContactPersonaInput {
+  "Its mood."
+  mood: ContactMood
+  "1 to 10 answers."
+  patience: Int @bounds(min: 1, max: 10)
+  "1 to 50 characters."
+  language: String @bounds(minLength: 1, maxLength: 50)
+  "1 to 5,000 characters."
+  knowledge: String @bounds(minLength: 1, maxLength: 5000)
+}
+
 "A new simulation test."
 input CreateSimulationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters."
+  "1 to 255 characters. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
   scenario: String! @bounds(minLength: 1, maxLength: 10000)
@@ -945,6 +1065,12 @@ input CreateSimulationTestInput {
   checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
   passAt: Float @bounds(min: 0, max: 1)
+  "What the judge is given beside the conversation; nothing unless it is said here. Duplicates are dropped."
+  judgeSees: [JudgeSight!]! = [] @bounds(maxItems: 10)
+  "What the contact is like."
+  persona: ContactPersonaInput
+  "What the contact says word for word in its turns, each 1 to 10,000 characters, in at most 30; null where its model speaks."
+  contactSays: [String]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "Exchanges at most, 1 to 30."
   maxTurns: Int! = 10 @bounds(min: 1, max: 30)
   "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
@@ -956,6 +1082,8 @@ input CreateSimulationTestInput {
   variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
   toolMocking: ToolMockingInput
+  "Rows to run it with, at most 500: a run for each row and repeat."
+  rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
 }
@@ -970,12 +1098,14 @@ type CreateSimulationTestPayload {
 input CreateClassificationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters."
+  "1 to 255 characters. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "The conversation to classify."
   conversationContext: ConversationContextInput!
-  "The expected tag, one of the agent's classification tags."
+  "The expected tag, one of the agent's classification tags; with rows it may be a placeholder."
   tagExpected: String! @bounds(minLength: 1, maxLength: 100)
+  "Rows to run it with, at most 500: a run for each row and repeat."
+  rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
 }
@@ -1002,6 +1132,12 @@ input UpdateSimulationTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
+  "What the judge is given from now on; empty for nothing beside the conversation."
+  judgeSees: [JudgeSight!] @bounds(maxItems: 10)
+  "The new persona; one without fields takes it away."
+  persona: ContactPersonaInput
+  "What the contact says word for word from now on; empty for nothing."
+  contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "The new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "The new messages to start from."
@@ -1010,6 +1146,8 @@ input UpdateSimulationTestInput {
   variables: JSONObject @bounds(maxItems: 200)
   "The new mocking."
   toolMocking: ToolMockingInput
+  "The new rows; an empty list for none."
+  rows: [TestRowInput!] @bounds(maxItems: 500)
   "The new folder; empty for the root."
   folderId: ID
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
@@ -1032,6 +1170,8 @@ input UpdateClassificationTestInput {
   conversationContext: ConversationContextInput
   "The new expected tag."
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
+  "The new rows; an empty list for none."
+  rows: [TestRowInput!] @bounds(maxItems: 500)
   "The new folder; empty for the root."
   folderId: ID
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
@@ -1062,6 +1202,12 @@ input UpdateAgentTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "Of a simulation test: the new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
+  "Of a simulation test: what the judge is given from now on."
+  judgeSees: [JudgeSight!] @bounds(maxItems: 10)
+  "Of a simulation test: the new persona; one without fields takes it away."
+  persona: ContactPersonaInput
+  "Of a simulation test: what the contact says word for word from now on."
+  contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "Of a simulation test: the new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "Of a simulation test: the new messages to start from."
@@ -1074,6 +1220,8 @@ input UpdateAgentTestInput {
   conversationContext: ConversationContextInput
   "Of a classification test: the new expected tag."
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
+  "The new rows; an empty list for none."
+  rows: [TestRowInput!] @bounds(maxItems: 500)
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -1119,7 +1267,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1147,7 +1295,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1171,6 +1319,82 @@ extend type Mutation {
   updateAgentTest("What to change." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
   "Deletes a test. Its runs stay as evidence."
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_bulk.graphqls", Input: `"A new test. Exactly one of the fields is given."
+input CreateAgentTestInput @oneOf @strict {
+  "A simulation test."
+  simulation: CreateSimulationTestInput
+  "A classification test."
+  classification: CreateClassificationTestInput
+}
+
+"New tests."
+input CreateAgentTestsInput {
+  "1 to 100 tests, of any agents."
+  tests: [CreateAgentTestInput!]! @bounds(minItems: 1, maxItems: 100)
+}
+
+"The new tests."
+type CreateAgentTestsPayload {
+  "The tests, in the order of the input."
+  agentTests: [AgentTest!]! @listSize(assumedSize: 100)
+}
+
+"Tests to move."
+input MoveAgentTestsInput {
+  "1 to 100 tests."
+  testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
+  "A folder of their agent; null or empty for the root."
+  folderId: ID
+}
+
+"The moved tests."
+type MoveAgentTestsPayload {
+  "The tests, in the order of the input."
+  agentTests: [AgentTest!]! @listSize(assumedSize: 100)
+}
+
+"Tests to copy."
+input CopyAgentTestsInput {
+  "1 to 100 tests."
+  testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
+  "The agent that gets the copies; when absent each stays with its own."
+  agentId: ID
+  "A folder of that agent; empty for the root. When absent, copies for the same agent stay in their folders, and others come to the root."
+  folderId: ID
+}
+
+"The copies."
+type CopyAgentTestsPayload {
+  "The copies, in the order of the input."
+  agentTests: [AgentTest!]! @listSize(assumedSize: 100)
+}
+
+"Tests to delete."
+input DeleteAgentTestsInput {
+  "1 to 100 tests."
+  testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
+}
+
+"What is gone."
+type DeleteAgentTestsPayload {
+  "The ids of the deleted tests, in the order of the input."
+  deletedIds: [ID!]!
+}
+
+extend type Mutation {
+  "Creates tests: all of them or none. Faults name the test by its place, such as ` + "`" + `tests.3.simulation.name` + "`" + `."
+  createAgentTests("The tests." input: CreateAgentTestsInput!): CreateAgentTestsPayload @requires(scope: write)
+  "Moves tests to a folder, or to the root: all of them or none. ` + "`" + `UNPROCESSABLE` + "`" + ` names those whose names are taken there, or that are of another agent."
+  moveAgentTests("Which, and where to." input: MoveAgentTestsInput!): MoveAgentTestsPayload @requires(scope: write)
+  """
+  Copies tests, without their runs: all of them or none. A copy whose name is taken gets a number behind it. For another agent, mocks of
+  sub-agents become those of its sub-agents with the same technical names; ` + "`" + `UNPROCESSABLE` + "`" + ` names what it does not have.
+  """
+  copyAgentTests("Which, and where to." input: CopyAgentTestsInput!): CopyAgentTestsPayload @requires(scope: write)
+  "Deletes tests: all of them or none. Their runs stay as evidence."
+  deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_check.graphqls", Input: `"What the program decides of a simulation, with any model and at no cost."
@@ -1407,8 +1631,8 @@ type AgentTestComparison {
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
   "The execution that is looked at."
   head: AgentTestExecution!
-  "Each test that stands in either: those of the head in its order, then those of the base alone."
-  tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 100)
+  "Each test, or row of one, that stands in either: those of the head in its order, then those of the base alone."
+  tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
   "How many tests are newly failing."
   newlyFailing: Int!
   "How many tests are newly passing."
@@ -1427,9 +1651,11 @@ type AgentTestComparison {
   correction: AgentTestCorrection!
   "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It says nothing of a single test, and a test says nothing of it."
   conclusion: AgentTestConclusion!
+  "How many judged runs of each of these tests on each side would show the difference of the whole that was seen, in four of five cases. Null when nothing was seen, when it is decided, and when more than 20 are needed."
+  decidingRepeats: Int
 }
 
-"A test on both sides of a comparison."
+"A test on both sides of a comparison, or a row of one: rows are told apart by their names, or else by their values."
 type AgentTestComparisonTest {
   "The id that the test had when it was run; it may have been deleted since."
   testId: ID!
@@ -1437,6 +1663,10 @@ type AgentTestComparisonTest {
   test: AgentTest
   "The name as it was in the head, or in the base when the test does not stand in the head."
   testName: String!
+  "The number of the row, counted from 1, as it was where the name is from; null without rows."
+  rowNumber: Int
+  "The name of the row; null when it had none."
+  rowName: String
   "Its runs in the base; null when it does not stand there."
   base: AgentTestRunCounts
   "Its runs in the head; null when it does not stand there."
@@ -1472,7 +1702,7 @@ extend type Query {
     moreBaseIds: [ID!]! = []
     "How to correct for the number of tests."
     correction: AgentTestCorrection! = Holm
-  ): AgentTestComparison @requires(scope: browse) @cost(weight: 2000)
+  ): AgentTestComparison @requires(scope: browse) @cost(weight: 100000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
@@ -1501,7 +1731,10 @@ enum AgentTestVerdict {
   Inconclusive
 }
 
-"The runs that were created together for a list of tests, each repeated up to twenty times."
+"""
+The runs that were created together for a list of tests, each repeated up to twenty times; of a test with rows, each row is. At most
+4,000 runs. For statistics, each row of a test is a test of its own.
+"""
 type AgentTestExecution implements Node {
   "The id."
   id: ID!
@@ -1517,6 +1750,8 @@ type AgentTestExecution implements Node {
   repeats: Int!
   "How often the judge is asked about each criterion that the program does not decide."
   votes: Int!
+  "When a test is repeated no more; null when each is run as often as ` + "`" + `repeats` + "`" + ` says."
+  stopRepeating: StopRepeating
   "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
   counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
@@ -1527,12 +1762,12 @@ type AgentTestExecution implements Node {
   passHatK: [Float!]!
   "How many tests each value of ` + "`" + `passHatK` + "`" + ` stands for: those with at least k judged runs."
   passHatKTests: [Int!]!
-  "The ids of the tests that are flaky in it: runs of them both passed and failed. Errors and cancelled runs do not count."
+  "The ids of the tests that are flaky in it: runs of them, or of one of their rows, both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
   "The numbers of the prompts that its runs had, each once, lowest first."
-  promptVersions: [Int!]! @cost(weight: 1000, isShared: true)
-  "Its tests with all their runs at a glance, in the order in which they were first run: at most 200 tests with at most 20 runs each."
-  tests: [AgentTestExecutionTest!]! @cost(weight: 1000, isShared: true) @listSize(assumedSize: 200)
+  promptVersions: [Int!]! @cost(weight: 5000)
+  "Its tests, or the rows of those that have rows, with all their runs at a glance, in the order in which they were first run: at most 4,000 runs, at most 20 of each."
+  tests: [AgentTestExecutionTest!]! @cost(weight: 20000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
     "Only in this state."
@@ -1545,7 +1780,7 @@ type AgentTestExecution implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1558,7 +1793,21 @@ type AgentTestExecution implements Node {
   draftPrompt: String @requires(scope: prompts)
   "The execution of which this is a retry."
   retryOfId: ID
-  "The tests that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
+  "The execution whose conversations it judges again; null when it held its own."
+  rejudgeOf: AgentTestExecution
+  "The id of that execution."
+  rejudgeOfId: ID
+  "Executions that judged its conversations again, newest first: at most 20."
+  rejudgements: [AgentTestExecution!]! @listSize(assumedSize: 20)
+  "How far its verdicts are those that the same conversations had before; null when it held its own."
+  agreement: JudgeAgreement @cost(weight: 1000, isShared: true)
+  "The language model that judges; null where that was not recorded, as of executions that held their conversations."
+  judgeModel: String
+  "The API key that started it, or whose access token did; null where that was not recorded."
+  apiKeyId: ID
+  "The name of that key, for people."
+  startedBy: String
+  "The tests and rows that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
   leftOutTests: [LeftOutTest!]!
   "When it was created."
   createdAt: DateTime!
@@ -1568,7 +1817,15 @@ type AgentTestExecution implements Node {
   finishedAt: DateTime
 }
 
-"A test in an execution."
+"When a test of an execution is repeated no more, as its runs have decided: those that are left are Skipped. Without rates, as soon as a run failed."
+type StopRepeating {
+  "The pass rate of a test that is good."
+  good: Float
+  "The pass rate of a test that is bad."
+  bad: Float
+}
+
+"A test in an execution, or a row of one."
 type AgentTestExecutionTest {
   "The id that the test had when it was run; it may have been deleted since."
   testId: ID!
@@ -1576,6 +1833,10 @@ type AgentTestExecutionTest {
   test: AgentTest
   "The name as it was."
   testName: String!
+  "The number of the row, counted from 1, as it was; null without rows."
+  rowNumber: Int
+  "The name of the row; null when it had none."
+  rowName: String
   "The folder that contains the test now; null at the root, and when the test was deleted."
   folder: AgentTestFolder
   "The id of the folder."
@@ -1584,12 +1845,26 @@ type AgentTestExecutionTest {
   runs: [AgentTestRunSummary!]!
 }
 
-"A deleted test that a retry does not repeat."
+"How often verdicts on the same conversations are the same."
+type JudgeAgreement {
+  "How many runs passed or failed both times."
+  runs: Int!
+  "How many of these came to the same."
+  sameRuns: Int!
+  "How many criteria were decided both times, in the same words. Checks are not among them."
+  criteria: Int!
+  "How many of these came to the same: holds, does not hold, or does not apply."
+  sameCriteria: Int!
+}
+
+"A deleted test, or a row that it no longer has, that a retry does not repeat."
 type LeftOutTest {
   "The id that it had."
   testId: ID!
   "The name that it had when it was run."
   testName: String!
+  "The row that is gone, by its name or number; null when the whole test is."
+  rowName: String
 }
 
 "How many runs are in each state."
@@ -1608,6 +1883,8 @@ type AgentTestRunCounts {
   error: Int!
   "Cancelled."
   cancelled: Int!
+  "Not needed, because the runs before them had decided."
+  skipped: Int!
   "Passed or failed."
   judged: Int!
   "The share of the judged runs that passed, 0 to 1; null when none was judged."
@@ -1644,6 +1921,18 @@ type AgentTestExecutionEdge {
   node: AgentTestExecution!
 }
 
+"""
+When to repeat a test no more. Without rates: as soon as a run failed, since a test passes only when all of its judged runs do. With both of them: as soon as
+Wald's sequential test decides between them. Of tests that pass as often as ` + "`" + `good` + "`" + ` says, or oftener, it takes at most 5 % for bad ones, and at
+most 5 % of those that pass as seldom as ` + "`" + `bad` + "`" + ` for good ones, however many runs are looked at. Errors decide nothing.
+"""
+input StopRepeatingInput {
+  "The pass rate of a good test, over ` + "`" + `bad` + "`" + ` and at most 0.999."
+  good: Float @bounds(min: 0, max: 0.999)
+  "The pass rate of a bad test, at least 0.001."
+  bad: Float @bounds(min: 0.001, max: 1)
+}
+
 "What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them."
 input StartAgentTestExecutionInput {
   "Tests, 1 to 200; duplicates are dropped."
@@ -1652,8 +1941,10 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test is run, 1 to 20."
+  "How often each test, and each row of one, is run, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` when that makes more than 4,000 runs."
   repeats: Int! = 1 @bounds(min: 1, max: 20)
+  "When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
+  stopRepeating: StopRepeatingInput
   "How many of its runs may be under way at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
@@ -1719,13 +2010,79 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestExecutionConnection!
+}
+
+"By which criteria, checks and weights conversations are judged again."
+enum RejudgedCriteria {
+  "Those that the tests had when the conversations were held."
+  AsRun
+  "Those that the tests have now. Tests that were deleted are left out."
+  Present
+}
+
+"By what the conversations of a test are judged again. What is absent or null is as ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` says. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+input RejudgedTestInput {
+  "The test, which must stand in the execution."
+  testId: ID!
+  "Other criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
+  "Other weights of the criteria."
+  criteriaWeights: [Int] @bounds(maxItems: 30)
+  "Other checks."
+  checks: [TestCheckInput!] @bounds(maxItems: 50)
+  "Another score that a run needs to pass."
+  passAt: Float @bounds(min: 0, max: 1)
+  "What the judge is given beside the conversation."
+  judgeSees: [JudgeSight!] @bounds(maxItems: 10)
+}
+
+"The execution to judge again, and how."
+input RejudgeAgentTestExecutionInput {
+  "The execution, which held its conversations itself and is finished."
+  executionId: ID!
+  "The judge, one of ` + "`" + `Server.judgeModels` + "`" + `; the first of them when absent."
+  model: String @bounds(minLength: 1, maxLength: 200)
+  "How often it is asked about each criterion that the program does not decide: 1, 3 or 5."
+  votes: Int = 1
+  "By which criteria."
+  criteria: RejudgedCriteria! = AsRun
+  "Tests that are judged otherwise, each once."
+  tests: [RejudgedTestInput!]! = [] @bounds(maxItems: 200)
+  "How many of its runs may be under way at once, 1 to 50."
+  concurrency: Int! = 5 @bounds(min: 1, max: 50)
+}
+
+"The new execution."
+type RejudgeAgentTestExecutionPayload {
+  "The new execution, with a run for each conversation; the old one stays as it is."
+  execution: AgentTestExecution!
+}
+
+"What would happen to calls in the runs of tests."
+type AgentTestExecutionCoverage {
+  "How many of the tests are simulations. Classifications call nothing."
+  simulations: Int!
+  "Each possible call, those that would be real first, then those that are denied."
+  calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
+}
+
+"What would happen to a call in the runs of some tests."
+type AgentTestCallCoverage {
+  "The call and what would happen to it."
+  call: CallCoverage!
+  "The agent of the tests."
+  agentId: ID!
+  "The ids of the tests in whose runs it would, in their order."
+  testIds: [ID!]! @listSize(assumedSize: 100)
+  "The names of these tests, at the same places."
+  testNames: [String!]! @listSize(assumedSize: 100)
 }
 
 "Which execution to delete."
@@ -1751,13 +2108,18 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestExecutionConnection! @requires(scope: browse)
+}
+
+extend type Query {
+  "What would be mocked, denied or real if these tests were run. Nothing is run."
+  agentTestExecutionCoverage("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionCoverage! @requires(scope: browse) @cost(weight: 2000)
 }
 
 extend type Mutation {
@@ -1772,8 +2134,16 @@ extend type Mutation {
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
-  Deletes a finished execution with its runs, for good. Tests whose last run was one of them have the one before as their
-  last; usage stays on record. ` + "`" + `CONFLICT` + "`" + ` when it is not finished.
+  Judges the conversations of a finished execution again, with another judge or by other criteria, as a new execution beside the
+  old one, which stays as it is. Nothing is said or called anew: its runs take over the conversations of all simulations that
+  came to their end, and checks are decided again. It changes no test's last run, nor whether the test is flaky. It takes model, votes and
+  concurrency as any execution does; an execution is judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + ` when the execution is not finished, ` + "`" + `UNPROCESSABLE` + "`" + ` when it is itself
+  such a one or no conversation is left, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
+  """
+  rejudgeAgentTestExecution("The execution, and how to judge it." input: RejudgeAgentTestExecutionInput!): RejudgeAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
+  """
+  Deletes a finished execution with its runs, and with the executions that judged its conversations again, for good. Tests whose last run was one of them have the one before as their
+  last; usage stays on record. ` + "`" + `CONFLICT` + "`" + ` when it, or one of those, is not finished.
   """
   deleteAgentTestExecution("The execution." input: DeleteAgentTestExecutionInput!): DeleteAgentTestExecutionPayload @requires(scope: write)
 }
@@ -1805,7 +2175,7 @@ type AgentTestFolder implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1904,7 +2274,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1956,11 +2326,64 @@ extend type Mutation {
   those that the test starts from, and its data bag the variables. What the chat mocked stays mocked. What tools,
   sub-agents and the transfer answered the chat's agent for real, also after ` + "`" + `upToSequence` + "`" + `, is recorded in mocks: a
   call with the same arguments gets the same answer or failure, and any other call of a target the answer that it gave last.
+  What is left is denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so that nothing of the test happens for real.
   """
   createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_run.graphqls", Input: `"Where a run stands. The last four are final."
+	{Name: "../schema/agenttest_row.graphqls", Input: `"""
+A row of a test: values for the placeholders in its scenario, criteria, checks, mocks and messages, and in the agent's prompt. They go
+before the test's variables. In mocks, arguments of the call go before both.
+"""
+type TestRow {
+  "What it is called; null for its number."
+  name: String
+  "Name to value."
+  values: JSONObject! @requires(scope: contacts)
+}
+
+"See ` + "`" + `TestRow` + "`" + `."
+input TestRowInput @strict {
+  """
+  1 to 100 characters, unique in the test. Results are compared by it from one execution to the next; rows without a name are compared
+  by their values.
+  """
+  name: String @bounds(minLength: 1, maxLength: 100)
+  """
+  Name to value, 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must differ in them. All rows of a test have at most
+  500,000 bytes of JSON.
+  """
+  values: JSONObject! @bounds(minItems: 1, maxItems: 50)
+}
+
+"A table for a test."
+input ImportAgentTestRowsInput {
+  "The test."
+  testId: ID!
+  """
+  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX or JSON lines: its first row names the columns, and the column ` + "`" + `row` + "`" + `, if
+  it has one, the rows.
+  """
+  documentId: ID!
+  "Only these columns, at most 50; all of them when absent."
+  columns: [String!]! = []
+}
+
+"The test with its new rows."
+type ImportAgentTestRowsPayload {
+  "The test."
+  agentTest: AgentTest!
+}
+
+extend type Mutation {
+  """
+  Gives a test the rows of a document in place of those that it has. They are read now, as texts: what becomes of the document later changes
+  nothing. ` + "`" + `UNPROCESSABLE` + "`" + ` when the document is no such table.
+  """
+  importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_run.graphqls", Input: `"Where a run stands. The last five are final."
 enum AgentTestRunStatus {
   "It waits."
   Queued
@@ -1977,6 +2400,8 @@ enum AgentTestRunStatus {
   Error
   "It was cancelled."
   Cancelled
+  "It was not needed: the runs of the test before it had decided, as ` + "`" + `AgentTestExecution.stopRepeating` + "`" + ` says."
+  Skipped
 }
 
 "One attempt of one test inside an execution. It keeps the test, the prompt and the mocks as they were."
@@ -1993,8 +2418,20 @@ type AgentTestRun implements Node {
   execution: AgentTestExecution!
   "The id of the execution."
   executionId: ID!
-  "Which attempt of the test in the execution, counted from 1."
+  "Which attempt of the test, or of its row, in the execution, counted from 1."
   attempt: Int!
+  "The run whose conversation it judges again; null when it held its own."
+  rejudgeOf: AgentTestRun
+  "The id of that run."
+  rejudgeOfId: ID
+  "Runs that judged its conversation again, newest first: at most 20."
+  rejudgements: [AgentTestRun!]! @listSize(assumedSize: 20)
+  "The number of the test's row that it was run with, counted from 1, as it was; null without rows."
+  rowNumber: Int
+  "The name of the row; null when it had none."
+  rowName: String
+  "The values of the row; null without rows."
+  rowValues: JSONObject @requires(scope: contacts)
   "Where it stands."
   status: AgentTestRunStatus!
   "The conversation, starting messages included."
@@ -2003,7 +2440,7 @@ type AgentTestRun implements Node {
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   "How many exchanges there were."
   turnCount: Int!
-  "Why the conversation ended."
+  "Why the conversation ended; null while it has not, and when the simulation went wrong."
   endReason: String @requires(scope: contacts)
   "Whether each check holds, for a simulation."
   checkResults: [CheckResult!]!
@@ -2046,8 +2483,12 @@ type AgentTestRunSummary {
   id: ID!
   "The id of the execution."
   executionId: ID!
-  "Which attempt of the test in the execution, counted from 1."
+  "Which attempt of the test, or of its row, in the execution, counted from 1."
   attempt: Int!
+  "The number of the test's row that it was run with, counted from 1; null without rows."
+  rowNumber: Int
+  "The name of the row; null when it had none."
+  rowName: String
   "Where it stands."
   status: AgentTestRunStatus!
   "The number of the prompt that it ran with."
@@ -2171,13 +2612,221 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection! @requires(scope: browse)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_schedule.graphqls", Input: `"""
+Runs tests again and again: at times, after changes of the agent's prompt, or both. A company has at most 50. Executions cost
+as those that somebody starts, and a schedule starts none while its last one is under way, nor within five minutes of it.
+"""
+type AgentTestSchedule implements Node {
+  "The id."
+  id: ID!
+  "The name."
+  name: String!
+  "The agent of its tests; null when they are of several, or it was deleted."
+  agent: Agent
+  "The id of that agent."
+  agentId: ID
+  "The folder whose tests are run, those that are in it then; null when other tests are, or it was deleted."
+  folder: AgentTestFolder
+  "The id of that folder."
+  folderId: ID
+  "The tests that are run; null when those of the folder are, or all of the agent."
+  testIds: [ID!]
+  "How often each test is run."
+  repeats: Int!
+  "When a test is repeated no more; null when each is run as often as ` + "`" + `repeats` + "`" + ` says."
+  stopRepeating: StopRepeating
+  "How many runs are under way at once."
+  concurrency: Int!
+  "Whether simulated delays of mocks are recorded without waiting for them."
+  virtualTime: Boolean!
+  "How often the judge is asked about each criterion that the program does not decide."
+  votes: Int!
+  "The times, as cron has them: minute, hour, day of the month, month, day of the week. Null for none."
+  cron: String
+  "The time zone of ` + "`" + `cron` + "`" + `, such as ` + "`" + `Europe/Berlin` + "`" + `."
+  timeZone: String!
+  "Whether they are run a minute after the prompt of the agent was last changed."
+  afterPromptChange: Boolean!
+  "Whether it starts anything."
+  isEnabled: Boolean!
+  "Why it was disabled by itself: what it runs was deleted. Null otherwise."
+  disabledReason: String
+  "An execution to compare with. Nothing is decided by it; ` + "`" + `compareAgentTestExecutions` + "`" + ` compares."
+  baseline: AgentTestExecution
+  "The id of that execution."
+  baselineId: ID
+  "When it starts the next execution, if nothing is in the way. Times that passed while no process could work count once."
+  nextRunAt: DateTime
+  "When it started the last execution."
+  lastRunAt: DateTime
+  "The last execution; null when there is none, or it was deleted."
+  lastExecution: AgentTestExecution
+  "Why it could not start one when it last should have; null when it did."
+  lastError: String
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+}
+
+"A page of schedules."
+type AgentTestScheduleConnection {
+  "The schedules with their cursors."
+  edges: [AgentTestScheduleEdge!]!
+  "The schedules."
+  nodes: [AgentTestSchedule!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int! @cost(weight: 1000, isShared: true)
+}
+
+"A schedule in a list."
+type AgentTestScheduleEdge {
+  "Its place in the list."
+  cursor: String!
+  "The schedule."
+  node: AgentTestSchedule!
+}
+
+"A new schedule. What to run, and how, is given as to ` + "`" + `startAgentTestExecution` + "`" + `, but for a prompt to try: tests, all tests of a folder, or all tests of an agent; exactly one of them."
+input CreateAgentTestScheduleInput {
+  "1 to 100 characters."
+  name: String!
+  "Tests, 1 to 200; duplicates are dropped. Those that are deleted are left out later."
+  testIds: [ID!]
+  "All tests of this folder."
+  folderId: ID
+  "All tests of this agent."
+  agentId: ID
+  "How often each test is run, 1 to 20."
+  repeats: Int! = 1
+  "When to repeat a test less often."
+  stopRepeating: StopRepeatingInput
+  "How many runs may be under way at once, 1 to 50."
+  concurrency: Int! = 5
+  "Record simulated delays of mocks without waiting for them."
+  virtualTime: Boolean! = false
+  "How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5."
+  votes: Int! = 1
+  """
+  When, as cron has it, in five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` is three o'clock on
+  workdays. At least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
+  """
+  cron: String
+  "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database."
+  timeZone: String! = "UTC"
+  "A minute after the last change of the agent's prompt. All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `."
+  afterPromptChange: Boolean! = false
+  "Whether it starts anything."
+  isEnabled: Boolean! = true
+  "A finished execution to compare with."
+  baselineId: ID
+}
+
+"The new schedule."
+type CreateAgentTestSchedulePayload {
+  "The schedule."
+  schedule: AgentTestSchedule!
+}
+
+"Changes of a schedule; what is absent stays."
+input UpdateAgentTestScheduleInput {
+  "The schedule."
+  scheduleId: ID!
+  "1 to 100 characters."
+  name: String
+  "Run these tests instead."
+  testIds: [ID!]
+  "Run all tests of this folder instead."
+  folderId: ID
+  "Run all tests of this agent instead."
+  agentId: ID
+  "1 to 20."
+  repeats: Int
+  "When to repeat a test less often."
+  stopRepeating: StopRepeatingInput
+  "Repeats each test as often as ` + "`" + `repeats` + "`" + ` says again; not together with ` + "`" + `stopRepeating` + "`" + `."
+  removeStopRepeating: Boolean! = false
+  "1 to 50."
+  concurrency: Int
+  "Whether simulated delays are not waited for."
+  virtualTime: Boolean
+  "1, 3 or 5."
+  votes: Int
+  "When; an empty text for never."
+  cron: String
+  "The time zone of ` + "`" + `cron` + "`" + `."
+  timeZone: String
+  "Whether they are run after changes of the prompt."
+  afterPromptChange: Boolean
+  "Whether it starts anything. To enable it again forgets why it was disabled; what it runs must exist."
+  isEnabled: Boolean
+  "A finished execution to compare with; an empty id for none."
+  baselineId: ID
+}
+
+"The changed schedule."
+type UpdateAgentTestSchedulePayload {
+  "The schedule."
+  schedule: AgentTestSchedule!
+}
+
+"The schedule to delete."
+input DeleteAgentTestScheduleInput {
+  "Its id."
+  scheduleId: ID!
+}
+
+"What is gone."
+type DeleteAgentTestSchedulePayload {
+  "The id of the deleted schedule. Executions that it started stay."
+  deletedId: ID!
+}
+
+extend type AgentTestExecution {
+  "The schedule that started it; null when somebody did, or it was deleted."
+  schedule: AgentTestSchedule
+  "The id of that schedule."
+  scheduleId: ID
+}
+
+extend type Query {
+  "One schedule of tests."
+  agentTestSchedule("Its id." id: ID!): AgentTestSchedule @requires(scope: browse)
+  "The schedules of tests of the company, newest first."
+  agentTestSchedules(
+    "Only of tests of this agent."
+    agentId: ID
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
+  ): AgentTestScheduleConnection! @requires(scope: browse)
+}
+
+extend type Mutation {
+  "Makes a schedule of tests; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 50."
+  createAgentTestSchedule("The schedule." input: CreateAgentTestScheduleInput!): CreateAgentTestSchedulePayload @requires(scope: simulate)
+  "Changes a schedule."
+  updateAgentTestSchedule("The changes." input: UpdateAgentTestScheduleInput!): UpdateAgentTestSchedulePayload @requires(scope: simulate)
+  "Deletes a schedule."
+  deleteAgentTestSchedule("The schedule." input: DeleteAgentTestScheduleInput!): DeleteAgentTestSchedulePayload @requires(scope: simulate)
 }
 `, BuiltIn: false},
 	{Name: "../schema/api_key.graphqls", Input: `"What a credential may do."
@@ -2309,6 +2958,20 @@ enum AuditAction {
   DeleteSimulationChat
   "Deleted an execution of agent tests with its runs."
   DeleteAgentTestExecution
+  "Made a webhook."
+  CreateWebhook
+  "Changed a webhook."
+  UpdateWebhook
+  "Gave a webhook a new secret."
+  RotateWebhookSecret
+  "Deleted a webhook."
+  DeleteWebhook
+  "Made a schedule of agent tests."
+  CreateAgentTestSchedule
+  "Changed a schedule of agent tests."
+  UpdateAgentTestSchedule
+  "Deleted a schedule of agent tests."
+  DeleteAgentTestSchedule
 }
 
 "Who did what, when and from where. It is written together with what was done, and never changed."
@@ -2366,7 +3029,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2425,7 +3088,7 @@ type Campaign implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2567,7 +3230,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2597,7 +3260,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2969,7 +3632,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3154,7 +3817,7 @@ type Dataset implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3287,7 +3950,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3356,7 +4019,7 @@ type Document implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3494,7 +4157,7 @@ extend type Dataset {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3523,7 +4186,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3588,14 +4251,14 @@ type KnowledgeBaseChat implements Node {
     settings: PromptSettingsInput
     "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
     belowThreshold: Int! = 0
-  ): [RetrievedChunk!]! @cost(weight: 20000)
+  ): [RetrievedChunk!]! @cost(weight: 100000)
   "The agents that it is connected to."
   agents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3819,7 +4482,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3841,6 +4504,159 @@ extend type Mutation {
   connectKnowledgeBaseChat("The chat." input: ConnectKnowledgeBaseChatInput!): ConnectKnowledgeBaseChatPayload @requires(scope: write)
   "Disconnects the knowledge base chat of an agent. Without one nothing changes."
   disconnectKnowledgeBaseChat("The agent." input: DisconnectKnowledgeBaseChatInput!): DisconnectKnowledgeBaseChatPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/labelled_question.graphqls", Input: `"A question whose answer in a dataset is known. It is asked to measure retrieval."
+type LabelledQuestion {
+  "The id."
+  id: ID!
+  "The dataset."
+  datasetId: ID!
+  "The question."
+  question: String!
+  "The document that answers it. When that is deleted, so is the question."
+  documentId: ID!
+  "The document's name."
+  documentName: String!
+  """
+  What of the document answers it: the chunk that holds this text, or is a part of it, whatever the white space. Null if any chunk of the
+  document does.
+  """
+  passage: String
+  "When it was added, or added again."
+  createdAt: DateTime!
+}
+
+"A question and what answers it."
+input LabelledQuestionInput {
+  "1 to 2,000 characters."
+  question: String! @bounds(minLength: 1, maxLength: 2000)
+  "A document of the dataset. Either this or its name is given."
+  documentId: ID
+  "The name of a document of the dataset; of several with this name it is the first."
+  documentName: String
+  "See ` + "`" + `LabelledQuestion.passage` + "`" + `; 1 to 2,000 characters."
+  passage: String @bounds(minLength: 1, maxLength: 2000)
+}
+
+"Questions of a dataset with their answers."
+input AddLabelledQuestionsInput {
+  "The dataset."
+  datasetId: ID!
+  "1 to 100. A question that the dataset has already is replaced."
+  questions: [LabelledQuestionInput!]! @bounds(minItems: 1, maxItems: 100)
+}
+
+"The added questions."
+type AddLabelledQuestionsPayload {
+  "The questions, in their order."
+  labelledQuestions: [LabelledQuestion!]!
+}
+
+"For which passages questions are written."
+input DraftLabelledQuestionsInput {
+  "The dataset."
+  datasetId: ID!
+  "How many passages are drawn, 1 to 20."
+  count: Int! = 10
+}
+
+"A question that a language model has written for a passage."
+type DraftedQuestion {
+  "The question."
+  question: String!
+  "The document of the passage."
+  documentId: ID!
+  "The document's name."
+  documentName: String!
+  "The passage: the first 2,000 characters of a chunk."
+  passage: String!
+}
+
+"The written questions."
+type DraftLabelledQuestionsPayload {
+  "The questions, at most one for a passage: none for those that answer nothing."
+  draftedQuestions: [DraftedQuestion!]!
+}
+
+"Questions to delete."
+input DeleteLabelledQuestionsInput {
+  "The dataset."
+  datasetId: ID!
+  "The questions, at most 100. Those that the dataset has not are ignored."
+  ids: [ID!]! @bounds(maxItems: 100)
+}
+
+"What is gone."
+type DeleteLabelledQuestionsPayload {
+  "The ids of the deleted questions."
+  deletedIds: [ID!]!
+}
+
+"How well some labelled questions were answered."
+type RetrievalEvaluation {
+  "How many labelled questions there are, asked here or not."
+  totalCount: Int!
+  "How many were asked."
+  askedCount: Int!
+  "Of how many the first chunk was right."
+  firstHitCount: Int!
+  "Of how many one of the first six chunks was right."
+  hitCount: Int!
+  "The sum of 1 / ` + "`" + `rank` + "`" + ` for the hits; divided by ` + "`" + `askedCount` + "`" + ` it is the mean reciprocal rank within the first six."
+  reciprocalRankSum: Float!
+  "The questions that were asked, in order."
+  questions: [EvaluatedQuestion!]! @listSize(slicingArguments: ["first"])
+  "Where to go on with ` + "`" + `after` + "`" + `; null after the last question."
+  endCursor: ID
+}
+
+"A labelled question and what was found for it."
+type EvaluatedQuestion {
+  "The question."
+  labelledQuestion: LabelledQuestion!
+  "The place of the first right chunk, from 1; null if it was not among what conversations see, or not among the first six."
+  rank: Int
+  "Why the first chunk was not a right one; null if it was."
+  reason: String
+  "The best chunks that came, at most three."
+  found: [RetrievedChunk!]! @listSize(assumedSize: 3)
+}
+
+extend type Dataset {
+  "Questions whose answers are known, in the order of their ids; 500 at most."
+  labelledQuestions: [LabelledQuestion!]! @listSize(assumedSize: 500)
+}
+
+extend type Query {
+  """
+  Asks labelled questions as conversations with a knowledge base chat would, and compares what is found with what is right. To compare
+  settings, ask twice.
+  """
+  evaluateRetrieval(
+    "The knowledge base chat. Of its datasets come the questions."
+    knowledgeBaseChatId: ID!
+    "Only the questions of this dataset."
+    datasetId: ID
+    "Settings to try; what is absent is as the chat has it. Nothing of it is saved. Bounds as in ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    settings: PromptSettingsInput
+    "How many questions are asked, 1 to 30."
+    first: Int! = 30
+    "Go on after this ` + "`" + `endCursor` + "`" + `."
+    after: ID
+  ): RetrievalEvaluation @cost(weight: 600000) @requires(scope: browse)
+}
+
+extend type Mutation {
+  "Adds questions whose answers are known to a dataset, which has room for 500."
+  addLabelledQuestions("The questions." input: AddLabelledQuestionsInput!): AddLabelledQuestionsPayload @requires(scope: write)
+  """
+  Has the language model write a question for each of some passages of a dataset, which are drawn by lot. Nothing is kept: add those that
+  are good by ` + "`" + `addLabelledQuestions` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` with the offline model, which cannot.
+  """
+  draftLabelledQuestions("The dataset." input: DraftLabelledQuestionsInput!): DraftLabelledQuestionsPayload @requires(scope: write) @modelDriven
+  "Deletes labelled questions of a dataset."
+  deleteLabelledQuestions("The questions." input: DeleteLabelledQuestionsInput!): DeleteLabelledQuestionsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/plan.graphqls", Input: `"How a plan stands."
@@ -4063,6 +4879,8 @@ type Server {
   version: String!
   "The language model that speaks for the agents."
   model: String!
+  "The models that can judge tests: first the one that does unless another is asked for, then those that executions can be judged again by."
+  judgeModels: [String!]!
   "That is the offline model, which answers by rules."
   isOffline: Boolean!
   "The model that compares questions and documents by their meaning; null without one."
@@ -4316,7 +5134,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4350,7 +5168,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4477,7 +5295,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4519,7 +5337,7 @@ type Tool implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4689,7 +5507,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
     offset: Int
     "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5112,6 +5930,235 @@ extend type Query {
   viewer: Viewer! @requires(scope: browse) @openTo(scope: chat)
 }
 `, BuiltIn: false},
+	{Name: "../schema/webhook.graphqls", Input: `"What a webhook can be told of. In brackets is the ` + "`" + `type` + "`" + ` of its messages."
+enum WebhookEvent {
+  "An execution of agent tests has ended, or all its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
+  AgentTestExecutionEnded
+  "Tests that passed when they were last judged have failed in an execution that has ended (` + "`" + `agent_tests.turned_red` + "`" + `): one message for all of them. Drafts, and what was judged again, count for nothing."
+  AgentTestsTurnedRed
+  "80 percent of the month's budget are used, or all of it (` + "`" + `budget.warned` + "`" + `)."
+  BudgetWarned
+  "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
+  DocumentReady
+  "A document could not be indexed (` + "`" + `document.failed` + "`" + `)."
+  DocumentFailed
+}
+
+"""
+An address of yours that is told what happens, by signed requests as [Standard Webhooks](https://www.standardwebhooks.com)
+describes them. A company has at most 20.
+"""
+type Webhook {
+  "The id."
+  id: ID!
+  "Where messages go."
+  url: String!
+  "What it is for."
+  description: String!
+  "What it is told of."
+  events: [WebhookEvent!]!
+  "Whether it gets messages. What happens meanwhile is lost to it; what waits is delivered when it is enabled again."
+  isEnabled: Boolean!
+  "Why it was disabled by itself: it failed for five days, or answered 410 Gone. Null otherwise."
+  disabledReason: String
+  "Since when every attempt has failed; null when the last one did not."
+  failingSince: DateTime
+  "Until when messages are also signed with the secret before the current one; null when that is not valid any more."
+  previousSecretUntil: DateTime
+  "What it was told, newest first. Kept are the last 1,000 messages, for 30 days."
+  deliveries(
+    "Only in this state."
+    status: WebhookDeliveryStatus
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    offset: Int
+    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    before: String
+  ): WebhookDeliveryConnection!
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+}
+
+"Where the delivery of a message stands."
+enum WebhookDeliveryStatus {
+  "It is still to be delivered, for the first time or again."
+  Pending
+  "The address answered with a status 2xx."
+  Delivered
+  "All attempts failed."
+  Failed
+}
+
+"A message for a webhook."
+type WebhookDelivery {
+  "The id, which is the message's: the header ` + "`" + `webhook-id` + "`" + ` of all its attempts."
+  id: ID!
+  "The message's ` + "`" + `type` + "`" + `: that of an event, or ` + "`" + `webhook.ping` + "`" + ` of a test."
+  type: String!
+  "The message as it is sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
+  payload: JSONObject!
+  "Where it stands."
+  status: WebhookDeliveryStatus!
+  "The last 20 attempts, oldest first."
+  attempts: [WebhookAttempt!]!
+  "When the next attempt is due, not before; null when there is none."
+  nextAttemptAt: DateTime
+  "When it happened."
+  createdAt: DateTime!
+}
+
+"An attempt to deliver a message."
+type WebhookAttempt {
+  "When it began."
+  at: DateTime!
+  "The HTTP status of the answer; null without one."
+  status: Int
+  "How long it took, in milliseconds."
+  durationMs: Int!
+  "Why it failed, with the beginning of what was answered; null when it did not."
+  error: String
+}
+
+"A page of deliveries."
+type WebhookDeliveryConnection {
+  "The deliveries with their cursors."
+  edges: [WebhookDeliveryEdge!]!
+  "The deliveries."
+  nodes: [WebhookDelivery!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages, exactly."
+  totalCount: Int! @cost(weight: 1000, isShared: true)
+}
+
+"A delivery in a list."
+type WebhookDeliveryEdge {
+  "Its place in the list."
+  cursor: String!
+  "The delivery."
+  node: WebhookDelivery!
+}
+
+"A new webhook."
+input CreateWebhookInput {
+  "Where messages are to go: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator as those of tools are."
+  url: String!
+  "What it is for, at most 500 characters."
+  description: String! = ""
+  "What it is told of, at least one."
+  events: [WebhookEvent!]!
+}
+
+"The new webhook."
+type CreateWebhookPayload {
+  "The webhook."
+  webhook: Webhook!
+  "The secret that its messages are signed with, ` + "`" + `whsec_…` + "`" + `. It is never shown again."
+  secret: String!
+}
+
+"Changes of a webhook; what is absent stays."
+input UpdateWebhookInput {
+  "The webhook."
+  webhookId: ID!
+  "Where messages are to go from now on, those that wait included."
+  url: String
+  "What it is for."
+  description: String
+  "What it is told of."
+  events: [WebhookEvent!]
+  "Whether it gets messages. To enable it again forgets that it failed."
+  isEnabled: Boolean
+}
+
+"The changed webhook."
+type UpdateWebhookPayload {
+  "The webhook."
+  webhook: Webhook!
+}
+
+"The webhook to delete."
+input DeleteWebhookInput {
+  "Its id."
+  webhookId: ID!
+}
+
+"What is gone."
+type DeleteWebhookPayload {
+  "The id of the deleted webhook."
+  deletedId: ID!
+}
+
+"The webhook that gets a new secret."
+input RotateWebhookSecretInput {
+  "Its id."
+  webhookId: ID!
+}
+
+"The new secret."
+type RotateWebhookSecretPayload {
+  "The webhook."
+  webhook: Webhook!
+  "The secret from now on. It is never shown again."
+  secret: String!
+}
+
+"The webhook to try."
+input SendTestWebhookInput {
+  "Its id."
+  webhookId: ID!
+}
+
+"The message that was sent."
+type SendTestWebhookPayload {
+  "The delivery of a ` + "`" + `webhook.ping` + "`" + `."
+  delivery: WebhookDelivery!
+}
+
+"The message to deliver once more."
+input RedeliverWebhookInput {
+  "The id of the delivery."
+  deliveryId: ID!
+}
+
+"The message that is delivered once more."
+type RedeliverWebhookPayload {
+  "The delivery, Pending."
+  delivery: WebhookDelivery!
+}
+
+extend type Query {
+  "All webhooks of the company, newest first."
+  webhooks: [Webhook!]! @requires(scope: admin) @listSize(assumedSize: 20)
+  "One webhook."
+  webhook("Its id." id: ID!): Webhook @requires(scope: admin)
+}
+
+extend type Mutation {
+  "Makes a webhook; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 20, or the server has no secret key. An access token cannot: what it makes would outlive it."
+  createWebhook("The webhook." input: CreateWebhookInput!): CreateWebhookPayload @requires(scope: admin, keyOnly: true)
+  "Changes a webhook. An access token cannot."
+  updateWebhook("The changes." input: UpdateWebhookInput!): UpdateWebhookPayload @requires(scope: admin, keyOnly: true)
+  "Deletes a webhook with its deliveries."
+  deleteWebhook("The webhook." input: DeleteWebhookInput!): DeleteWebhookPayload @requires(scope: admin)
+  """
+  Gives a webhook a new secret. For 24 hours messages have a second signature, with the secret before, so that receivers can be
+  changed without losing any; a secret that was older still is not valid any more. An access token cannot.
+  """
+  rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
+  "Sends a webhook a ` + "`" + `webhook.ping` + "`" + `, whatever it is told of; ` + "`" + `UNPROCESSABLE` + "`" + ` when it is disabled."
+  sendTestWebhook("The webhook." input: SendTestWebhookInput!): SendTestWebhookPayload @requires(scope: admin)
+  "Delivers a message once more, under the same id; ` + "`" + `UNPROCESSABLE` + "`" + ` when its webhook is disabled."
+  redeliverWebhook("The message." input: RedeliverWebhookInput!): RedeliverWebhookPayload @requires(scope: admin)
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -5143,6 +6190,14 @@ func (ec *executionContext) childFields_AddDocumentPayload(ctx context.Context, 
 		return ec.fieldContext_AddDocumentPayload_document(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddDocumentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AddLabelledQuestionsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "labelledQuestions":
+		return ec.fieldContext_AddLabelledQuestionsPayload_labelledQuestions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddLabelledQuestionsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_AddSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5279,6 +6334,20 @@ func (ec *executionContext) childFields_AgentField(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type AgentField", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestCallCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "call":
+		return ec.fieldContext_AgentTestCallCoverage_call(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentTestCallCoverage_agentId(ctx, field)
+	case "testIds":
+		return ec.fieldContext_AgentTestCallCoverage_testIds(ctx, field)
+	case "testNames":
+		return ec.fieldContext_AgentTestCallCoverage_testNames(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestCallCoverage", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentTestComparison(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "base":
@@ -5307,6 +6376,8 @@ func (ec *executionContext) childFields_AgentTestComparison(ctx context.Context,
 		return ec.fieldContext_AgentTestComparison_correction(ctx, field)
 	case "conclusion":
 		return ec.fieldContext_AgentTestComparison_conclusion(ctx, field)
+	case "decidingRepeats":
+		return ec.fieldContext_AgentTestComparison_decidingRepeats(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestComparison", field.Name)
 }
@@ -5319,6 +6390,10 @@ func (ec *executionContext) childFields_AgentTestComparisonTest(ctx context.Cont
 		return ec.fieldContext_AgentTestComparisonTest_test(ctx, field)
 	case "testName":
 		return ec.fieldContext_AgentTestComparisonTest_testName(ctx, field)
+	case "rowNumber":
+		return ec.fieldContext_AgentTestComparisonTest_rowNumber(ctx, field)
+	case "rowName":
+		return ec.fieldContext_AgentTestComparisonTest_rowName(ctx, field)
 	case "base":
 		return ec.fieldContext_AgentTestComparisonTest_base(ctx, field)
 	case "head":
@@ -5385,6 +6460,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_repeats(ctx, field)
 	case "votes":
 		return ec.fieldContext_AgentTestExecution_votes(ctx, field)
+	case "stopRepeating":
+		return ec.fieldContext_AgentTestExecution_stopRepeating(ctx, field)
 	case "counts":
 		return ec.fieldContext_AgentTestExecution_counts(ctx, field)
 	case "passRate":
@@ -5409,6 +6486,20 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_draftPrompt(ctx, field)
 	case "retryOfId":
 		return ec.fieldContext_AgentTestExecution_retryOfId(ctx, field)
+	case "rejudgeOf":
+		return ec.fieldContext_AgentTestExecution_rejudgeOf(ctx, field)
+	case "rejudgeOfId":
+		return ec.fieldContext_AgentTestExecution_rejudgeOfId(ctx, field)
+	case "rejudgements":
+		return ec.fieldContext_AgentTestExecution_rejudgements(ctx, field)
+	case "agreement":
+		return ec.fieldContext_AgentTestExecution_agreement(ctx, field)
+	case "judgeModel":
+		return ec.fieldContext_AgentTestExecution_judgeModel(ctx, field)
+	case "apiKeyId":
+		return ec.fieldContext_AgentTestExecution_apiKeyId(ctx, field)
+	case "startedBy":
+		return ec.fieldContext_AgentTestExecution_startedBy(ctx, field)
 	case "leftOutTests":
 		return ec.fieldContext_AgentTestExecution_leftOutTests(ctx, field)
 	case "createdAt":
@@ -5417,6 +6508,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_startedAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_AgentTestExecution_finishedAt(ctx, field)
+	case "schedule":
+		return ec.fieldContext_AgentTestExecution_schedule(ctx, field)
+	case "scheduleId":
+		return ec.fieldContext_AgentTestExecution_scheduleId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecution", field.Name)
 }
@@ -5433,6 +6528,16 @@ func (ec *executionContext) childFields_AgentTestExecutionConnection(ctx context
 		return ec.fieldContext_AgentTestExecutionConnection_totalCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecutionCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "simulations":
+		return ec.fieldContext_AgentTestExecutionCoverage_simulations(ctx, field)
+	case "calls":
+		return ec.fieldContext_AgentTestExecutionCoverage_calls(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionCoverage", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentTestExecutionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5453,6 +6558,10 @@ func (ec *executionContext) childFields_AgentTestExecutionTest(ctx context.Conte
 		return ec.fieldContext_AgentTestExecutionTest_test(ctx, field)
 	case "testName":
 		return ec.fieldContext_AgentTestExecutionTest_testName(ctx, field)
+	case "rowNumber":
+		return ec.fieldContext_AgentTestExecutionTest_rowNumber(ctx, field)
+	case "rowName":
+		return ec.fieldContext_AgentTestExecutionTest_rowName(ctx, field)
 	case "folder":
 		return ec.fieldContext_AgentTestExecutionTest_folder(ctx, field)
 	case "folderId":
@@ -5539,6 +6648,18 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_executionId(ctx, field)
 	case "attempt":
 		return ec.fieldContext_AgentTestRun_attempt(ctx, field)
+	case "rejudgeOf":
+		return ec.fieldContext_AgentTestRun_rejudgeOf(ctx, field)
+	case "rejudgeOfId":
+		return ec.fieldContext_AgentTestRun_rejudgeOfId(ctx, field)
+	case "rejudgements":
+		return ec.fieldContext_AgentTestRun_rejudgements(ctx, field)
+	case "rowNumber":
+		return ec.fieldContext_AgentTestRun_rowNumber(ctx, field)
+	case "rowName":
+		return ec.fieldContext_AgentTestRun_rowName(ctx, field)
+	case "rowValues":
+		return ec.fieldContext_AgentTestRun_rowValues(ctx, field)
 	case "status":
 		return ec.fieldContext_AgentTestRun_status(ctx, field)
 	case "messages":
@@ -5609,6 +6730,8 @@ func (ec *executionContext) childFields_AgentTestRunCounts(ctx context.Context, 
 		return ec.fieldContext_AgentTestRunCounts_error(ctx, field)
 	case "cancelled":
 		return ec.fieldContext_AgentTestRunCounts_cancelled(ctx, field)
+	case "skipped":
+		return ec.fieldContext_AgentTestRunCounts_skipped(ctx, field)
 	case "judged":
 		return ec.fieldContext_AgentTestRunCounts_judged(ctx, field)
 	case "passRate":
@@ -5637,6 +6760,10 @@ func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context,
 		return ec.fieldContext_AgentTestRunSummary_executionId(ctx, field)
 	case "attempt":
 		return ec.fieldContext_AgentTestRunSummary_attempt(ctx, field)
+	case "rowNumber":
+		return ec.fieldContext_AgentTestRunSummary_rowNumber(ctx, field)
+	case "rowName":
+		return ec.fieldContext_AgentTestRunSummary_rowName(ctx, field)
 	case "status":
 		return ec.fieldContext_AgentTestRunSummary_status(ctx, field)
 	case "promptVersion":
@@ -5649,6 +6776,86 @@ func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context,
 		return ec.fieldContext_AgentTestRunSummary_createdAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunSummary", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestSchedule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestSchedule_id(ctx, field)
+	case "name":
+		return ec.fieldContext_AgentTestSchedule_name(ctx, field)
+	case "agent":
+		return ec.fieldContext_AgentTestSchedule_agent(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentTestSchedule_agentId(ctx, field)
+	case "folder":
+		return ec.fieldContext_AgentTestSchedule_folder(ctx, field)
+	case "folderId":
+		return ec.fieldContext_AgentTestSchedule_folderId(ctx, field)
+	case "testIds":
+		return ec.fieldContext_AgentTestSchedule_testIds(ctx, field)
+	case "repeats":
+		return ec.fieldContext_AgentTestSchedule_repeats(ctx, field)
+	case "stopRepeating":
+		return ec.fieldContext_AgentTestSchedule_stopRepeating(ctx, field)
+	case "concurrency":
+		return ec.fieldContext_AgentTestSchedule_concurrency(ctx, field)
+	case "virtualTime":
+		return ec.fieldContext_AgentTestSchedule_virtualTime(ctx, field)
+	case "votes":
+		return ec.fieldContext_AgentTestSchedule_votes(ctx, field)
+	case "cron":
+		return ec.fieldContext_AgentTestSchedule_cron(ctx, field)
+	case "timeZone":
+		return ec.fieldContext_AgentTestSchedule_timeZone(ctx, field)
+	case "afterPromptChange":
+		return ec.fieldContext_AgentTestSchedule_afterPromptChange(ctx, field)
+	case "isEnabled":
+		return ec.fieldContext_AgentTestSchedule_isEnabled(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_AgentTestSchedule_disabledReason(ctx, field)
+	case "baseline":
+		return ec.fieldContext_AgentTestSchedule_baseline(ctx, field)
+	case "baselineId":
+		return ec.fieldContext_AgentTestSchedule_baselineId(ctx, field)
+	case "nextRunAt":
+		return ec.fieldContext_AgentTestSchedule_nextRunAt(ctx, field)
+	case "lastRunAt":
+		return ec.fieldContext_AgentTestSchedule_lastRunAt(ctx, field)
+	case "lastExecution":
+		return ec.fieldContext_AgentTestSchedule_lastExecution(ctx, field)
+	case "lastError":
+		return ec.fieldContext_AgentTestSchedule_lastError(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestSchedule_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_AgentTestSchedule_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestSchedule", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestScheduleConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTestScheduleConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AgentTestScheduleConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTestScheduleConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTestScheduleConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestScheduleConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestScheduleEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AgentTestScheduleEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AgentTestScheduleEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestScheduleEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6149,6 +7356,8 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_history(ctx, field)
 	case "obstacles":
 		return ec.fieldContext_ClassificationTest_obstacles(ctx, field)
+	case "rows":
+		return ec.fieldContext_ClassificationTest_rows(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -6239,6 +7448,20 @@ func (ec *executionContext) childFields_ConsumptionBreakdown(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ConsumptionBreakdown", field.Name)
 }
 
+func (ec *executionContext) childFields_ContactPersona(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mood":
+		return ec.fieldContext_ContactPersona_mood(ctx, field)
+	case "patience":
+		return ec.fieldContext_ContactPersona_patience(ctx, field)
+	case "language":
+		return ec.fieldContext_ContactPersona_language(ctx, field)
+	case "knowledge":
+		return ec.fieldContext_ContactPersona_knowledge(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContactPersona", field.Name)
+}
+
 func (ec *executionContext) childFields_ConversationContext(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "messages":
@@ -6247,6 +7470,14 @@ func (ec *executionContext) childFields_ConversationContext(ctx context.Context,
 		return ec.fieldContext_ConversationContext_dataBag(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConversationContext", field.Name)
+}
+
+func (ec *executionContext) childFields_CopyAgentTestsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTests":
+		return ec.fieldContext_CopyAgentTestsPayload_agentTests(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CopyAgentTestsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateAccessTokenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6273,6 +7504,22 @@ func (ec *executionContext) childFields_CreateAgentTestFolderPayload(ctx context
 		return ec.fieldContext_CreateAgentTestFolderPayload_folder(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateAgentTestFolderPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateAgentTestSchedulePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "schedule":
+		return ec.fieldContext_CreateAgentTestSchedulePayload_schedule(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAgentTestSchedulePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateAgentTestsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTests":
+		return ec.fieldContext_CreateAgentTestsPayload_agentTests(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAgentTestsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6343,6 +7590,16 @@ func (ec *executionContext) childFields_CreateToolPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type CreateToolPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateWebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhook":
+		return ec.fieldContext_CreateWebhookPayload_webhook(ctx, field)
+	case "secret":
+		return ec.fieldContext_CreateWebhookPayload_secret(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateWebhookPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CriterionResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "criterion":
@@ -6391,6 +7648,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_documentCount(ctx, field)
 	case "chunkCount":
 		return ec.fieldContext_Dataset_chunkCount(ctx, field)
+	case "labelledQuestions":
+		return ec.fieldContext_Dataset_labelledQuestions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Dataset", field.Name)
 }
@@ -6463,6 +7722,22 @@ func (ec *executionContext) childFields_DeleteAgentTestPayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteAgentTestSchedulePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAgentTestSchedulePayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestSchedulePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteAgentTestsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedIds":
+		return ec.fieldContext_DeleteAgentTestsPayload_deletedIds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteCampaignItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -6503,6 +7778,14 @@ func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx conte
 	return nil, fmt.Errorf("no field named %q was found under type DeleteKnowledgeBaseChatPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteLabelledQuestionsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedIds":
+		return ec.fieldContext_DeleteLabelledQuestionsPayload_deletedIds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteLabelledQuestionsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -6517,6 +7800,14 @@ func (ec *executionContext) childFields_DeleteToolPayload(ctx context.Context, f
 		return ec.fieldContext_DeleteToolPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteToolPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteWebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteWebhookPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteWebhookPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DisconnectKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6595,12 +7886,48 @@ func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_DraftLabelledQuestionsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "draftedQuestions":
+		return ec.fieldContext_DraftLabelledQuestionsPayload_draftedQuestions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DraftLabelledQuestionsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DraftedQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "question":
+		return ec.fieldContext_DraftedQuestion_question(ctx, field)
+	case "documentId":
+		return ec.fieldContext_DraftedQuestion_documentId(ctx, field)
+	case "documentName":
+		return ec.fieldContext_DraftedQuestion_documentName(ctx, field)
+	case "passage":
+		return ec.fieldContext_DraftedQuestion_passage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DraftedQuestion", field.Name)
+}
+
 func (ec *executionContext) childFields_EndSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "simulationChat":
 		return ec.fieldContext_EndSimulationChatPayload_simulationChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EndSimulationChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EvaluatedQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "labelledQuestion":
+		return ec.fieldContext_EvaluatedQuestion_labelledQuestion(ctx, field)
+	case "rank":
+		return ec.fieldContext_EvaluatedQuestion_rank(ctx, field)
+	case "reason":
+		return ec.fieldContext_EvaluatedQuestion_reason(ctx, field)
+	case "found":
+		return ec.fieldContext_EvaluatedQuestion_found(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvaluatedQuestion", field.Name)
 }
 
 func (ec *executionContext) childFields_Evidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6627,6 +7954,28 @@ func (ec *executionContext) childFields_ExtractedValue(ctx context.Context, fiel
 		return ec.fieldContext_ExtractedValue_type(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ExtractedValue", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportAgentTestRowsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_ImportAgentTestRowsPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportAgentTestRowsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_JudgeAgreement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "runs":
+		return ec.fieldContext_JudgeAgreement_runs(ctx, field)
+	case "sameRuns":
+		return ec.fieldContext_JudgeAgreement_sameRuns(ctx, field)
+	case "criteria":
+		return ec.fieldContext_JudgeAgreement_criteria(ctx, field)
+	case "sameCriteria":
+		return ec.fieldContext_JudgeAgreement_sameCriteria(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JudgeAgreement", field.Name)
 }
 
 func (ec *executionContext) childFields_KnowledgeBaseChat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6683,12 +8032,34 @@ func (ec *executionContext) childFields_KnowledgeBaseChatEdge(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChatEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_LabelledQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_LabelledQuestion_id(ctx, field)
+	case "datasetId":
+		return ec.fieldContext_LabelledQuestion_datasetId(ctx, field)
+	case "question":
+		return ec.fieldContext_LabelledQuestion_question(ctx, field)
+	case "documentId":
+		return ec.fieldContext_LabelledQuestion_documentId(ctx, field)
+	case "documentName":
+		return ec.fieldContext_LabelledQuestion_documentName(ctx, field)
+	case "passage":
+		return ec.fieldContext_LabelledQuestion_passage(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_LabelledQuestion_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LabelledQuestion", field.Name)
+}
+
 func (ec *executionContext) childFields_LeftOutTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "testId":
 		return ec.fieldContext_LeftOutTest_testId(ctx, field)
 	case "testName":
 		return ec.fieldContext_LeftOutTest_testName(ctx, field)
+	case "rowName":
+		return ec.fieldContext_LeftOutTest_rowName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeftOutTest", field.Name)
 }
@@ -6799,6 +8170,14 @@ func (ec *executionContext) childFields_MonthConsumption(ctx context.Context, fi
 		return ec.fieldContext_MonthConsumption_byChannel(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MonthConsumption", field.Name)
+}
+
+func (ec *executionContext) childFields_MoveAgentTestsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTests":
+		return ec.fieldContext_MoveAgentTestsPayload_agentTests(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoveAgentTestsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_NeverCalledExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6925,6 +8304,14 @@ func (ec *executionContext) childFields_RecordUsagePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type RecordUsagePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RedeliverWebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivery":
+		return ec.fieldContext_RedeliverWebhookPayload_delivery(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RedeliverWebhookPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReindexDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "dataset":
@@ -6939,6 +8326,14 @@ func (ec *executionContext) childFields_ReindexDocumentPayload(ctx context.Conte
 		return ec.fieldContext_ReindexDocumentPayload_document(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReindexDocumentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RejudgeAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "execution":
+		return ec.fieldContext_RejudgeAgentTestExecutionPayload_execution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RejudgeAgentTestExecutionPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6983,6 +8378,26 @@ func (ec *executionContext) childFields_ResultExpectation(ctx context.Context, f
 		return ec.fieldContext_ResultExpectation_schema(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResultExpectation", field.Name)
+}
+
+func (ec *executionContext) childFields_RetrievalEvaluation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "totalCount":
+		return ec.fieldContext_RetrievalEvaluation_totalCount(ctx, field)
+	case "askedCount":
+		return ec.fieldContext_RetrievalEvaluation_askedCount(ctx, field)
+	case "firstHitCount":
+		return ec.fieldContext_RetrievalEvaluation_firstHitCount(ctx, field)
+	case "hitCount":
+		return ec.fieldContext_RetrievalEvaluation_hitCount(ctx, field)
+	case "reciprocalRankSum":
+		return ec.fieldContext_RetrievalEvaluation_reciprocalRankSum(ctx, field)
+	case "questions":
+		return ec.fieldContext_RetrievalEvaluation_questions(ctx, field)
+	case "endCursor":
+		return ec.fieldContext_RetrievalEvaluation_endCursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetrievalEvaluation", field.Name)
 }
 
 func (ec *executionContext) childFields_RetrievedChunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7031,6 +8446,16 @@ func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type RevokeApiKeyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RotateWebhookSecretPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhook":
+		return ec.fieldContext_RotateWebhookSecretPayload_webhook(ctx, field)
+	case "secret":
+		return ec.fieldContext_RotateWebhookSecretPayload_secret(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RotateWebhookSecretPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RunError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cause":
@@ -7065,12 +8490,22 @@ func (ec *executionContext) childFields_SendSimulationMessagePayload(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type SendSimulationMessagePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SendTestWebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivery":
+		return ec.fieldContext_SendTestWebhookPayload_delivery(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SendTestWebhookPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Server(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "version":
 		return ec.fieldContext_Server_version(ctx, field)
 	case "model":
 		return ec.fieldContext_Server_model(ctx, field)
+	case "judgeModels":
+		return ec.fieldContext_Server_judgeModels(ctx, field)
 	case "isOffline":
 		return ec.fieldContext_Server_isOffline(ctx, field)
 	case "embeddingModel":
@@ -7199,6 +8634,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_history(ctx, field)
 	case "obstacles":
 		return ec.fieldContext_SimulationTest_obstacles(ctx, field)
+	case "rows":
+		return ec.fieldContext_SimulationTest_rows(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -7215,6 +8652,12 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_checks(ctx, field)
 	case "passAt":
 		return ec.fieldContext_SimulationTest_passAt(ctx, field)
+	case "judgeSees":
+		return ec.fieldContext_SimulationTest_judgeSees(ctx, field)
+	case "persona":
+		return ec.fieldContext_SimulationTest_persona(ctx, field)
+	case "contactSays":
+		return ec.fieldContext_SimulationTest_contactSays(ctx, field)
 	case "maxTurns":
 		return ec.fieldContext_SimulationTest_maxTurns(ctx, field)
 	case "conversationMessages":
@@ -7243,6 +8686,16 @@ func (ec *executionContext) childFields_StartSimulationChatPayload(ctx context.C
 		return ec.fieldContext_StartSimulationChatPayload_simulationChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type StartSimulationChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_StopRepeating(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "good":
+		return ec.fieldContext_StopRepeating_good(ctx, field)
+	case "bad":
+		return ec.fieldContext_StopRepeating_bad(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StopRepeating", field.Name)
 }
 
 func (ec *executionContext) childFields_SubAgent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7309,8 +8762,34 @@ func (ec *executionContext) childFields_TestMessage(ctx context.Context, field g
 		return ec.fieldContext_TestMessage_text(ctx, field)
 	case "timestamp":
 		return ec.fieldContext_TestMessage_timestamp(ctx, field)
+	case "toolCalls":
+		return ec.fieldContext_TestMessage_toolCalls(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TestMessage", field.Name)
+}
+
+func (ec *executionContext) childFields_TestMessageCall(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "technicalName":
+		return ec.fieldContext_TestMessageCall_technicalName(ctx, field)
+	case "arguments":
+		return ec.fieldContext_TestMessageCall_arguments(ctx, field)
+	case "result":
+		return ec.fieldContext_TestMessageCall_result(ctx, field)
+	case "error":
+		return ec.fieldContext_TestMessageCall_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestMessageCall", field.Name)
+}
+
+func (ec *executionContext) childFields_TestRow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_TestRow_name(ctx, field)
+	case "values":
+		return ec.fieldContext_TestRow_values(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestRow", field.Name)
 }
 
 func (ec *executionContext) childFields_Tool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7461,6 +8940,14 @@ func (ec *executionContext) childFields_UpdateAgentTestPayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateAgentTestSchedulePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "schedule":
+		return ec.fieldContext_UpdateAgentTestSchedulePayload_schedule(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestSchedulePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateCampaignPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "campaign":
@@ -7519,6 +9006,14 @@ func (ec *executionContext) childFields_UpdateToolPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type UpdateToolPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateWebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhook":
+		return ec.fieldContext_UpdateWebhookPayload_webhook(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateWebhookPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "keyId":
@@ -7533,6 +9028,92 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_isAccessToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_Webhook(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Webhook_id(ctx, field)
+	case "url":
+		return ec.fieldContext_Webhook_url(ctx, field)
+	case "description":
+		return ec.fieldContext_Webhook_description(ctx, field)
+	case "events":
+		return ec.fieldContext_Webhook_events(ctx, field)
+	case "isEnabled":
+		return ec.fieldContext_Webhook_isEnabled(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_Webhook_disabledReason(ctx, field)
+	case "failingSince":
+		return ec.fieldContext_Webhook_failingSince(ctx, field)
+	case "previousSecretUntil":
+		return ec.fieldContext_Webhook_previousSecretUntil(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_Webhook_deliveries(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Webhook_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Webhook_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Webhook", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_WebhookAttempt_at(ctx, field)
+	case "status":
+		return ec.fieldContext_WebhookAttempt_status(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_WebhookAttempt_durationMs(ctx, field)
+	case "error":
+		return ec.fieldContext_WebhookAttempt_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WebhookDelivery_id(ctx, field)
+	case "type":
+		return ec.fieldContext_WebhookDelivery_type(ctx, field)
+	case "payload":
+		return ec.fieldContext_WebhookDelivery_payload(ctx, field)
+	case "status":
+		return ec.fieldContext_WebhookDelivery_status(ctx, field)
+	case "attempts":
+		return ec.fieldContext_WebhookDelivery_attempts(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_WebhookDelivery_nextAttemptAt(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WebhookDelivery_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDelivery", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WebhookDeliveryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WebhookDeliveryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WebhookDeliveryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_WebhookDeliveryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WebhookDeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WebhookDeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDeliveryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

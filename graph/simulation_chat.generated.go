@@ -2911,7 +2911,7 @@ func (ec *executionContext) marshalNCitation2githubᚗcomᚋagentgraphᚋagentgr
 }
 
 func (ec *executionContext) marshalNCitation2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCitationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Citation) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCitation2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCitation(ctx, sel, v[i])
@@ -2952,7 +2952,7 @@ func (ec *executionContext) unmarshalNSendSimulationMessageInput2githubᚗcomᚋ
 }
 
 func (ec *executionContext) marshalNSimulationChat2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SimulationChat) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNSimulationChat2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChat(ctx, sel, v[i])
@@ -2988,7 +2988,7 @@ func (ec *executionContext) marshalNSimulationChatConnection2ᚖgithubᚗcomᚋa
 }
 
 func (ec *executionContext) marshalNSimulationChatEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.SimulationChat]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNSimulationChatEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])
@@ -3024,7 +3024,7 @@ func (ec *executionContext) marshalNSimulationChatEvent2githubᚗcomᚋagentgrap
 }
 
 func (ec *executionContext) marshalNSimulationChatMessage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatMessageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SimulationChatMessage) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNSimulationChatMessage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatMessage(ctx, sel, v[i])
@@ -3144,7 +3144,7 @@ func (ec *executionContext) marshalOSimulationChatStatus2ᚕgithubᚗcomᚋagent
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNSimulationChatStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatStatus(ctx, sel, v[i])

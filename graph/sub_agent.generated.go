@@ -792,7 +792,7 @@ func (ec *executionContext) unmarshalNRemoveSubAgentInput2githubᚗcomᚋagentgr
 }
 
 func (ec *executionContext) marshalNSubAgent2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubAgentᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SubAgent) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNSubAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSubAgent(ctx, sel, v[i])

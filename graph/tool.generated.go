@@ -1562,7 +1562,7 @@ func (ec *executionContext) marshalNHttpMethod2githubᚗcomᚋagentgraphᚋagent
 }
 
 func (ec *executionContext) marshalNTool2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Tool) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNTool2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTool(ctx, sel, v[i])
@@ -1598,7 +1598,7 @@ func (ec *executionContext) marshalNToolConnection2ᚖgithubᚗcomᚋagentgraph�
 }
 
 func (ec *executionContext) marshalNToolEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.Tool]) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNToolEdge2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdge(ctx, sel, v[i])

@@ -1210,7 +1210,7 @@ func (ec *executionContext) _ToolCallStarted(ctx context.Context, sel ast.Select
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CallCoverage) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNCallCoverage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverage(ctx, sel, v[i])
@@ -1246,7 +1246,7 @@ func (ec *executionContext) marshalNCallEffect2githubᚗcomᚋagentgraphᚋagent
 }
 
 func (ec *executionContext) marshalNToolCall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ToolCall) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNToolCall2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCall(ctx, sel, v[i])

@@ -1420,7 +1420,7 @@ func (ec *executionContext) marshalNMockCondition2githubᚗcomᚋagentgraphᚋag
 }
 
 func (ec *executionContext) marshalNMockCondition2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockConditionᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockCondition) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMockCondition2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockCondition(ctx, sel, v[i])
@@ -1469,7 +1469,7 @@ func (ec *executionContext) marshalNMockRule2githubᚗcomᚋagentgraphᚋagentgr
 }
 
 func (ec *executionContext) marshalNMockRule2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockRule) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMockRule2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRule(ctx, sel, v[i])
@@ -1508,7 +1508,7 @@ func (ec *executionContext) marshalNMockedSubAgent2githubᚗcomᚋagentgraphᚋa
 }
 
 func (ec *executionContext) marshalNMockedSubAgent2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockedSubAgentᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockedSubAgent) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMockedSubAgent2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockedSubAgent(ctx, sel, v[i])
@@ -1547,7 +1547,7 @@ func (ec *executionContext) marshalNMockedTool2githubᚗcomᚋagentgraphᚋagent
 }
 
 func (ec *executionContext) marshalNMockedTool2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockedToolᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockedTool) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNMockedTool2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockedTool(ctx, sel, v[i])

@@ -17,6 +17,8 @@ const (
 	maxScenario         = 10_000
 	maxStartingMessages = 200
 	maxTestMessage      = 10_000
+	maxMessageCalls     = 20
+	maxStartingCalls    = 100
 )
 
 // AgentTest is a test of either kind.
@@ -46,6 +48,8 @@ type AgentTestRow struct {
 	LastRunAt     *time.Time
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
+	// Rows are what it is run with, each on its own; none if it is run as it is.
+	Rows []TestRow `bun:"type:json,nullzero"`
 
 	// Of a simulation.
 	Scenario        string      `bun:",nullzero"`
@@ -53,7 +57,13 @@ type AgentTestRow struct {
 	CriteriaWeights []*int32    `bun:"type:json,nullzero"`
 	Checks          []TestCheck `bun:"type:json,nullzero"`
 	// PassAt is the score that a run needs to pass; nil means 1.
-	PassAt               *float64
+	PassAt *float64
+	// JudgeSees is what the judge is given beside the conversation.
+	JudgeSees []JudgeSight `bun:"type:json,nullzero"`
+	// Persona is nil if the scenario alone says what the contact is like.
+	Persona *ContactPersona `bun:"type:json"`
+	// ContactSays is what the contact says word for word in its turns; nil where its model speaks.
+	ContactSays          []*string     `bun:"type:json,nullzero"`
 	MaxTurns             int32         `bun:",nullzero"`
 	ConversationMessages []TestMessage `bun:"type:json,nullzero"`
 	Variables            JSONObject    `bun:"type:json,nullzero"`
@@ -120,6 +130,16 @@ type TestMessage struct {
 	Role      MessageRole `json:"role"`
 	Text      string      `json:"text"`
 	Timestamp *time.Time  `json:"timestamp,omitempty"`
+	// ToolCalls are those that the agent made for this answer, before a simulation starts.
+	ToolCalls []TestMessageCall `json:"toolCalls,omitempty"`
+}
+
+// TestMessageCall is a call that the agent made before a simulation starts. It has a result or an error.
+type TestMessageCall struct {
+	TechnicalName string     `json:"technicalName"`
+	Arguments     JSONObject `json:"arguments"`
+	Result        *string    `json:"result,omitempty"`
+	Error         *string    `json:"error,omitempty"`
 }
 
 // ConversationContext is a conversation to classify.
@@ -155,12 +175,12 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 	t := &SimulationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
 		Variables: JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
-		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{},
+		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{}, JudgeSees: []JudgeSight{}, ContactSays: []*string{}, Rows: []TestRow{},
 	}}
 	return t, t.Update(UpdateSimulationTestInput{
 		Name: &in.Name, Scenario: &in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights, Checks: in.Checks,
-		PassAt: in.PassAt, MaxTurns: &in.MaxTurns,
-		ConversationContext: in.ConversationContext, Variables: in.Variables, ToolMocking: in.ToolMocking,
+		PassAt: in.PassAt, JudgeSees: in.JudgeSees, Persona: in.Persona, ContactSays: in.ContactSays, MaxTurns: &in.MaxTurns,
+		ConversationContext: in.ConversationContext, Variables: in.Variables, ToolMocking: in.ToolMocking, Rows: in.Rows,
 	}, now)
 }
 
@@ -183,6 +203,15 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	if in.Checks != nil {
 		t.Checks = values(in.Checks)
 	}
+	if in.JudgeSees != nil {
+		t.JudgeSees = unique(in.JudgeSees)
+	}
+	if in.Persona != nil {
+		t.Persona = in.Persona.orNone()
+	}
+	if in.ContactSays != nil {
+		t.ContactSays = in.ContactSays
+	}
 	if in.ConversationContext != nil || t.ConversationMessages == nil {
 		t.ConversationMessages = values(in.ConversationContext)
 	}
@@ -198,6 +227,9 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	}
 
 	var faults Fields
+	if in.Rows != nil {
+		t.Rows = faults.rows("rows", values(in.Rows))
+	}
 	faults.name("name", t.Name, 255)
 	faults.name("scenario", t.Scenario, maxScenario)
 	if len(t.Criteria) == 0 && len(t.Checks) == 0 {
@@ -211,8 +243,11 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	faults.weights(t.CriteriaWeights, len(t.Criteria))
 	faults.checks("checks", t.Checks)
 	faults.number("passAt", t.PassAt, 0, 1)
+	faults.sights("judgeSees", in.JudgeSees)
+	faults.persona("persona", t.Persona)
+	faults.spoken("contactSays", t.ContactSays)
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
-	faults.messages("conversationContext", t.ConversationMessages)
+	faults.startingMessages("conversationContext", t.ConversationMessages)
 	faults.values("variables", t.Variables)
 	faults.mocking("toolMocking", t.ToolMocking)
 	return faults.Err()
@@ -223,9 +258,10 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
 	t := &ClassificationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,
+		Rows: []TestRow{},
 	}}
 	return t, t.Update(UpdateClassificationTestInput{
-		Name: &in.Name, ConversationContext: in.ConversationContext, TagExpected: &in.TagExpected,
+		Name: &in.Name, ConversationContext: in.ConversationContext, TagExpected: &in.TagExpected, Rows: in.Rows,
 	}, now)
 }
 
@@ -243,6 +279,9 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	t.ConversationContext.DataBag = t.ConversationContext.DataBag.withoutNulls()
 
 	var faults Fields
+	if in.Rows != nil {
+		t.Rows = faults.rows("rows", values(in.Rows))
+	}
 	faults.name("name", t.Name, 255)
 	faults.text("tagExpected", t.TagExpected, 1, 100)
 	if len(t.ConversationContext.Messages) == 0 {
@@ -260,11 +299,11 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
 	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
 	// Here, because the messages have another name in the input of a simulation test.
-	faults.messages("conversationMessages", values(in.ConversationMessages))
+	faults.startingMessages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
 		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
-		Checks: in.Checks, PassAt: in.PassAt, MaxTurns: in.MaxTurns,
-		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,
+		Checks: in.Checks, PassAt: in.PassAt, JudgeSees: in.JudgeSees, Persona: in.Persona, ContactSays: in.ContactSays, MaxTurns: in.MaxTurns,
+		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking, Rows: in.Rows,
 	}, faults.Err()
 }
 
@@ -277,12 +316,15 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	faults.foreign("criteriaWeights", in.CriteriaWeights != nil, AgentTestKindSimulation)
 	faults.foreign("passAt", in.PassAt != nil, AgentTestKindSimulation)
 	faults.foreign("checks", in.Checks != nil, AgentTestKindSimulation)
+	faults.foreign("judgeSees", in.JudgeSees != nil, AgentTestKindSimulation)
+	faults.foreign("persona", in.Persona != nil, AgentTestKindSimulation)
+	faults.foreign("contactSays", in.ContactSays != nil, AgentTestKindSimulation)
 	faults.foreign("maxTurns", in.MaxTurns != nil, AgentTestKindSimulation)
 	faults.foreign("conversationMessages", in.ConversationMessages != nil, AgentTestKindSimulation)
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
 	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
 	return UpdateClassificationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected, Rows: in.Rows,
 	}, faults.Err()
 }
 
@@ -293,6 +335,41 @@ func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
 	}
 }
 
+// startingMessages records the faults of messages that a simulation starts from, with their calls.
+func (f *Fields) startingMessages(path string, messages []TestMessage) {
+	bare, calls := slices.Clone(messages), 0
+	for i, m := range messages {
+		bare[i].ToolCalls = nil
+		at := fmt.Sprintf("%s.%d.toolCalls", path, i)
+		if len(m.ToolCalls) > 0 && (m.Role != MessageRoleAssistant || i == 0 || messages[i-1].Role != MessageRoleUser) {
+			f.Add(at, "must stand with a message of the agent that answers one of the contact")
+		}
+		if f.list(at, len(m.ToolCalls), maxMessageCalls) {
+			for n, call := range m.ToolCalls {
+				f.startingCall(fmt.Sprintf("%s.%d", at, n), call)
+			}
+		}
+		calls += len(m.ToolCalls)
+	}
+	if calls > maxStartingCalls {
+		f.Add(path, "must have at most %d calls, not %d", maxStartingCalls, calls)
+	}
+	f.messages(path, bare)
+}
+
+func (f *Fields) startingCall(path string, call TestMessageCall) {
+	f.text(path+".technicalName", call.TechnicalName, 1, 64)
+	f.optional(path+".result", call.Result, maxTestMessage)
+	f.optional(path+".error", call.Error, maxTestMessage)
+	if (call.Result == nil) == (call.Error == nil) {
+		f.Add(path+".result", "must be given, or else error: exactly one of them")
+	}
+	if n := len(call.Arguments); n > maxTestMessage {
+		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)
+	}
+	f.values(path+".arguments", call.Arguments)
+}
+
 func (f *Fields) messages(path string, messages []TestMessage) {
 	if !f.list(path, len(messages), maxStartingMessages) {
 		return
@@ -301,6 +378,9 @@ func (f *Fields) messages(path string, messages []TestMessage) {
 		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
 		if !m.Role.IsValid() {
 			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
+		}
+		if len(m.ToolCalls) > 0 {
+			f.Add(fmt.Sprintf("%s.%d.toolCalls", path, i), "belong to messages that a simulation test starts from")
 		}
 	}
 }

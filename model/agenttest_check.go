@@ -83,19 +83,24 @@ func (f *Fields) checks(path string, checks []TestCheck) {
 		return
 	}
 	expressions, schemas := 0, 0
-	for i, c := range checks {
+	for _, c := range checks {
 		expressions += c.Expect.expressions()
 		if c.Expect.ResultJSON != nil {
 			schemas++
 		}
-		f.expectation(fmt.Sprintf("%s.%d.expect", path, i), c.Expect)
-		f.count(fmt.Sprintf("%s.%d.weight", path, i), c.Weight, 1, maxWeight)
 	}
 	if expressions > maxExpressions {
 		f.Add(path, "must have at most %d regular expressions, not %d", maxExpressions, expressions)
 	}
 	if schemas > maxCheckSchemas {
 		f.Add(path, "must have at most %d times resultJson, not %d", maxCheckSchemas, schemas)
+	}
+	if expressions > maxExpressions || schemas > maxCheckSchemas {
+		return // to look at each of them takes as long as there are many
+	}
+	for i, c := range checks {
+		f.expectation(fmt.Sprintf("%s.%d.expect", path, i), c.Expect)
+		f.count(fmt.Sprintf("%s.%d.weight", path, i), c.Weight, 1, maxWeight)
 	}
 }
 
@@ -113,14 +118,18 @@ func (f *Fields) weights(weights []*int32, criteria int) {
 	}
 }
 
-// expressions counts the regular expressions.
+// expressions counts the regular expressions that would be compiled: a list that is too long is refused as such.
 func (e *TestExpectation) expressions() (n int) {
 	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
 		if said != nil && said.Matches != nil {
 			n++
 		}
 	}
-	for _, c := range e.conditions() {
+	conditions := e.conditions()
+	if len(conditions) > maxRules {
+		return n
+	}
+	for _, c := range conditions {
 		if c.Matches != nil {
 			n++
 		}

@@ -30,9 +30,11 @@ type AgentTestComparison struct {
 	StratifiedPValue *float64
 	Correction       AgentTestCorrection
 	Conclusion       AgentTestConclusion
+	// DecidingRepeats is nil where nothing is undecided, or too much.
+	DecidingRepeats *int32
 }
 
-// AgentTestComparisonTest is a test in two executions.
+// AgentTestComparisonTest is a test in two executions, or a row of one.
 type AgentTestComparisonTest struct {
 	Owned
 
@@ -40,6 +42,8 @@ type AgentTestComparisonTest struct {
 	TestID     string
 	ExistingID *string
 	TestName   string
+	RowNumber  *int32
+	RowName    *string
 	// Base and Head are nil where the test did not run.
 	Base          *AgentTestRunCounts
 	Head          *AgentTestRunCounts
@@ -65,16 +69,16 @@ func CompareExecutions(
 		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction,
 	}
 	inBase := pooled(inBases)
-	byID := make(map[string]*AgentTestExecutionTest, len(inBase))
+	left := make(map[sample]*AgentTestExecutionTest, len(inBase))
 	for _, test := range inBase {
-		byID[test.TestID] = test
+		left[test.sample()] = test
 	}
 	for _, test := range inHead {
-		c.add(byID[test.TestID], test)
-		delete(byID, test.TestID)
+		c.add(left[test.sample()], test)
+		delete(left, test.sample())
 	}
 	for _, test := range inBase {
-		if byID[test.TestID] != nil {
+		if left[test.sample()] != nil {
 			c.add(test, nil)
 		}
 	}
@@ -82,17 +86,17 @@ func CompareExecutions(
 	return c
 }
 
-// pooled returns each test once, with all of its runs.
+// pooled returns each test, or row of one, once, with all of its runs.
 func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
-	byID, each := map[string]*AgentTestExecutionTest{}, []*AgentTestExecutionTest{}
+	samples, each := map[sample]*AgentTestExecutionTest{}, []*AgentTestExecutionTest{}
 	for _, test := range tests {
-		if known := byID[test.TestID]; known != nil {
+		if known := samples[test.sample()]; known != nil {
 			known.Runs = append(known.Runs, test.Runs...)
 			continue
 		}
 		once := *test
 		once.Runs = slices.Clone(test.Runs)
-		byID[test.TestID] = &once
+		samples[test.sample()] = &once
 		each = append(each, &once)
 	}
 	return each
@@ -102,12 +106,12 @@ func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
 func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRun{}, HeadRuns: []*AgentTestRun{}}
 	if base != nil {
-		test.TestID, test.ExistingID, test.TestName = base.TestID, base.ExistingID, base.TestName
+		test.name(base)
 		test.Base, test.BaseRuns = base.Counts(), base.Runs
 		test.IsFlakyInBase = test.Base.IsFlaky()
 	}
 	if head != nil {
-		test.TestID, test.ExistingID, test.TestName = head.TestID, head.ExistingID, head.TestName
+		test.name(head)
 		test.Head, test.HeadRuns = head.Counts(), head.Runs
 		test.IsFlakyInHead = test.Head.IsFlaky()
 	}
@@ -129,6 +133,10 @@ func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 	c.Tests = append(c.Tests, test)
 }
 
+func (t *AgentTestComparisonTest) name(as *AgentTestExecutionTest) {
+	t.TestID, t.ExistingID, t.TestName, t.RowNumber, t.RowName = as.TestID, as.ExistingID, as.TestName, as.RowNumber, as.RowName
+}
+
 func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
 	c.Total += more.Total
 	c.Queued += more.Queued
@@ -137,6 +145,7 @@ func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
 	c.Failed += more.Failed
 	c.Error += more.Error
 	c.Cancelled += more.Cancelled
+	c.Skipped += more.Skipped
 }
 
 // changeOf says how a test stands in the head against the base; nil is where it does not stand.
@@ -194,6 +203,9 @@ func (c *AgentTestComparison) conclude() {
 	p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed), whole.twoSided()
 	c.PValue, c.StratifiedPValue = &p, &stratified
 	c.Conclusion = conclusionOf(whole.fall(), whole.rise(), whole.least <= significantSide*rounding)
+	if c.Conclusion == AgentTestConclusionCannotDecide || c.Conclusion == AgentTestConclusionNoDifference {
+		c.DecidingRepeats = decidingRepeatsOfAll(judged)
+	}
 }
 
 // conclusionOf is what the chances of a fall and a rise decide. Each has half of what chance is allowed.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -9,8 +10,12 @@ import (
 
 // Bounds of an execution.
 const (
-	MaxTests       = 200
-	maxRepeats     = 20
+	MaxTests   = 200
+	maxRepeats = 20
+	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated.
+	MaxRuns = MaxTests * maxRepeats
+	// MaxRunsValues bounds the values of the rows of its runs, in bytes.
+	MaxRunsValues  = 20_000_000
 	maxConcurrency = 50
 )
 
@@ -29,6 +34,16 @@ type AgentTestExecution struct {
 	Votes     int32
 	State     AgentTestExecutionStatus `bun:"status"`
 	RetryOfID *string
+	// ScheduleID is the schedule that started it, which may have been deleted, and ScheduledFor the time that it did so for.
+	ScheduleID   *string
+	ScheduledFor *time.Time
+	// RejudgeOfID is the execution whose conversations are judged again, by JudgeModel; nil if it holds its own.
+	RejudgeOfID *string
+	JudgeModel  *string
+	// APIKeyID started it; nil when that was not recorded.
+	APIKeyID *string
+	// StopRepeating is nil if each test is run as often as Repeats says.
+	StopRepeating *StopRepeating `bun:"type:json"`
 	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
@@ -48,11 +63,24 @@ type AgentTestExecution struct {
 	FinishedAt *time.Time
 }
 
-// LeftOutTest is a test that was deleted, as the runs that it had know it.
+// LeftOutTest is a test that was deleted, or a row that a test no longer has, as the runs that it had know it.
 type LeftOutTest struct {
 	TestID   string `json:"testId"`
 	TestName string `json:"testName"`
+	// RowName is the name or the number of the row; nil if the whole test is gone.
+	RowName *string `json:"rowName,omitempty"`
 }
+
+// LeaveOut notes that the test of a run was deleted, so that the run is not repeated.
+func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
+	if gone := (LeftOutTest{TestID: run.TestedID, TestName: run.TestName}); !slices.Contains(e.LeftOutTests, gone) {
+		e.LeftOutTests = append(e.LeftOutTests, gone)
+	}
+}
+
+// IsOfRecord reports whether its runs say something of the tests as they are: neither of a prompt that is only tried nor of
+// conversations that were held before.
+func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
 // IsNode marks a Node.
 func (*AgentTestExecution) IsNode() {}
@@ -75,13 +103,19 @@ func (e *AgentTestExecution) Status() AgentTestExecutionStatus {
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in StartAgentTestExecutionInput) Validate() error {
 	var faults Fields
+	faults.execution(in)
+	return faults.Err()
+}
+
+// execution records the faults of what is to be run.
+func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	given := 0
 	if in.TestIds != nil {
 		given++
 		if len(in.TestIds) == 0 {
-			faults.Add("testIds", "must have at least one test")
+			f.Add("testIds", "must have at least one test")
 		}
-		faults.list("testIds", len(in.TestIds), MaxTests)
+		f.list("testIds", len(in.TestIds), MaxTests)
 	}
 	if in.FolderID != nil {
 		given++
@@ -90,30 +124,35 @@ func (in StartAgentTestExecutionInput) Validate() error {
 		given++
 	}
 	if given != 1 {
-		faults.Add("testIds", "must be given, or else folderId or agentId: exactly one of them")
+		f.Add("testIds", "must be given, or else folderId or agentId: exactly one of them")
 	}
-	faults.count("repeats", &in.Repeats, 1, maxRepeats)
-	faults.count("concurrency", &in.Concurrency, 1, maxConcurrency)
-	if votes := in.votes(); votes != 1 && votes != 3 && votes != 5 {
-		faults.Add("votes", "must be 1, 3 or 5, not %d", votes)
-	}
-	faults.draft("prompt", in.Prompt)
-	return faults.Err()
+	f.count("repeats", &in.Repeats, 1, maxRepeats)
+	f.count("concurrency", &in.Concurrency, 1, maxConcurrency)
+	f.votes(in.Votes)
+	f.stopRepeating(in.StopRepeating)
+	f.draft("prompt", in.Prompt)
 }
 
 // NewExecution returns the execution that the input describes, before it is created.
 func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 	return &AgentTestExecution{
-		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: in.votes(),
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes), StopRepeating: in.StopRepeating,
 		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
 	}
 }
 
-func (in StartAgentTestExecutionInput) votes() int32 {
-	if in.Votes == nil {
+// votes is how often the judge is asked, once unless it is said.
+func votes(given *int32) int32 {
+	if given == nil {
 		return 1
 	}
-	return *in.Votes
+	return *given
+}
+
+func (f *Fields) votes(given *int32) {
+	if n := votes(given); n != 1 && n != 3 && n != 5 {
+		f.Add("votes", "must be 1, 3 or 5, not %d", n)
+	}
 }
 
 // AgentTestRunCounts is how many runs are in each state.
@@ -125,18 +164,21 @@ type AgentTestRunCounts struct {
 	Failed    int32
 	Error     int32
 	Cancelled int32
+	Skipped   int32
 }
 
-// TestTally is how many runs of one test in one execution are in each state.
+// TestTally is how many runs of one test in one execution are in each state; of a test with rows, of one of these.
 type TestTally struct {
 	// TestedID and TestName are those that the test had; TestID is nil when it was deleted.
 	TestedID string
 	TestID   *string
 	TestName string
+	// RowKey is that of the row, empty without rows.
+	RowKey string
 	AgentTestRunCounts
 }
 
-// AgentTestExecutionTest is a test in an execution.
+// AgentTestExecutionTest is a test in an execution, or a row of one.
 type AgentTestExecutionTest struct {
 	Owned
 
@@ -144,6 +186,10 @@ type AgentTestExecutionTest struct {
 	TestID     string
 	ExistingID *string
 	TestName   string
+	// The row, as it was; RowKey is empty and the others are nil without rows.
+	RowKey    string
+	RowNumber *int32
+	RowName   *string
 	// FolderID is that of the test now.
 	FolderID *string
 	// Runs are its runs, by attempt.
@@ -154,22 +200,29 @@ type AgentTestExecutionTest struct {
 func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
 	counts := &AgentTestRunCounts{Total: int32(len(t.Runs))}
 	for _, run := range t.Runs {
-		switch run.Status {
-		case AgentTestRunStatusQueued:
-			counts.Queued++
-		case AgentTestRunStatusRunning:
-			counts.Running++
-		case AgentTestRunStatusPassed:
-			counts.Passed++
-		case AgentTestRunStatusFailed:
-			counts.Failed++
-		case AgentTestRunStatusError:
-			counts.Error++
-		case AgentTestRunStatusCancelled:
-			counts.Cancelled++
-		}
+		counts.Add(run.Status)
 	}
 	return counts
+}
+
+// Add counts a run in a state; the total stays.
+func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
+	switch status {
+	case AgentTestRunStatusQueued:
+		c.Queued++
+	case AgentTestRunStatusRunning:
+		c.Running++
+	case AgentTestRunStatusPassed:
+		c.Passed++
+	case AgentTestRunStatusFailed:
+		c.Failed++
+	case AgentTestRunStatusError:
+		c.Error++
+	case AgentTestRunStatusCancelled:
+		c.Cancelled++
+	case AgentTestRunStatusSkipped:
+		c.Skipped++
+	}
 }
 
 // PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test all pass, and how
@@ -213,7 +266,7 @@ func (c *AgentTestRunCounts) Verdict() AgentTestVerdict {
 		return AgentTestVerdictFailed
 	case c.Error > 0:
 		return AgentTestVerdictError
-	case c.Passed > 0 && c.Passed == c.Total:
+	case c.Passed > 0 && c.Passed+c.Skipped == c.Total:
 		return AgentTestVerdictPassed
 	}
 	return AgentTestVerdictInconclusive
@@ -238,7 +291,8 @@ func (c *AgentTestRunCounts) PassRate() *float64 {
 // PassRateInterval is where the pass rate may truly be, at 95 %; nil when no run was judged.
 func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }
 
-// FlakyTestIds are the ids of the tests whose runs both passed and failed, in the order of the tallies.
+// FlakyTestIds are the ids of the tests whose runs both passed and failed, those of all their tallies on their own, in the
+// order of the tallies.
 func FlakyTestIds(tallies []TestTally) []string {
 	ids := []string{}
 	for i := range tallies {
@@ -246,5 +300,10 @@ func FlakyTestIds(tallies []TestTally) []string {
 			ids = append(ids, tallies[i].TestedID)
 		}
 	}
-	return ids
+	return Unique(ids)
 }
+
+// sample is what runs must have in common to be of one sample: a test and, if it has rows, the row.
+type sample struct{ testID, rowKey string }
+
+func (t *AgentTestExecutionTest) sample() sample { return sample{t.TestID, t.RowKey} }

@@ -214,7 +214,7 @@ func TestWhichCallsAreMocked(t *testing.T) {
 	require.Equal(t, &ToolMocking{
 		MockedTools:      []MockedTool{{ToolID: "a", Mock: Mock{ResultTemplate: new("real")}}},
 		MockedSubAgents:  []MockedSubAgent{{SubAgentID: "s", Mock: Mock{ResultTemplate: new("42")}}},
-		MockCallTransfer: true, SideEffects: SideEffectsAllow,
+		MockCallTransfer: true, SideEffects: SideEffectsDeny,
 	}, test.ToolMocking)
 	require.Equal(t, []string{
 		"the tool call_gone is no longer connected to the agent; its record is left out",

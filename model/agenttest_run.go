@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -23,10 +24,18 @@ type AgentTestRun struct {
 	TestName string
 	// Position orders the runs of an execution.
 	Position int32
-	// Attempt counts the runs of the same test in the execution from 1.
+	// RowKey is that of the test's row that it runs, empty without rows. The others are the row as it was, nil without rows.
+	RowKey    string
+	RowNumber *int32
+	RowName   *string
+	RowValues *JSONObject `bun:"type:json"`
+	// Attempt counts the runs of the same test and row in the execution from 1.
 	Attempt int32
-	Status  AgentTestRunStatus
-	// Snapshot is the test and the agent as they were when the run was created.
+	// RejudgeOfID is the run whose conversation is judged again; nil if it holds its own.
+	RejudgeOfID *string
+	Status      AgentTestRunStatus
+	// Snapshot is the test, without its rows, and the agent as they were when the run was created. The execution keeps them for all of its runs, so
+	// it is there only where it was asked for.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
 	// IsDraft says that the agent of the snapshot has the draft prompt of the execution.
@@ -36,16 +45,21 @@ type AgentTestRun struct {
 	Claim int32
 	Lost  int32
 
-	Messages     []TestMessage `bun:"type:json"`
-	ToolCalls    []*ToolCall   `bun:"type:json"`
-	TurnCount    int32
-	EndReason    *string
-	CheckResults []CheckResult `bun:"type:json,nullzero"`
+	Messages  []TestMessage `bun:"type:json"`
+	ToolCalls []*ToolCall   `bun:"type:json"`
+	TurnCount int32
+	EndReason *string
+	// Held is nil until the conversation is over, and in runs of versions that did not keep it.
+	Held         *HeldConversation `bun:"type:json"`
+	CheckResults []CheckResult     `bun:"type:json,nullzero"`
 	// Score is nil without weights.
 	Score                *float64
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
+	// Compared criteria were decided before too, on the same conversation, and Agreed of them came to the same.
+	Compared *int32
+	Agreed   *int32
 	// Version is that of the execution at the last change.
 	Version    int32
 	CreatedAt  time.Time
@@ -66,6 +80,8 @@ type RunSnapshot struct {
 	VirtualTime bool `json:"virtualTime"`
 	// Votes is how often the judge is asked about a criterion; 0 means once.
 	Votes int32 `json:"votes,omitempty"`
+	// JudgeModel is the judge; empty for the one that judges unless another is asked for.
+	JudgeModel string `json:"judgeModel,omitempty"`
 }
 
 // CriterionResult is the verdict on one criterion.
@@ -171,6 +187,11 @@ type AgentTestRunFilter struct {
 	TestID, AgentID *string
 	Status          *AgentTestRunStatus
 	Statuses        []AgentTestRunStatus
+}
+
+// HasState reports whether runs in the state pass.
+func (f AgentTestRunFilter) HasState(status AgentTestRunStatus) bool {
+	return (f.Status == nil || *f.Status == status) && (f.Statuses == nil || slices.Contains(f.Statuses, status))
 }
 
 // Validate returns BAD_INPUT when an id is empty or there are too many states.

@@ -101,13 +101,23 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	}
 	next = e.NextPosition
 	e.NextPosition++
-	e.Unfinished--
-	if e.Unfinished > 0 {
-		return next, !isCancelled
+	e.end(1, at)
+	return next, e.Unfinished > 0 && !isCancelled
+}
+
+// Skip makes it part of the execution that so many runs that waited are not needed.
+func (e *AgentTestExecution) Skip(runs int32, at time.Time) {
+	e.Version++
+	e.end(runs, at)
+}
+
+// end ends runs, and the execution with the last of them.
+func (e *AgentTestExecution) end(runs int32, at time.Time) {
+	if e.Unfinished -= runs; e.Unfinished > 0 {
+		return
 	}
 	e.FinishedAt = &at
-	if !isCancelled {
+	if e.State != AgentTestExecutionStatusCancelled {
 		e.State = AgentTestExecutionStatusCompleted
 	}
-	return next, false
 }

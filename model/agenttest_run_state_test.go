@@ -9,7 +9,7 @@ import (
 
 var runStatuses = []AgentTestRunStatus{
 	AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed, AgentTestRunStatusError,
-	AgentTestRunStatusCancelled,
+	AgentTestRunStatusCancelled, AgentTestRunStatusSkipped,
 }
 
 // after returns the state of a run after an event, empty if the event changes nothing.

@@ -141,6 +141,9 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 	return items, missing.As(Unprocessable)
 }
 
+// inE164 is the form of an international number of ITU-T E.164: a country code and a national number of 7 to 15 digits in all.
+var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
 func (f *Fields) phoneNumber(path, number string, region *string) string {
 	const wanted = "must be a valid phone number with + and the country code, such as +12025550143"
@@ -152,8 +155,9 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		return ""
 	}
 	parsed, err := phonenumbers.Parse(number, from)
-	// Letters would be read as the digits that share their keys.
-	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter)
+	// Letters would be read as the digits that share their keys, and some countries' plans hold more digits than E.164.
+	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter) &&
+		inE164.MatchString(phonenumbers.Format(parsed, phonenumbers.E164))
 	switch {
 	case !isValid && region != nil:
 		f.Add(path, "%s, or one of region %s", wanted, from)

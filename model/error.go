@@ -83,6 +83,15 @@ func (f *Fields) Add(path, format string, args ...any) {
 	(*f)[path] = append((*f)[path], fmt.Sprintf(format, args...))
 }
 
+// AddAll records faults of the fields below path, which ends with a dot.
+func (f *Fields) AddAll(path string, below Fields) {
+	for name, texts := range below {
+		for _, text := range texts {
+			f.Add(path+name, "%s", text)
+		}
+	}
+}
+
 // mostCauses is how many fields the message of an error tells the faults of.
 const mostCauses = 10
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nyaruka/phonenumbers"
@@ -155,7 +156,8 @@ func (e *UsageEntry) CheckImported() error {
 	if !slices.Contains(AllChannel, e.Channel) {
 		faults.Add("channel", "must be one of Phone, SMS, Web, WhatsApp")
 	}
-	if e.Credits < -MaxEntryCredits || e.Credits > MaxEntryCredits {
+	isOfDay := strings.HasPrefix(e.IdempotencyKey, dayKeys)
+	if !isOfDay && (e.Credits < -MaxEntryCredits || e.Credits > MaxEntryCredits) {
 		faults.Add("credits", "must be between -%v and %v", MaxEntryCredits, MaxEntryCredits)
 	}
 	return faults.Err()

@@ -5,21 +5,28 @@ import "errors"
 const (
 	// maxRequestDepth bounds how deeply objects and lists in a request may be nested.
 	maxRequestDepth = 64
-	// maxKeys bounds the members of one object.
+	// maxKeys bounds the members of one object, and the elements of one list.
 	maxKeys = 10_000
+	// maxContainers bounds the objects and lists of a request, each of which takes about a thousand bytes until it is read, and
+	// maxValues what they hold together, of which each takes half of that.
+	maxContainers = 10_000
+	maxValues     = 50_000
 )
 
 var (
 	errJSONDepth = errors.New("objects and lists are nested more than 64 levels deep")
-	errJSONKeys  = errors.New("an object has more than 10,000 members")
+	errJSONKeys  = errors.New("an object has more than 10,000 members, or a list more elements")
+	errJSONMany  = errors.New("there are more than 10,000 objects and lists")
+	errJSONLarge = errors.New("objects and lists have more than 50,000 members and elements together")
 )
 
-// CheckJSON returns an error if objects of a JSON text have too many members, or are nested too deeply. Decoding them
-// would take many times the memory of the text, and walking through the result a stack as deep. Its errors are sentences.
+// CheckJSON returns an error if objects of a JSON text have too many members, if they are nested too deeply, or if they are too
+// many. Decoding them would take many times the memory of the text, and walking through the result a stack as deep. Its
+// errors are sentences.
 // Invalid JSON is left to the decoder.
 func CheckJSON(text []byte) error {
 	var members [maxRequestDepth]int
-	depth := 0
+	depth, containers, values := 0, 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
@@ -32,15 +39,21 @@ func CheckJSON(text []byte) error {
 			if depth == maxRequestDepth {
 				return errJSONDepth
 			}
+			if containers++; containers > maxContainers {
+				return errJSONMany
+			}
 			members[depth] = 0
 			depth++
 		case '}', ']':
 			depth = max(0, depth-1)
-		case ':':
+		case ',':
+			if values++; values >= maxValues {
+				return errJSONLarge
+			}
 			if depth == 0 {
 				continue
 			}
-			if members[depth-1]++; members[depth-1] > maxKeys {
+			if members[depth-1]++; members[depth-1] >= maxKeys {
 				return errJSONKeys
 			}
 		}

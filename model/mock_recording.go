@@ -57,7 +57,7 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking repeats the chat's own mocking, and mocks all other targets with the outcomes on record.
+// mocking repeats the chat's own mocking, mocks all other targets with the outcomes on record, and denies whatever is left.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -85,6 +85,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 	if searched {
 		r.warn("the knowledge base cannot be mocked: runs of the test search it as it is then")
 	}
+	mocking.SideEffects = SideEffectsDeny
 	return mocking
 }
 

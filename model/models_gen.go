@@ -69,6 +69,20 @@ type AddDocumentPayload struct {
 	Document *Document `json:"document"`
 }
 
+// Questions of a dataset with their answers.
+type AddLabelledQuestionsInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+	// 1 to 100. A question that the dataset has already is replaced.
+	Questions []*LabelledQuestionInput `json:"questions"`
+}
+
+// The added questions.
+type AddLabelledQuestionsPayload struct {
+	// The questions, in their order.
+	LabelledQuestions []*LabelledQuestion `json:"labelledQuestions"`
+}
+
 // A new edge of the agent graph.
 type AddSubAgentInput struct {
 	// The parent, which delegates.
@@ -128,6 +142,26 @@ type AgentFilter struct {
 	Tags []string `json:"tags,omitempty"`
 	// Only with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
+}
+
+// What would happen to a call in the runs of some tests.
+type AgentTestCallCoverage struct {
+	// The call and what would happen to it.
+	Call *CallCoverage `json:"call"`
+	// The agent of the tests.
+	AgentID string `json:"agentId"`
+	// The ids of the tests in whose runs it would, in their order.
+	TestIds []string `json:"testIds"`
+	// The names of these tests, at the same places.
+	TestNames []string `json:"testNames"`
+}
+
+// What would happen to calls in the runs of tests.
+type AgentTestExecutionCoverage struct {
+	// How many of the tests are simulations. Classifications call nothing.
+	Simulations int32 `json:"simulations"`
+	// Each possible call, those that would be real first, then those that are denied.
+	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
 // Items to archive, or to take back from there.
@@ -392,6 +426,22 @@ type ConnectToolPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// Tests to copy.
+type CopyAgentTestsInput struct {
+	// 1 to 100 tests.
+	TestIds []string `json:"testIds"`
+	// The agent that gets the copies; when absent each stays with its own.
+	AgentID *string `json:"agentId,omitempty"`
+	// A folder of that agent; empty for the root. When absent, copies for the same agent stay in their folders, and others come to the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The copies.
+type CopyAgentTestsPayload struct {
+	// The copies, in the order of the input.
+	AgentTests []AgentTest `json:"agentTests"`
+}
+
 // What an access token is to be.
 type CreateAccessTokenInput struct {
 	// What it may do; at least one, and no more than the API key may. Of a page that anybody can open: `chat`.
@@ -473,6 +523,65 @@ type CreateAgentTestFolderPayload struct {
 	Folder *AgentTestFolder `json:"folder"`
 }
 
+// A new test. Exactly one of the fields is given.
+type CreateAgentTestInput struct {
+	// A simulation test.
+	Simulation *CreateSimulationTestInput `json:"simulation,omitempty"`
+	// A classification test.
+	Classification *CreateClassificationTestInput `json:"classification,omitempty"`
+}
+
+// A new schedule. What to run, and how, is given as to `startAgentTestExecution`, but for a prompt to try: tests, all tests of a folder, or all tests of an agent; exactly one of them.
+type CreateAgentTestScheduleInput struct {
+	// 1 to 100 characters.
+	Name string `json:"name"`
+	// Tests, 1 to 200; duplicates are dropped. Those that are deleted are left out later.
+	TestIds []string `json:"testIds,omitempty"`
+	// All tests of this folder.
+	FolderID *string `json:"folderId,omitempty"`
+	// All tests of this agent.
+	AgentID *string `json:"agentId,omitempty"`
+	// How often each test is run, 1 to 20.
+	Repeats int32 `json:"repeats"`
+	// When to repeat a test less often.
+	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
+	// How many runs may be under way at once, 1 to 50.
+	Concurrency int32 `json:"concurrency"`
+	// Record simulated delays of mocks without waiting for them.
+	VirtualTime bool `json:"virtualTime"`
+	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5.
+	Votes int32 `json:"votes"`
+	// When, as cron has it, in five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` is three o'clock on
+	// workdays. At least five minutes apart. Without it, `afterPromptChange` must be true.
+	Cron *string `json:"cron,omitempty"`
+	// The time zone of `cron`, by its name in the IANA database.
+	TimeZone string `json:"timeZone"`
+	// A minute after the last change of the agent's prompt. All tests must be of one agent, else `UNPROCESSABLE`.
+	AfterPromptChange bool `json:"afterPromptChange"`
+	// Whether it starts anything.
+	IsEnabled bool `json:"isEnabled"`
+	// A finished execution to compare with.
+	BaselineID *string `json:"baselineId,omitempty"`
+}
+
+// The new schedule.
+type CreateAgentTestSchedulePayload struct {
+	// The schedule.
+	Schedule *AgentTestSchedule `json:"schedule"`
+}
+
+// New tests.
+type CreateAgentTestsInput struct {
+	// 1 to 100 tests, of any agents.
+	Tests []*CreateAgentTestInput `json:"tests"`
+}
+
+// The new tests.
+type CreateAgentTestsPayload struct {
+	// The tests, in the order of the input.
+	AgentTests []AgentTest `json:"agentTests"`
+}
+
 // A new API key.
 type CreateAPIKeyInput struct {
 	// What the key is for, 1 to 100 characters.
@@ -515,12 +624,14 @@ type CreateCampaignPayload struct {
 type CreateClassificationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters.
+	// 1 to 255 characters. `UNPROCESSABLE` if another test of the folder, or at the root, has this name.
 	Name string `json:"name"`
 	// The conversation to classify.
 	ConversationContext *ConversationContext `json:"conversationContext"`
-	// The expected tag, one of the agent's classification tags.
+	// The expected tag, one of the agent's classification tags; with rows it may be a placeholder.
 	TagExpected string `json:"tagExpected"`
+	// Rows to run it with, at most 500: a run for each row and repeat.
+	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
 }
@@ -573,7 +684,7 @@ type CreateKnowledgeBaseChatPayload struct {
 type CreateSimulationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters.
+	// 1 to 255 characters. `UNPROCESSABLE` if another test of the folder, or at the root, has this name.
 	Name string `json:"name"`
 	// Persona and intent of the simulated contact, 1 to 10,000 characters.
 	Scenario string `json:"scenario"`
@@ -585,6 +696,12 @@ type CreateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks"`
 	// The `AgentTestRun.score` that a run needs to pass, 0 to 1; 1 when absent.
 	PassAt *float64 `json:"passAt,omitempty"`
+	// What the judge is given beside the conversation; nothing unless it is said here. Duplicates are dropped.
+	JudgeSees []JudgeSight `json:"judgeSees"`
+	// What the contact is like.
+	Persona *ContactPersona `json:"persona,omitempty"`
+	// What the contact says word for word in its turns, each 1 to 10,000 characters, in at most 30; null where its model speaks.
+	ContactSays []*string `json:"contactSays"`
 	// Exchanges at most, 1 to 30.
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
@@ -594,6 +711,8 @@ type CreateSimulationTestInput struct {
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// Rows to run it with, at most 500: a run for each row and repeat.
+	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
 }
@@ -653,6 +772,24 @@ type CreateToolPayload struct {
 	Tool *Tool `json:"tool"`
 }
 
+// A new webhook.
+type CreateWebhookInput struct {
+	// Where messages are to go: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator as those of tools are.
+	URL string `json:"url"`
+	// What it is for, at most 500 characters.
+	Description string `json:"description"`
+	// What it is told of, at least one.
+	Events []WebhookEvent `json:"events"`
+}
+
+// The new webhook.
+type CreateWebhookPayload struct {
+	// The webhook.
+	Webhook *Webhook `json:"webhook"`
+	// The secret that its messages are signed with, `whsec_…`. It is never shown again.
+	Secret string `json:"secret"`
+}
+
 // The agent to delete.
 type DeleteAgentInput struct {
 	// The agent.
@@ -699,6 +836,30 @@ type DeleteAgentTestInput struct {
 type DeleteAgentTestPayload struct {
 	// The id of the deleted test.
 	DeletedID string `json:"deletedId"`
+}
+
+// The schedule to delete.
+type DeleteAgentTestScheduleInput struct {
+	// Its id.
+	ScheduleID string `json:"scheduleId"`
+}
+
+// What is gone.
+type DeleteAgentTestSchedulePayload struct {
+	// The id of the deleted schedule. Executions that it started stay.
+	DeletedID string `json:"deletedId"`
+}
+
+// Tests to delete.
+type DeleteAgentTestsInput struct {
+	// 1 to 100 tests.
+	TestIds []string `json:"testIds"`
+}
+
+// What is gone.
+type DeleteAgentTestsPayload struct {
+	// The ids of the deleted tests, in the order of the input.
+	DeletedIds []string `json:"deletedIds"`
 }
 
 // Which campaign to delete.
@@ -765,6 +926,20 @@ type DeleteKnowledgeBaseChatPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// Questions to delete.
+type DeleteLabelledQuestionsInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+	// The questions, at most 100. Those that the dataset has not are ignored.
+	Ids []string `json:"ids"`
+}
+
+// What is gone.
+type DeleteLabelledQuestionsPayload struct {
+	// The ids of the deleted questions.
+	DeletedIds []string `json:"deletedIds"`
+}
+
 // Which simulated chat to delete.
 type DeleteSimulationChatInput struct {
 	// The chat.
@@ -786,6 +961,18 @@ type DeleteToolInput struct {
 // What is gone.
 type DeleteToolPayload struct {
 	// The id of the deleted tool.
+	DeletedID string `json:"deletedId"`
+}
+
+// The webhook to delete.
+type DeleteWebhookInput struct {
+	// Its id.
+	WebhookID string `json:"webhookId"`
+}
+
+// What is gone.
+type DeleteWebhookPayload struct {
+	// The id of the deleted webhook.
 	DeletedID string `json:"deletedId"`
 }
 
@@ -823,6 +1010,32 @@ type DocumentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
+// For which passages questions are written.
+type DraftLabelledQuestionsInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+	// How many passages are drawn, 1 to 20.
+	Count int32 `json:"count"`
+}
+
+// The written questions.
+type DraftLabelledQuestionsPayload struct {
+	// The questions, at most one for a passage: none for those that answer nothing.
+	DraftedQuestions []*DraftedQuestion `json:"draftedQuestions"`
+}
+
+// A question that a language model has written for a passage.
+type DraftedQuestion struct {
+	// The question.
+	Question string `json:"question"`
+	// The document of the passage.
+	DocumentID string `json:"documentId"`
+	// The document's name.
+	DocumentName string `json:"documentName"`
+	// The passage: the first 2,000 characters of a chunk.
+	Passage string `json:"passage"`
+}
+
 // The chat to end.
 type EndSimulationChatInput struct {
 	// The chat.
@@ -833,6 +1046,35 @@ type EndSimulationChatInput struct {
 type EndSimulationChatPayload struct {
 	// The chat.
 	SimulationChat *SimulationChat `json:"simulationChat"`
+}
+
+// A table for a test.
+type ImportAgentTestRowsInput struct {
+	// The test.
+	TestID string `json:"testId"`
+	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX or JSON lines: its first row names the columns, and the column `row`, if
+	// it has one, the rows.
+	DocumentID string `json:"documentId"`
+	// Only these columns, at most 50; all of them when absent.
+	Columns []string `json:"columns"`
+}
+
+// The test with its new rows.
+type ImportAgentTestRowsPayload struct {
+	// The test.
+	AgentTest AgentTest `json:"agentTest"`
+}
+
+// A question and what answers it.
+type LabelledQuestionInput struct {
+	// 1 to 2,000 characters.
+	Question string `json:"question"`
+	// A document of the dataset. Either this or its name is given.
+	DocumentID *string `json:"documentId,omitempty"`
+	// The name of a document of the dataset; of several with this name it is the first.
+	DocumentName *string `json:"documentName,omitempty"`
+	// See `LabelledQuestion.passage`; 1 to 2,000 characters.
+	Passage *string `json:"passage,omitempty"`
 }
 
 // See `LlmSettings`. What is absent or null takes its default, or on update, stays.
@@ -869,6 +1111,20 @@ type MessageWritten struct {
 }
 
 func (MessageWritten) IsSimulationChatEvent() {}
+
+// Tests to move.
+type MoveAgentTestsInput struct {
+	// 1 to 100 tests.
+	TestIds []string `json:"testIds"`
+	// A folder of their agent; null or empty for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The moved tests.
+type MoveAgentTestsPayload struct {
+	// The tests, in the order of the input.
+	AgentTests []AgentTest `json:"agentTests"`
+}
 
 // Which of the things that have names to list.
 type NameFilter struct {
@@ -922,6 +1178,18 @@ type RecordUsagePayload struct {
 	Duplicates int32 `json:"duplicates"`
 }
 
+// The message to deliver once more.
+type RedeliverWebhookInput struct {
+	// The id of the delivery.
+	DeliveryID string `json:"deliveryId"`
+}
+
+// The message that is delivered once more.
+type RedeliverWebhookPayload struct {
+	// The delivery, Pending.
+	Delivery *WebhookDelivery `json:"delivery"`
+}
+
 // The dataset whose documents to index again.
 type ReindexDatasetInput struct {
 	// The dataset.
@@ -944,6 +1212,44 @@ type ReindexDocumentInput struct {
 type ReindexDocumentPayload struct {
 	// The document.
 	Document *Document `json:"document"`
+}
+
+// The execution to judge again, and how.
+type RejudgeAgentTestExecutionInput struct {
+	// The execution, which held its conversations itself and is finished.
+	ExecutionID string `json:"executionId"`
+	// The judge, one of `Server.judgeModels`; the first of them when absent.
+	Model *string `json:"model,omitempty"`
+	// How often it is asked about each criterion that the program does not decide: 1, 3 or 5.
+	Votes *int32 `json:"votes,omitempty"`
+	// By which criteria.
+	Criteria RejudgedCriteria `json:"criteria"`
+	// Tests that are judged otherwise, each once.
+	Tests []*RejudgedTestInput `json:"tests"`
+	// How many of its runs may be under way at once, 1 to 50.
+	Concurrency int32 `json:"concurrency"`
+}
+
+// The new execution.
+type RejudgeAgentTestExecutionPayload struct {
+	// The new execution, with a run for each conversation; the old one stays as it is.
+	Execution *AgentTestExecution `json:"execution"`
+}
+
+// By what the conversations of a test are judged again. What is absent or null is as `RejudgeAgentTestExecutionInput.criteria` says. Bounds as in `CreateSimulationTestInput`.
+type RejudgedTestInput struct {
+	// The test, which must stand in the execution.
+	TestID string `json:"testId"`
+	// Other criteria. Without `criteriaWeights` all of them are required.
+	Criteria []string `json:"criteria,omitempty"`
+	// Other weights of the criteria.
+	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
+	// Other checks.
+	Checks []*TestCheck `json:"checks,omitempty"`
+	// Another score that a run needs to pass.
+	PassAt *float64 `json:"passAt,omitempty"`
+	// What the judge is given beside the conversation.
+	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
 }
 
 // The edge to remove.
@@ -1046,6 +1352,20 @@ type RevokeAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
+// The webhook that gets a new secret.
+type RotateWebhookSecretInput struct {
+	// Its id.
+	WebhookID string `json:"webhookId"`
+}
+
+// The new secret.
+type RotateWebhookSecretPayload struct {
+	// The webhook.
+	Webhook *Webhook `json:"webhook"`
+	// The secret from now on. It is never shown again.
+	Secret string `json:"secret"`
+}
+
 // Why a run, or a part of it, could not be judged.
 type RunError struct {
 	// Whose part was not done.
@@ -1070,6 +1390,18 @@ type SendSimulationMessagePayload struct {
 	NewMessages []*SimulationChatMessage `json:"newMessages"`
 }
 
+// The webhook to try.
+type SendTestWebhookInput struct {
+	// Its id.
+	WebhookID string `json:"webhookId"`
+}
+
+// The message that was sent.
+type SendTestWebhookPayload struct {
+	// The delivery of a `webhook.ping`.
+	Delivery *WebhookDelivery `json:"delivery"`
+}
+
 // Narrows a list of simulated chats. Every condition that is given must hold.
 type SimulationChatFilter struct {
 	// Only in one of these states.
@@ -1084,8 +1416,10 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test is run, 1 to 20.
+	// How often each test, and each row of one, is run, 1 to 20. `UNPROCESSABLE` when that makes more than 4,000 runs.
 	Repeats int32 `json:"repeats"`
+	// When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low `concurrency` saves more.
+	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
 	// How many of its runs may be under way at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
@@ -1307,6 +1641,12 @@ type UpdateAgentTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// Of a simulation test: the new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
+	// Of a simulation test: what the judge is given from now on.
+	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
+	// Of a simulation test: the new persona; one without fields takes it away.
+	Persona *ContactPersona `json:"persona,omitempty"`
+	// Of a simulation test: what the contact says word for word from now on.
+	ContactSays []*string `json:"contactSays,omitempty"`
 	// Of a simulation test: the new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// Of a simulation test: the new messages to start from.
@@ -1319,6 +1659,8 @@ type UpdateAgentTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// Of a classification test: the new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
+	// The new rows; an empty list for none.
+	Rows []*TestRow `json:"rows,omitempty"`
 	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
@@ -1327,6 +1669,48 @@ type UpdateAgentTestInput struct {
 type UpdateAgentTestPayload struct {
 	// The test.
 	AgentTest AgentTest `json:"agentTest"`
+}
+
+// Changes of a schedule; what is absent stays.
+type UpdateAgentTestScheduleInput struct {
+	// The schedule.
+	ScheduleID string `json:"scheduleId"`
+	// 1 to 100 characters.
+	Name *string `json:"name,omitempty"`
+	// Run these tests instead.
+	TestIds []string `json:"testIds,omitempty"`
+	// Run all tests of this folder instead.
+	FolderID *string `json:"folderId,omitempty"`
+	// Run all tests of this agent instead.
+	AgentID *string `json:"agentId,omitempty"`
+	// 1 to 20.
+	Repeats *int32 `json:"repeats,omitempty"`
+	// When to repeat a test less often.
+	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
+	// Repeats each test as often as `repeats` says again; not together with `stopRepeating`.
+	RemoveStopRepeating bool `json:"removeStopRepeating"`
+	// 1 to 50.
+	Concurrency *int32 `json:"concurrency,omitempty"`
+	// Whether simulated delays are not waited for.
+	VirtualTime *bool `json:"virtualTime,omitempty"`
+	// 1, 3 or 5.
+	Votes *int32 `json:"votes,omitempty"`
+	// When; an empty text for never.
+	Cron *string `json:"cron,omitempty"`
+	// The time zone of `cron`.
+	TimeZone *string `json:"timeZone,omitempty"`
+	// Whether they are run after changes of the prompt.
+	AfterPromptChange *bool `json:"afterPromptChange,omitempty"`
+	// Whether it starts anything. To enable it again forgets why it was disabled; what it runs must exist.
+	IsEnabled *bool `json:"isEnabled,omitempty"`
+	// A finished execution to compare with; an empty id for none.
+	BaselineID *string `json:"baselineId,omitempty"`
+}
+
+// The changed schedule.
+type UpdateAgentTestSchedulePayload struct {
+	// The schedule.
+	Schedule *AgentTestSchedule `json:"schedule"`
 }
 
 // What to change of a campaign. What is absent or null stays; an empty text clears the region. Bounds as in `CreateCampaignInput`.
@@ -1363,6 +1747,8 @@ type UpdateClassificationTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// The new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
+	// The new rows; an empty list for none.
+	Rows []*TestRow `json:"rows,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
 	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
@@ -1438,6 +1824,12 @@ type UpdateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// The new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
+	// What the judge is given from now on; empty for nothing beside the conversation.
+	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
+	// The new persona; one without fields takes it away.
+	Persona *ContactPersona `json:"persona,omitempty"`
+	// What the contact says word for word from now on; empty for nothing.
+	ContactSays []*string `json:"contactSays,omitempty"`
 	// The new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// The new messages to start from.
@@ -1446,6 +1838,8 @@ type UpdateSimulationTestInput struct {
 	Variables JSONObject `json:"variables,omitempty"`
 	// The new mocking.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// The new rows; an empty list for none.
+	Rows []*TestRow `json:"rows,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
 	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
@@ -1502,6 +1896,26 @@ type UpdateToolInput struct {
 type UpdateToolPayload struct {
 	// The tool.
 	Tool *Tool `json:"tool"`
+}
+
+// Changes of a webhook; what is absent stays.
+type UpdateWebhookInput struct {
+	// The webhook.
+	WebhookID string `json:"webhookId"`
+	// Where messages are to go from now on, those that wait included.
+	URL *string `json:"url,omitempty"`
+	// What it is for.
+	Description *string `json:"description,omitempty"`
+	// What it is told of.
+	Events []WebhookEvent `json:"events,omitempty"`
+	// Whether it gets messages. To enable it again forgets that it failed.
+	IsEnabled *bool `json:"isEnabled,omitempty"`
+}
+
+// The changed webhook.
+type UpdateWebhookPayload struct {
+	// The webhook.
+	Webhook *Webhook `json:"webhook"`
 }
 
 // Credits that were used.
@@ -1963,7 +2377,7 @@ func (e AgentTestRetry) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a run stands. The last four are final.
+// Where a run stands. The last five are final.
 type AgentTestRunStatus string
 
 const (
@@ -1980,6 +2394,8 @@ const (
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
 	// It was cancelled.
 	AgentTestRunStatusCancelled AgentTestRunStatus = "Cancelled"
+	// It was not needed: the runs of the test before it had decided, as `AgentTestExecution.stopRepeating` says.
+	AgentTestRunStatusSkipped AgentTestRunStatus = "Skipped"
 )
 
 var AllAgentTestRunStatus = []AgentTestRunStatus{
@@ -1989,11 +2405,12 @@ var AllAgentTestRunStatus = []AgentTestRunStatus{
 	AgentTestRunStatusFailed,
 	AgentTestRunStatusError,
 	AgentTestRunStatusCancelled,
+	AgentTestRunStatusSkipped,
 }
 
 func (e AgentTestRunStatus) IsValid() bool {
 	switch e {
-	case AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed, AgentTestRunStatusError, AgentTestRunStatusCancelled:
+	case AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed, AgentTestRunStatusError, AgentTestRunStatusCancelled, AgentTestRunStatusSkipped:
 		return true
 	}
 	return false
@@ -2225,6 +2642,20 @@ const (
 	AuditActionDeleteSimulationChat AuditAction = "DeleteSimulationChat"
 	// Deleted an execution of agent tests with its runs.
 	AuditActionDeleteAgentTestExecution AuditAction = "DeleteAgentTestExecution"
+	// Made a webhook.
+	AuditActionCreateWebhook AuditAction = "CreateWebhook"
+	// Changed a webhook.
+	AuditActionUpdateWebhook AuditAction = "UpdateWebhook"
+	// Gave a webhook a new secret.
+	AuditActionRotateWebhookSecret AuditAction = "RotateWebhookSecret"
+	// Deleted a webhook.
+	AuditActionDeleteWebhook AuditAction = "DeleteWebhook"
+	// Made a schedule of agent tests.
+	AuditActionCreateAgentTestSchedule AuditAction = "CreateAgentTestSchedule"
+	// Changed a schedule of agent tests.
+	AuditActionUpdateAgentTestSchedule AuditAction = "UpdateAgentTestSchedule"
+	// Deleted a schedule of agent tests.
+	AuditActionDeleteAgentTestSchedule AuditAction = "DeleteAgentTestSchedule"
 )
 
 var AllAuditAction = []AuditAction{
@@ -2249,11 +2680,18 @@ var AllAuditAction = []AuditAction{
 	AuditActionDeleteCampaign,
 	AuditActionDeleteSimulationChat,
 	AuditActionDeleteAgentTestExecution,
+	AuditActionCreateWebhook,
+	AuditActionUpdateWebhook,
+	AuditActionRotateWebhookSecret,
+	AuditActionDeleteWebhook,
+	AuditActionCreateAgentTestSchedule,
+	AuditActionUpdateAgentTestSchedule,
+	AuditActionDeleteAgentTestSchedule,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false
@@ -2737,6 +3175,76 @@ func (e CompanySubscriptionStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How a simulated contact feels.
+type ContactMood string
+
+const (
+	// Friendly and at ease.
+	ContactMoodFriendly ContactMood = "Friendly"
+	// In a hurry.
+	ContactMoodHurried ContactMood = "Hurried"
+	// Worried.
+	ContactMoodAnxious ContactMood = "Anxious"
+	// At a loss, and easily mistaken.
+	ContactMoodConfused ContactMood = "Confused"
+	// Angry about something that happened before.
+	ContactMoodAngry ContactMood = "Angry"
+	// Full of doubt about what it is told.
+	ContactMoodSceptical ContactMood = "Sceptical"
+)
+
+var AllContactMood = []ContactMood{
+	ContactMoodFriendly,
+	ContactMoodHurried,
+	ContactMoodAnxious,
+	ContactMoodConfused,
+	ContactMoodAngry,
+	ContactMoodSceptical,
+}
+
+func (e ContactMood) IsValid() bool {
+	switch e {
+	case ContactMoodFriendly, ContactMoodHurried, ContactMoodAnxious, ContactMoodConfused, ContactMoodAngry, ContactMoodSceptical:
+		return true
+	}
+	return false
+}
+
+func (e ContactMood) String() string {
+	return string(e)
+}
+
+func (e *ContactMood) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ContactMood(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ContactMood", str)
+	}
+	return nil
+}
+
+func (e ContactMood) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ContactMood) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ContactMood) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Who ends a conversation.
 type ConversationEnder string
 
@@ -3103,6 +3611,67 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What the judge can be given beside the conversation.
+type JudgeSight string
+
+const (
+	// The agent's instructions, placeholders filled, as it had them in the run: what a policy is judged by.
+	JudgeSightPrompt JudgeSight = "Prompt"
+	// The passages that the agent's searches found, whole and each once. Without it the judge sees the beginning of what each search returned.
+	JudgeSightDocuments JudgeSight = "Documents"
+	// The date of the conversation, in UTC.
+	JudgeSightDate JudgeSight = "Date"
+)
+
+var AllJudgeSight = []JudgeSight{
+	JudgeSightPrompt,
+	JudgeSightDocuments,
+	JudgeSightDate,
+}
+
+func (e JudgeSight) IsValid() bool {
+	switch e {
+	case JudgeSightPrompt, JudgeSightDocuments, JudgeSightDate:
+		return true
+	}
+	return false
+}
+
+func (e JudgeSight) String() string {
+	return string(e)
+}
+
+func (e *JudgeSight) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = JudgeSight(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid JudgeSight", str)
+	}
+	return nil
+}
+
+func (e JudgeSight) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *JudgeSight) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e JudgeSight) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Who wrote a message.
 type MessageRole string
 
@@ -3281,6 +3850,64 @@ func (e *NameStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e NameStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// By which criteria, checks and weights conversations are judged again.
+type RejudgedCriteria string
+
+const (
+	// Those that the tests had when the conversations were held.
+	RejudgedCriteriaAsRun RejudgedCriteria = "AsRun"
+	// Those that the tests have now. Tests that were deleted are left out.
+	RejudgedCriteriaPresent RejudgedCriteria = "Present"
+)
+
+var AllRejudgedCriteria = []RejudgedCriteria{
+	RejudgedCriteriaAsRun,
+	RejudgedCriteriaPresent,
+}
+
+func (e RejudgedCriteria) IsValid() bool {
+	switch e {
+	case RejudgedCriteriaAsRun, RejudgedCriteriaPresent:
+		return true
+	}
+	return false
+}
+
+func (e RejudgedCriteria) String() string {
+	return string(e)
+}
+
+func (e *RejudgedCriteria) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RejudgedCriteria(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RejudgedCriteria", str)
+	}
+	return nil
+}
+
+func (e RejudgedCriteria) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RejudgedCriteria) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RejudgedCriteria) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -3601,6 +4228,134 @@ func (e *ToolCallKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e ToolCallKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where the delivery of a message stands.
+type WebhookDeliveryStatus string
+
+const (
+	// It is still to be delivered, for the first time or again.
+	WebhookDeliveryStatusPending WebhookDeliveryStatus = "Pending"
+	// The address answered with a status 2xx.
+	WebhookDeliveryStatusDelivered WebhookDeliveryStatus = "Delivered"
+	// All attempts failed.
+	WebhookDeliveryStatusFailed WebhookDeliveryStatus = "Failed"
+)
+
+var AllWebhookDeliveryStatus = []WebhookDeliveryStatus{
+	WebhookDeliveryStatusPending,
+	WebhookDeliveryStatusDelivered,
+	WebhookDeliveryStatusFailed,
+}
+
+func (e WebhookDeliveryStatus) IsValid() bool {
+	switch e {
+	case WebhookDeliveryStatusPending, WebhookDeliveryStatusDelivered, WebhookDeliveryStatusFailed:
+		return true
+	}
+	return false
+}
+
+func (e WebhookDeliveryStatus) String() string {
+	return string(e)
+}
+
+func (e *WebhookDeliveryStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookDeliveryStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookDeliveryStatus", str)
+	}
+	return nil
+}
+
+func (e WebhookDeliveryStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookDeliveryStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookDeliveryStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a webhook can be told of. In brackets is the `type` of its messages.
+type WebhookEvent string
+
+const (
+	// An execution of agent tests has ended, or all its runs were cancelled (`agent_test_execution.ended`).
+	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
+	// Tests that passed when they were last judged have failed in an execution that has ended (`agent_tests.turned_red`): one message for all of them. Drafts, and what was judged again, count for nothing.
+	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
+	// 80 percent of the month's budget are used, or all of it (`budget.warned`).
+	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
+	// A document was indexed, or indexed again (`document.ready`).
+	WebhookEventDocumentReady WebhookEvent = "DocumentReady"
+	// A document could not be indexed (`document.failed`).
+	WebhookEventDocumentFailed WebhookEvent = "DocumentFailed"
+)
+
+var AllWebhookEvent = []WebhookEvent{
+	WebhookEventAgentTestExecutionEnded,
+	WebhookEventAgentTestsTurnedRed,
+	WebhookEventBudgetWarned,
+	WebhookEventDocumentReady,
+	WebhookEventDocumentFailed,
+}
+
+func (e WebhookEvent) IsValid() bool {
+	switch e {
+	case WebhookEventAgentTestExecutionEnded, WebhookEventAgentTestsTurnedRed, WebhookEventBudgetWarned, WebhookEventDocumentReady, WebhookEventDocumentFailed:
+		return true
+	}
+	return false
+}
+
+func (e WebhookEvent) String() string {
+	return string(e)
+}
+
+func (e *WebhookEvent) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookEvent(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookEvent", str)
+	}
+	return nil
+}
+
+func (e WebhookEvent) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookEvent) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookEvent) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"math"
 	"strings"
 	"time"
 )
@@ -12,7 +13,16 @@ import (
 const (
 	DefaultPageSize = 50
 	MaxPageSize     = 100
+	// MaxOffset is how many rows a page may skip, all of which are read; cursors lead to the others.
+	MaxOffset = 10_000
 )
+
+type numberedKey struct{}
+
+// WithNumberedPages returns a context in which an offset has no bound, for clients that have page numbers and no cursors.
+func WithNumberedPages(ctx context.Context) context.Context {
+	return context.WithValue(ctx, numberedKey{}, true)
+}
 
 // PageArgs says which part of a list is wanted.
 type PageArgs struct {
@@ -84,7 +94,17 @@ func (a PageArgs) cursorOf(node Node) string {
 }
 
 // Validate returns BAD_INPUT for a page that cannot be.
-func (a PageArgs) Validate() error {
+func (a PageArgs) Validate() error { return a.validate(MaxOffset) }
+
+// ValidateIn is Validate, but in a context with numbered pages the offset has no bound.
+func (a PageArgs) ValidateIn(ctx context.Context) error {
+	if ctx.Value(numberedKey{}) != nil {
+		return a.validate(math.MaxInt32)
+	}
+	return a.Validate()
+}
+
+func (a PageArgs) validate(maxOffset int32) error {
 	var faults Fields
 	if a.IsBackward() {
 		a.validateBackward(&faults)
@@ -96,6 +116,9 @@ func (a PageArgs) Validate() error {
 	}
 	if a.Offset != nil && *a.Offset < 0 {
 		faults.Add("offset", "must not be negative")
+	}
+	if a.Offset != nil && *a.Offset > maxOffset {
+		faults.Add("offset", "must be at most 10,000: to go further, give the endCursor of a page as after")
 	}
 	if a.Offset != nil && a.After != nil {
 		faults.Add("offset", "must not be given together with after")

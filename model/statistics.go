@@ -82,6 +82,8 @@ type spread struct {
 	// least is the smallest chance at an end. Where all runs came out alike nothing else was possible, and it is what
 	// so many runs could have shown, had they not.
 	least float64
+	// of is what it follows from: the runs of base and head, and how many of all passed. It is that of one test.
+	of [3]int
 }
 
 func spreadOf(base, head *AgentTestRunCounts) spread {
@@ -92,7 +94,7 @@ func spreadOf(base, head *AgentTestRunCounts) spread {
 	for i := range chances {
 		chances[i] = math.Exp(logChoose(ofHead, lowest+i) + logChoose(ofBase, passed-lowest-i) - all)
 	}
-	s := spread{lowest: lowest, seen: int(head.Passed), chances: chances}
+	s := spread{lowest: lowest, seen: int(head.Passed), chances: chances, of: [3]int{ofBase, ofHead, passed}}
 	s.accumulate()
 	s.least = min(s.chances[0], s.chances[len(chances)-1])
 	if len(chances) == 1 {
@@ -156,12 +158,42 @@ func (s spread) reached(p float64) float64 {
 
 // turned is the spread in which a rise is a fall.
 func (s spread) turned() spread {
-	t := spread{lowest: 0, seen: s.lowest + len(s.chances) - 1 - s.seen, least: s.least}
+	t := spread{lowest: 0, seen: s.lowest + len(s.chances) - 1 - s.seen, least: s.least, of: s.of}
 	t.chances, t.falls, t.rises = slices.Clone(s.chances), slices.Clone(s.rises), slices.Clone(s.falls)
 	slices.Reverse(t.chances)
 	slices.Reverse(t.falls)
 	slices.Reverse(t.rises)
 	return t
+}
+
+// alike are tests with the same runs: all that they could have shown is the same, whatever they did. Of thousands of rows there are
+// few such kinds, and what is summed over all tests is summed over these.
+type alike struct {
+	spread
+	tests int
+}
+
+func kindsOf(tests []spread) (kinds []*alike, kindOf []*alike) {
+	known := map[[3]int]*alike{}
+	kindOf = make([]*alike, len(tests))
+	for i, test := range tests {
+		kind := known[test.of]
+		if kind == nil {
+			kind = &alike{spread: test}
+			known[test.of], kinds = kind, append(kinds, kind)
+		}
+		kind.tests++
+		kindOf[i] = kind
+	}
+	return kinds, kindOf
+}
+
+// reachedBy is how many tests of the kinds, at most, one may expect to show so small a p, if the sides do not differ.
+func reachedBy(kinds []*alike, p float64) (sum float64) {
+	for _, kind := range kinds {
+		sum += float64(kind.tests) * kind.reached(p)
+	}
+	return sum
 }
 
 // corrected returns the chance of a fall of each test, corrected for the number of tests. It makes use of the fact that
@@ -173,65 +205,86 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].fall(), tests[b].fall()) })
 	result := make([]float64, len(tests))
+	kinds, kindOf := kindsOf(tests)
+	sum := 0.0
 	if c == AgentTestCorrectionBenjaminiHochberg {
 		// This is the step-up procedure of Döhler, Durand and Roquain (2018) for p's that are discrete.
 		least := 1.0
 		for rank := len(order); rank > 0; rank-- {
-			i := order[rank-1]
-			sum := 0.0
-			for _, other := range tests {
-				sum += other.reached(tests[i].fall())
+			p := tests[order[rank-1]].fall()
+			if rank == len(order) || p != tests[order[rank]].fall() {
+				sum = reachedBy(kinds, p)
 			}
 			least = min(least, sum/(1-significantSide)/float64(rank))
-			result[i] = max(tests[i].fall(), least)
+			result[order[rank-1]] = max(p, least)
 		}
 		return result
 	}
-	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete.
+	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete: tests that fell more do not
+	// count. Of equal p's the first has the highest sum, which holds for all of them.
 	most := 0.0
 	for rank, i := range order {
-		sum := 0.0
-		for _, other := range order[rank:] {
-			sum += tests[other].reached(tests[i].fall())
+		if p := tests[i].fall(); rank == 0 || p != tests[order[rank-1]].fall() {
+			most = max(most, min(1, reachedBy(kinds, p)))
 		}
-		most = max(most, min(1, sum))
 		result[i] = most
+		kindOf[i].tests--
 	}
 	return result
 }
 
 // decidable reports for each test whether so many runs could have shown a fall, among so many tests.
 func decidable(tests []spread) []bool {
-	can := make([]bool, len(tests))
-	for i, test := range tests {
-		rarest := test.falls[0]
-		if len(test.falls) == 1 {
-			rarest = test.least
+	kinds, kindOf := kindsOf(tests)
+	can := make(map[*alike]bool, len(kinds))
+	for _, kind := range kinds {
+		rarest := kind.falls[0]
+		if len(kind.falls) == 1 {
+			rarest = kind.least
 		}
-		sum := rarest
-		for j, other := range tests {
-			if j != i {
-				sum += other.reached(rarest)
-			}
-		}
-		can[i] = sum <= significantSide*rounding
+		kind.tests-- // itself
+		can[kind] = rarest+reachedBy(kinds, rarest) <= significantSide*rounding
+		kind.tests++
 	}
-	return can
+	each := make([]bool, len(tests))
+	for i, kind := range kindOf {
+		each[i] = can[kind]
+	}
+	return each
 }
 
 // decidingRepeats is how many runs on each side show such a difference in four of five cases, where no other test is
-// looked at: the size of samples for two rates with the correction of Casagrande, Pike and Smith (1978) for exact tests.
-// It is nil where the rates are the same, and beyond maxDecidingRepeats.
+// looked at. It is nil where the rates are the same, and beyond maxDecidingRepeats.
 func decidingRepeats(base, head float64) *int32 {
-	difference := math.Abs(base - head)
-	if difference == 0 {
+	mean := (base + head) / 2
+	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats)
+}
+
+// decidingRepeatsOfAll is how many runs of each test on each side show the difference of the whole in four of five cases: the sum
+// of the tests' differences has the sum of their variances. It is nil where the rates are the same, and beyond maxRepeats.
+func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
+	var difference, same, different float64
+	for _, test := range tests {
+		base, head := *test.Base.PassRate(), *test.Head.PassRate()
+		mean := (base + head) / 2
+		difference += head - base
+		same += 2 * mean * (1 - mean)
+		different += base*(1-base) + head*(1-head)
+	}
+	return repeatsFor(difference, same, different, maxRepeats)
+}
+
+// repeatsFor is the size of samples that shows a difference of which one pair of runs has the one variance if nothing changed, and the
+// other if it did, with the correction of Casagrande, Pike and Smith (1978) for exact tests. It is nil beyond most.
+func repeatsFor(difference, same, different, most float64) *int32 {
+	difference = math.Abs(difference)
+	if difference < 1e-9 { // what rounding leaves of nothing
 		return nil
 	}
-	mean := (base + head) / 2
-	root := normalSide*math.Sqrt(2*mean*(1-mean)) + normalPower*math.Sqrt(base*(1-base)+head*(1-head))
+	root := normalSide*math.Sqrt(same) + normalPower*math.Sqrt(different)
 	n := root * root / (difference * difference)
 	n = math.Ceil(n / 4 * math.Pow(1+math.Sqrt(1+4/(n*difference)), 2))
-	if n > maxDecidingRepeats {
+	if n > most {
 		return nil
 	}
 	repeats := int32(n)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -199,4 +200,55 @@ func (c *AgentTestComparison) isRegressed() bool {
 	return c.Conclusion == AgentTestConclusionRegressed || slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {
 		return test.Conclusion == AgentTestConclusionRegressed
 	})
+}
+
+// Tests with the same runs are summed up together: the corrections are those of their definitions all the same.
+func TestCorrectionsCountEachTest(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 5))
+	for range 20 {
+		tests := make([]spread, 60)
+		for i := range tests {
+			tests[i] = spreadOf(ran(random.Int32N(3), 1+random.Int32N(2)), ran(1+random.Int32N(2), random.Int32N(3)))
+		}
+		order := make([]int, len(tests))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].fall(), tests[b].fall()) })
+		most, least, holm, hochberg := 0.0, 1.0, make([]float64, len(tests)), make([]float64, len(tests))
+		can := make([]bool, len(tests))
+		for rank, i := range order {
+			sum := 0.0
+			for _, other := range order[rank:] {
+				sum += tests[other].reached(tests[i].fall())
+			}
+			most = max(most, min(1, sum))
+			holm[i] = most
+		}
+		for rank := len(order); rank > 0; rank-- {
+			i, sum := order[rank-1], 0.0
+			for _, other := range tests {
+				sum += other.reached(tests[i].fall())
+			}
+			least = min(least, sum/(1-significantSide)/float64(rank))
+			hochberg[i] = max(tests[i].fall(), least)
+		}
+		for i, test := range tests {
+			rarest := test.falls[0]
+			if len(test.falls) == 1 {
+				rarest = test.least
+			}
+			sum := rarest
+			for j, other := range tests {
+				if j != i {
+					sum += other.reached(rarest)
+				}
+			}
+			can[i] = sum <= significantSide*rounding
+		}
+		require.InDeltaSlice(t, holm, AgentTestCorrectionHolm.corrected(tests), 1e-9)
+		require.InDeltaSlice(t, hochberg, AgentTestCorrectionBenjaminiHochberg.corrected(tests), 1e-9)
+		require.Equal(t, can, decidable(tests))
+	}
 }

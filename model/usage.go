@@ -1,8 +1,12 @@
 package model
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +24,14 @@ const (
 // OwnUsageKeys is the prefix of idempotency keys that the program itself makes.
 const OwnUsageKeys = "agentgraph:"
 
-// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed or deleted; what was
-// recorded wrongly is taken back by an entry below zero.
+// dayKeys is the prefix of keys of entries that stand for all of a day.
+const dayKeys = OwnUsageKeys + "day:"
+
+// DayKeys is the pattern of such keys, for LIKE.
+const DayKeys = dayKeys + "%"
+
+// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed; what was
+// recorded wrongly is taken back by an entry below zero. Those that are older than the ledger is kept are summed up by days.
 type UsageEntry struct {
 	bun.BaseModel `bun:"table:usage_entries,alias:usage_entry"`
 	Owned
@@ -55,6 +65,16 @@ type UsageDay struct {
 	Entries    int64
 }
 
+// Entry is the entry that stands for all of the day's.
+func (d *UsageDay) Entry() *UsageEntry {
+	day := d.Day.UTC().Truncate(24 * time.Hour)
+	of := sha256.Sum256([]byte(d.AgentID + "\x00" + d.CampaignID))
+	return &UsageEntry{
+		IdempotencyKey: fmt.Sprintf("%s%s:%s:%x", dayKeys, day.Format(time.DateOnly), d.Channel, of[:16]),
+		Channel:        d.Channel, AgentID: d.AgentID, CampaignID: d.CampaignID, Credits: d.Credits, At: day,
+	}
+}
+
 // UsageMonth sums up the entries of one UTC month, channel, agent and campaign.
 type UsageMonth struct {
 	bun.BaseModel `bun:"table:usage_months,alias:usage_month"`
@@ -67,6 +87,31 @@ type UsageMonth struct {
 	CampaignID string    `bun:",pk"`
 	Credits    Credits   `bun:"micro_credits"`
 	Entries    int64
+}
+
+// SumUsage sums up entries by day and by month, each in the order of its key.
+func SumUsage(entries []*UsageEntry) ([]*UsageDay, []*UsageMonth) {
+	days, months := map[UsageDay]*UsageDay{}, map[UsageMonth]*UsageMonth{}
+	for _, e := range entries {
+		at := e.At.UTC()
+		day := UsageDay{Day: at.Truncate(24 * time.Hour), Channel: e.Channel, AgentID: e.AgentID, CampaignID: e.CampaignID}
+		if days[day] == nil {
+			days[day] = new(day)
+		}
+		days[day].Credits += e.Credits
+		days[day].Entries++
+		month := UsageMonth{Month: MonthOf(at), Channel: e.Channel, AgentID: e.AgentID, CampaignID: e.CampaignID}
+		if months[month] == nil {
+			months[month] = new(month)
+		}
+		months[month].Credits += e.Credits
+		months[month].Entries++
+	}
+	return slices.SortedFunc(maps.Values(days), func(a, b *UsageDay) int {
+			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.CampaignID, b.CampaignID))
+		}), slices.SortedFunc(maps.Values(months), func(a, b *UsageMonth) int {
+			return cmp.Or(a.Month.Compare(b.Month), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.CampaignID, b.CampaignID))
+		})
 }
 
 // Rows returns the ledger's entries, each key once, and how many of the input only repeat another one; or
@@ -94,6 +139,17 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 		}
 	}
 	return rows, repeated, faults.Err()
+}
+
+// KeptFrom returns UNPROCESSABLE when entries are of before the ledger begins: nobody knows any more which of them it had.
+func (in RecordUsageInput) KeptFrom(begin time.Time) error {
+	var faults Fields
+	for i, entry := range in.Entries {
+		if entry.At.Before(begin) {
+			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: older entries are kept as sums of days only", begin.Format(time.DateOnly))
+		}
+	}
+	return faults.As(Unprocessable)
 }
 
 func (in *UsageEntryInput) row(path string, faults *Fields) *UsageEntry {

@@ -106,6 +106,11 @@ func auditEventsThat(a arguments) (db.Filter, error) {
 	return db.AuditEventsThat(wanted), err
 }
 
+func deliveriesThat(a arguments) (db.Filter, error) {
+	status, err := text[model.WebhookDeliveryStatus](a, "status")
+	return db.DeliveriesThat(status), err
+}
+
 func campaignsThat(a arguments) (db.Filter, error) {
 	wanted, err := input[model.CampaignFilter](a, "filter")
 	if err == nil {

@@ -50,6 +50,10 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 	for _, r := range c.plan.reads {
 		r.fix()
 		switch r.relation.shape {
+		case toPage:
+			if len(r.columns) == 0 {
+				r.column("id") // without any, all would be read
+			}
 		case toOne:
 			r.column("id")
 			fallthrough
@@ -99,14 +103,17 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 	return fields
 }
 
-func literal[W ~func(*response, []byte, int) []byte](text string) W {
-	return func(_ *response, dst []byte, _ int) []byte { return append(dst, text...) }
+func literal[W ~func(*response, []byte, T) []byte, T any](text string) W {
+	return func(_ *response, dst []byte, _ T) []byte { return append(dst, text...) }
 }
 
 // root returns how a field of Query is written.
 func (c *compiler) root(field graphql.CollectedField) writeKey {
-	if field.Name == "__typename" {
+	switch field.Name {
+	case "__typename":
 		return literal[writeKey](`"Query"`)
+	case "__schema", "__type":
+		return c.introspect(field)
 	}
 	known, ok := c.table.roots[field.Name]
 	if !ok || field.Arguments.ForName(known.not) != nil {
@@ -264,7 +271,7 @@ func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind strin
 }
 
 // object returns how an object of the type is written, whose fields are; nil when one of them is not planned.
-func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
+func object[W ~func(*response, []byte, T) []byte, T any](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
 	fields := c.fields(of, set)
 	outputs := make([]output[W], len(fields))
 	for i, field := range fields {
@@ -278,7 +285,7 @@ func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet,
 			return nil
 		}
 	}
-	return func(a *response, dst []byte, of int) []byte {
+	return func(a *response, dst []byte, of T) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
 			// Aliases may repeat a field at will, so count each before going on.

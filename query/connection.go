@@ -13,6 +13,7 @@ import (
 func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedField) writeKey {
 	return object(c, of.Name(), field.Selections, func(field graphql.CollectedField) writeKey {
 		var row writeRow
+		r.wantsRows = r.wantsRows || field.Name == "nodes" || field.Name == "edges" || field.Name == "pageInfo"
 		switch field.Name {
 		case "nodes":
 			row = c.object(field.Definition.Type.Name(), r, field.Selections)

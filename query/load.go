@@ -43,6 +43,9 @@ type loadsKey struct{}
 func (l Loading) begin(ctx context.Context) context.Context {
 	loads := &loads{table: l.Table}
 	loads.ctx = db.WithSharedCounts(context.WithValue(ctx, loadsKey{}, loads))
+	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
+		loads.ctx = db.WithTurns(loads.ctx)
+	}
 	return loads.ctx
 }
 

@@ -42,7 +42,7 @@ func (p *plan) permits(principal model.Principal) bool {
 }
 
 // output is a field of an object, with what is before its value.
-type output[W writeKey | writeRow] struct {
+type output[W any] struct {
 	head  string
 	write W
 }
@@ -83,8 +83,8 @@ type read struct {
 	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
 	host  *read
 	alias string
-	// wantsTotal asks for the number of all rows of the list.
-	wantsTotal bool
+	// wantsRows asks for the rows of a page, and wantsTotal for the number of all rows of the list.
+	wantsRows, wantsTotal bool
 	// statements read the rows of one key, and of several.
 	statements [2]db.Statement
 

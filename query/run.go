@@ -14,10 +14,11 @@ import (
 
 // response is a response in the making.
 type response struct {
-	plan   *plan
-	reader *db.Reader
-	budget model.Budget
-	found  []found
+	plan      *plan
+	reader    *db.Reader
+	budget    model.Budget
+	variables map[string]any
+	found     []found
 	// isLeft says that the generated executor must answer.
 	isLeft bool
 	// unspent is what is not charged to the budget yet of what was read. spent is how much of what is written was: as
@@ -38,9 +39,10 @@ var responses = sync.Pool{New: func() any { return &response{} }}
 // mostKept is how much memory of one read is kept for others, in bytes of values.
 const mostKept = 256 << 10
 
-func newResponse(p *plan, reader *db.Reader, budget model.Budget) *response {
+func newResponse(p *plan, reader *db.Reader, budget model.Budget, variables map[string]any) *response {
 	a := responses.Get().(*response)
-	a.plan, a.reader, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, reader, budget, false, 0, 0, 0, nil
+	a.plan, a.reader, a.budget, a.variables = p, reader, budget, variables
+	a.isLeft, a.unspent, a.spent, a.charged, a.err = false, 0, 0, 0, nil
 	a.room, a.measured, a.isMeasuring = 0, 0, false
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
@@ -66,7 +68,7 @@ func (a *response) release() {
 			*f = found{}
 		}
 	}
-	a.plan, a.reader, a.budget = nil, nil, nil
+	a.plan, a.reader, a.budget, a.variables = nil, nil, nil, nil
 	responses.Put(a)
 }
 
@@ -126,7 +128,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 			return nil, err
 		}
 	}
-	a := newResponse(p, reader, model.BudgetOf(ctx))
+	a := newResponse(p, reader, model.BudgetOf(ctx), variables)
 	defer func() {
 		if err != nil && a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
 			_ = a.budget.Spend(-a.charged) // whoever answers in its place spends anew
@@ -134,7 +136,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		a.release()
 	}()
 	if reader != nil {
-		if err := a.readAll(ctx, variables); err != nil {
+		if err := a.readAll(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -234,10 +236,10 @@ type sent struct {
 }
 
 // readAll binds the arguments of the operation, reads, and gives the connection back.
-func (a *response) readAll(ctx context.Context, variables map[string]any) error {
+func (a *response) readAll(ctx context.Context) error {
 	defer a.reader.Close()
 	for i, r := range a.plan.reads {
-		if a.found[i].bind(r, variables) != nil {
+		if a.found[i].bind(r, a.variables) != nil {
 			return errUnplanned // whoever answers in its place says what is wrong
 		}
 	}
@@ -309,7 +311,7 @@ func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sen
 	}
 	statements := r.page(a.plan.store, f.part)
 	read.Part = f.part
-	if r.relation.shape == toPage {
+	if r.wantsRows {
 		read.Statement = statements.rows[of]
 		reads, under = append(reads, read), append(under, sent{read: r.index})
 	}

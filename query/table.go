@@ -35,7 +35,10 @@ var rowTypes = map[string]any{
 	"Campaign":              model.Campaign{},
 	"CampaignItem":          model.CampaignItem{},
 	"CampaignItemEvent":     model.CampaignItemEvent{},
+	"AgentTestSchedule":     model.AgentTestSchedule{},
 	"AuditEvent":            model.AuditEvent{},
+	"Webhook":               model.Webhook{},
+	"WebhookDelivery":       model.WebhookDelivery{},
 	"ApiKey":                model.APIKey{},
 }
 
@@ -93,12 +96,17 @@ var relations = map[string]relation{
 	"AgentTestFolder.agent": one("agent_id", db.AgentRows),
 	"AgentTestFolder.tests": page(db.TestsOfFolders),
 
-	"AgentTestExecution.agent": one("agent_id", db.AgentRows),
-	"AgentTestExecution.runs":  page(db.RunsOfExecutions).that(runsThat),
+	"AgentTestExecution.agent":        one("agent_id", db.AgentRows),
+	"AgentTestExecution.runs":         page(db.RunsOfExecutions).that(runsThat),
+	"AgentTestExecution.rejudgeOf":    one("rejudge_of_id", db.AgentTestExecutionRows),
+	"AgentTestExecution.rejudgements": many(db.RejudgementsOfExecutions),
+	"AgentTestExecution.startedBy":    one("api_key_id", db.APIKeyRows).part("name"),
 
-	"AgentTestRun.test":        one("test_id", db.AgentTestRows),
-	"AgentTestRun.draftPrompt": one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
-	"AgentTestRun.execution":   one("execution_id", db.AgentTestExecutionRows),
+	"AgentTestRun.test":         one("test_id", db.AgentTestRows),
+	"AgentTestRun.rejudgeOf":    one("rejudge_of_id", db.AgentTestRunRows),
+	"AgentTestRun.rejudgements": many(db.RejudgementsOfRuns),
+	"AgentTestRun.draftPrompt":  one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
+	"AgentTestRun.execution":    one("execution_id", db.AgentTestExecutionRows),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
@@ -107,6 +115,14 @@ var relations = map[string]relation{
 
 	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
 	"CampaignItem.eventList": many(db.EventsOfItems).whole(),
+
+	"AgentTestExecution.schedule":     one("schedule_id", db.AgentTestScheduleRows),
+	"AgentTestSchedule.agent":         one("agent_id", db.AgentRows),
+	"AgentTestSchedule.folder":        one("folder_id", db.AgentTestFolderRows).whole(),
+	"AgentTestSchedule.baseline":      one("baseline_id", db.AgentTestExecutionRows),
+	"AgentTestSchedule.lastExecution": one("last_execution_id", db.AgentTestExecutionRows),
+
+	"Webhook.deliveries": page(db.DeliveriesOfWebhooks).that(deliveriesThat),
 
 	// These are of no rows, so they are not planned.
 	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
@@ -123,6 +139,7 @@ var logic = map[string][]string{
 	"AgentTest.failingSince":              nil,
 	"AgentTest.history":                   nil,
 	"AgentTest.obstacles":                 nil,
+	"AgentTestExecution.agreement":        nil,
 	"AgentTestExecution.counts":           nil,
 	"AgentTestExecution.passRate":         nil,
 	"AgentTestExecution.passRateInterval": nil,
@@ -137,6 +154,7 @@ var logic = map[string][]string{
 	"Campaign.fields":                     {"agent_id", "own_fields"},
 	"Dataset.documentCount":               nil,
 	"Dataset.chunkCount":                  nil,
+	"Dataset.labelledQuestions":           nil,
 	"SimulationChat.coverage":             nil,
 	"SimulationChat.instructions":         nil,
 	"SimulationTest.coverage":             nil,
@@ -166,6 +184,11 @@ var roots = map[string]root{
 	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
 	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsThat).summed(),
+
+	"agentTestSchedule":  byID(db.AgentTestScheduleRows),
+	"agentTestSchedules": all(db.AgentTestScheduleList).of("agentId", db.AgentRows).that(ofAgent),
+
+	"webhook": byID(db.WebhookRows),
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),

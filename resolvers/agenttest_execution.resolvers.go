@@ -76,6 +76,26 @@ func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentT
 	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.RunsThat(wanted))
 }
 
+func (r *agentTestExecutionResolver) RejudgeOf(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestExecution, error) {
+	return query.One[*model.AgentTestExecution](ctx, obj)
+}
+
+func (r *agentTestExecutionResolver) Rejudgements(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecution, error) {
+	return query.Many[*model.AgentTestExecution](ctx, obj)
+}
+
+func (r *agentTestExecutionResolver) Agreement(ctx context.Context, obj *model.AgentTestExecution) (*model.JudgeAgreement, error) {
+	return query.Value(ctx, obj, "agreements", query.Of((*db.Tenant).AgreementsOfExecutions))
+}
+
+func (r *agentTestExecutionResolver) StartedBy(ctx context.Context, obj *model.AgentTestExecution) (*string, error) {
+	key, err := query.One[*model.APIKey](ctx, obj)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	return &key.Name, nil
+}
+
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
 	return query.One[model.AgentTest](ctx, obj)
 }
@@ -108,6 +128,17 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 	return &model.RetryAgentTestExecutionPayload{Execution: execution}, nil
 }
 
+func (r *mutationResolver) RejudgeAgentTestExecution(ctx context.Context, input model.RejudgeAgentTestExecutionInput) (*model.RejudgeAgentTestExecutionPayload, error) {
+	if err := input.Choose(r.engine.JudgeModels()); err != nil {
+		return nil, err
+	}
+	execution, err := r.tenant(ctx).RejudgeAgentTestExecution(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RejudgeAgentTestExecutionPayload{Execution: execution}, nil
+}
+
 func (r *mutationResolver) DeleteAgentTestExecution(ctx context.Context, input model.DeleteAgentTestExecutionInput) (*model.DeleteAgentTestExecutionPayload, error) {
 	if err := r.tenant(ctx).DeleteAgentTestExecution(ctx, input.ExecutionID); err != nil {
 		return nil, err
@@ -121,6 +152,10 @@ func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*mod
 
 func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error) {
 	return r.tenant(ctx).AgentTestExecutions(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, query.Columns(ctx)...)
+}
+
+func (r *queryResolver) AgentTestExecutionCoverage(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
+	return r.engine.CoverageOfExecution(ctx, r.tenant(ctx), input)
 }
 
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {

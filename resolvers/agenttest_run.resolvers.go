@@ -16,6 +16,14 @@ func (r *agentTestRunResolver) Execution(ctx context.Context, obj *model.AgentTe
 	return query.One[*model.AgentTestExecution](ctx, obj)
 }
 
+func (r *agentTestRunResolver) RejudgeOf(ctx context.Context, obj *model.AgentTestRun) (*model.AgentTestRun, error) {
+	return query.One[*model.AgentTestRun](ctx, obj)
+}
+
+func (r *agentTestRunResolver) Rejudgements(ctx context.Context, obj *model.AgentTestRun) ([]*model.AgentTestRun, error) {
+	return query.Many[*model.AgentTestRun](ctx, obj)
+}
+
 func (r *agentTestRunResolver) DraftPrompt(ctx context.Context, obj *model.AgentTestRun) (*string, error) {
 	execution, err := query.One[*model.AgentTestExecution](ctx, obj)
 	if err != nil {

@@ -171,8 +171,10 @@ func (b *bench) companyID(t *testing.T) string {
 func TestReportsOfTestRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.simulation(t, "Passing", holds)
-	namesake := b.simulation(t, "Passing", holds)
+	// A row of this name, one without a name in that place, and a test that is called like both.
+	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "row 2", values: {n: 1}}, {values: {n: 2}}]}) {
+		agentTest { id } } }`, map[string]any{"id": b.simulation(t, "Passing", holds)}, nil)
+	namesake := b.simulation(t, "Passing (row 2)", holds)
 	b.simulation(t, "Failing & \x0b<odd>", holds, fails)
 	b.simulation(t, "Erring", undecided)
 	b.must(t, `mutation ($id: ID!) { createClassificationTest(input: {
@@ -192,15 +194,15 @@ func TestReportsOfTestRuns(t *testing.T) {
 	suite := read.Suites[0]
 	require.Equal(t, "Front <desk>", suite.Name)
 	for _, totals := range []junitTotals{read.junitTotals, suite.junitTotals} {
-		require.Equal(t, junitTotals{Tests: 10, Failures: 4, Errors: 2}, totals)
+		require.Equal(t, junitTotals{Tests: 12, Failures: 4, Errors: 2}, totals)
 	}
 	cases := map[string]junitCase{}
 	for _, c := range suite.Cases {
 		cases[c.Name] = c
 	}
-	require.Len(t, cases, 10, "no two have the same name")
-	require.Contains(t, cases, "Passing [2] "+namesake)
-	require.Nil(t, cases["Passing [2] "+namesake].Failure)
+	require.Len(t, cases, 12, "no two have the same name")
+	require.Contains(t, cases, "Passing (row 2) [2] "+namesake)
+	require.Nil(t, cases["Passing (row 2) [2] "+namesake].Failure)
 	failed := cases["Failing & <odd> [1]"]
 	require.Equal(t, "not met: "+fails, failed.Failure.Message)
 	require.Nil(t, failed.Error)
@@ -212,9 +214,9 @@ func TestReportsOfTestRuns(t *testing.T) {
 	whole := readReport(t, report)
 	require.Equal(t, "Failed", whole.Outcome)
 	require.Equal(t, 1, whole.ExitCode)
-	require.Equal(t, map[string]int{"total": 10, "queued": 0, "running": 0, "passed": 4, "failed": 4, "error": 2, "cancelled": 0}, whole.Execution.Counts)
-	require.InDelta(t, 0.5, *whole.Execution.PassRate, 1e-9)
-	require.Len(t, whole.Runs, 10)
+	require.Equal(t, map[string]int{"total": 12, "queued": 0, "running": 0, "passed": 6, "failed": 4, "error": 2, "cancelled": 0, "skipped": 0}, whole.Execution.Counts)
+	require.InDelta(t, 0.6, *whole.Execution.PassRate, 1e-9)
+	require.Len(t, whole.Runs, 12)
 	for _, run := range whole.Runs {
 		require.NotEmpty(t, run.Messages)
 		require.Equal(t, b.agent, run.Test.Agent.ID)

@@ -51,8 +51,11 @@ func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 	var read struct {
 		AgentTest struct {
 			LastRun struct {
-				ID              string
-				Execution       struct{ Votes int }
+				ID        string
+				Execution struct {
+					ID    string
+					Votes int
+				}
 				CriteriaResults []struct {
 					DecidedBy string
 					Agreement *float64
@@ -75,6 +78,17 @@ func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 	ran = b.test(t, "run", "--test", test)
 	require.Zero(t, ran.code, "%s%s", ran.out, ran.log)
 	require.EqualValues(t, 4, asked.Load())
+
+	b.must(t, `query ($id: ID!) { agentTest(id: $id) { lastRun { id execution { id votes } } } }`, map[string]any{"id": test}, &read)
+	again := b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID)
+	require.Zero(t, again.code, "%s%s", again.out, again.log)
+	require.EqualValues(t, 5, asked.Load(), "nothing is said again")
+	require.Contains(t, again.out, "Judged by strict: 1 of 1 run came to the same as before, and 2 of 2 criteria in the same words\n")
+	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test, criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
+	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")
+	require.Equal(t, 1, again.code, "%s%s", again.out, again.log)
+	require.Contains(t, b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--model", "dear").log, "model must be one of strict")
+	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
 // A judge that always says yes is right where something holds.

@@ -55,6 +55,12 @@ func TestListAndShowTests(t *testing.T) {
 		require.Contains(t, unknown.log, what)
 		require.Empty(t, unknown.out)
 	}
+	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "Mon\u001bday", values: {day: "Monday"}}, {values: {day: "Tuesday"}}]}) { agentTest { id } } }`,
+		map[string]any{"id": test}, nil)
+	require.Equal(t, 1, b.test(t, "run", "--test", test, "--concurrency", "1").code)
+	shown = b.test(t, "show", test)
+	require.Contains(t, shown.out, "ROW     VALUES\nMonday  {\"day\":\"Monday\"}\nrow 2   {\"day\":\"Tuesday\"}\n")
+	require.Regexp(t, `EXECUTION +ROW\n.*  row 2\n.*  Monday\n`+runID, shown.out)
 	missing := b.test(t, "show", b.agent)
 	require.Equal(t, 2, missing.code)
 	require.Contains(t, missing.log, "there is no test, execution or run")

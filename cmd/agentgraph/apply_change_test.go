@@ -126,6 +126,9 @@ func TestEachChangeIsShownMadeAndGone(t *testing.T) {
 		{"technicalName: ask_front}", "technicalName: ask_desk}", []string{"+  technicalName: ask_desk"}, "removeSubAgent addSubAgent"},
 		{"name: Safety", "name: Safety, color: '#112233'", []string{`~ change test folder "Safety" of agent "Front desk"`, "color: \"#6B7280\" → \"#112233\""}, "updateAgentTestFolder"},
 		{"variables: {firstName: Leo}", "variables: {firstName: Max}", []string{`~ change simulation test "Kind" of agent "Front desk"`, "variables: {firstName: Leo} → {firstName: Max}"}, "updateSimulationTest"},
+		{"{firstName: Max}}", "{firstName: Max}, persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], contactSays: [Hello, null]}", []string{`~ change simulation test "Kind"`, "Angry"}, "updateSimulationTest"},
+		{"persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], contactSays: [Hello, null]", "persona: {patience: 2}, judgeSees: [Prompt], contactSays: null", []string{"Angry"}, "updateSimulationTest"},
+		{"persona: {patience: 2}, judgeSees: [Prompt]", "persona: null, judgeSees: null", []string{"patience"}, "updateSimulationTest"},
 		{"resultTemplate: ok", "resultTemplate: fine", []string{"+  resultTemplate: fine"}, "updateSimulationTest updateSimulationTest"},
 		{"text: Done?", "text: Ready?", []string{`~ change classification test "Is done"`, "+  text: Ready?"}, "updateClassificationTest"},
 		{"defaultRegion: GB", "defaultRegion: null", []string{`~ change campaign "Spring"`, "defaultRegion: GB → null"}, "updateCampaign"},
@@ -230,7 +233,7 @@ func TestAnApplyThatFailedGoesOn(t *testing.T) {
 	}
 	o := c.run(t, key, "apply", "-f", file)
 	require.Equal(t, 1, o.code, o.log)
-	require.Equal(t, "+ tool \"A\"\n1 of 3 steps were done; the rest is done when you apply again\n", o.out)
+	require.Equal(t, "+ tool \"A\"\n1 of 3 steps were done; the rest is done when you do it again\n", o.out)
 	require.Contains(t, o.log, `tool "B": the server answered 403 Forbidden`)
 	calls = 0
 	c.before = func(string) int {

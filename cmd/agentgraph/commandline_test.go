@@ -45,7 +45,7 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"sevre":            `did you mean "serve"?`,
 		"test rnu":         `did you mean "run"?`,
 		"dev --prot 1":     `"--port"?`,
-		"test":             `expected one of "run", "compare", "list", "show"`,
+		"test":             `expected one of "run", "rejudge", "compare", "list", "show"`,
 		"help nothing":     "unexpected argument nothing",
 		"completion tcsh":  "must be one of",
 		"--config /no dev": "read settings: open /no: no such file or directory",
@@ -110,7 +110,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
-		"test ":                      {"run", "compare", "list", "show"},
+		"test ":                      {"run", "rejudge", "compare", "list", "show", "export", "import", "diff"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
 		"keys create --scope br":     {"browse"},

@@ -144,6 +144,16 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.Equal(t, 1, <-code)
 	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the data directory")
 
+	secret := filepath.Join(dir, "secret-key")
+	key, err := os.ReadFile(secret)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(secret, []byte("none"), 0o600))
+	var refusal dbtest.Output
+	require.Equal(t, 1, run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir}, streams{out: io.Discard, log: &refusal}))
+	require.Contains(t, refusal.String(), "secret-key")
+	require.NotContains(t, refusal.String(), "ended by itself", "the end that follows is no reason")
+
+	require.NoError(t, os.WriteFile(secret, key, 0o600))
 	_, stop := startDev(t, "--data-directory", dir)
 	require.Zero(t, stop(), "it recovers")
 }
@@ -252,6 +262,8 @@ func setVersion(t *testing.T, address string, version int64) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
 	_, err = conn.Exec(t.Context(), "INSERT INTO migration.version (version_id, is_applied) VALUES ($1, true)", version)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "UPDATE migration.oldest_program SET schema_version = $1", version)
 	require.NoError(t, err)
 }
 

@@ -34,6 +34,7 @@ type program struct {
 	Doctor     server.Doctor     `cmd:"" group:"Run it:" help:"Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do." example:"agentgraph doctor\nagentgraph doctor --json"`
 	Judge      server.Judge      `cmd:"" group:"Run it:" help:"Look at the model that judges tests."`
 	Migrate    admin.Migrate     `cmd:"" group:"Manage its database:" help:"Move the schema of the database up or down, or show where it stands."`
+	Distribute admin.Distribute  `cmd:"" group:"Manage its database:" help:"Have a Citus cluster shard the tables by company. Run it again after migrate up." example:"agentgraph distribute --plan\nagentgraph distribute --shards 32"`
 	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create, list and delete companies."`
 	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, take over, list and revoke the API keys of a company."`
 	Plan       admin.Plan        `cmd:"" group:"Manage its database:" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
@@ -42,9 +43,10 @@ type program struct {
 	Audit      admin.Audit       `cmd:"" group:"Manage its database:" help:"Export who changed what in a company."`
 	Export     admin.Export      `cmd:"" group:"Manage its database:" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened." example:"agentgraph export --company \"Your company\" company.zip"`
 	Import     admin.Import      `cmd:"" group:"Manage its database:" help:"Make a company of such a file, with the ids that it has: all of it or nothing." example:"agentgraph import --dry-run company.zip\nagentgraph import company.zip"`
-	Test       agenttest.Command `cmd:"" group:"Ask a server:" help:"Run tests of agents on a server, and show them."`
+	Test       testCommand       `cmd:"" group:"Ask a server:" help:"Run tests of agents on a server, and show them."`
 	Agents     api.Agents        `cmd:"" group:"Ask a server:" help:"List agents." example:"agentgraph agents\nagentgraph agents --channel Phone --name clinic"`
 	Chat       api.Chat          `cmd:"" group:"Ask a server:" help:"Chat with an agent, and see its calls. Each line of standard input is a message." example:"agentgraph chat \"Clinic reception\" --data clinicName=Harbour\nagentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock"`
+	Knowledge  api.Knowledge     `cmd:"" group:"Ask a server:" help:"Measure what agents find in their knowledge."`
 	Usage      api.Usage         `cmd:"" group:"Ask a server:" help:"Show the credits that were used, and the plan." example:"agentgraph usage\nagentgraph usage --from 2026-01-01 --to 2026-06-30"`
 	Query      api.Query         `cmd:"" group:"Ask a server:" help:"Send a GraphQL operation, and print the response. A subscription prints a line for each event." example:"agentgraph query agents.graphql --var name=clinic\necho '{ company { name } }' | agentgraph query -"`
 	Apply      apply.Apply       `cmd:"" group:"Ask a server:" help:"Make a server as files say: agents, tools, knowledge, tests and campaigns." example:"agentgraph apply -f company/ --dry-run\nagentgraph apply -f company/"`
@@ -56,6 +58,14 @@ type program struct {
 	Complete   completeCommand   `cmd:"" hidden:"" name:"__complete"`
 	Help       helpCommand       `cmd:"" group:"About the program:" help:"Show the help of a command." example:"agentgraph help test run"`
 	Version    versionCommand    `cmd:"" group:"About the program:" help:"Print the version." example:"agentgraph version"`
+}
+
+// testCommand is what is done with tests of agents: they are run, and kept as files.
+type testCommand struct {
+	agenttest.Command
+	Export apply.TestExport `cmd:"" help:"Write tests as YAML, in the format of apply." example:"agentgraph test export -o tests.yaml\nagentgraph test export --agent \"Clinic reception\""`
+	Import apply.TestImport `cmd:"" help:"Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or ElevenLabs do." example:"agentgraph test import tests.yaml\nagentgraph test import --from promptfoo promptfooconfig.yaml --agent \"Clinic reception\" --folder Promptfoo"`
+	Diff   apply.TestDiff   `cmd:"" help:"Show what an import would change." example:"agentgraph test diff tests.yaml"`
 }
 
 // streams are what a command reads from, in, which is empty if nil, and writes to: its output to out, the log to log.

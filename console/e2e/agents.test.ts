@@ -131,6 +131,8 @@ journeys("agents and chats", () => {
       await page.locator("summary", { hasText: "knowledge_base" }).click();
       assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
       watched.check(2);
+      await page.getByRole("button", { name: "This answers it" }).click();
+      await page.getByRole("button", { name: "Kept as the right answer" }).waitFor();
       await page.getByText("What the model is given next").click();
       await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
       await page.getByRole("button", { name: "Make a test of this" }).click();

@@ -47,10 +47,20 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     campaigns: "campaigns",
     campaign: `campaigns/${demo.campaigns.nodes.find((campaign) => campaign.status === "Running")?.id}`,
     consumption: "consumption",
+    schedules: await schedules(gateway, clinic.id, base?.id),
     keys: "keys",
+    webhooks: "webhooks",
     explore: "explore",
     missing: "agents/agent_unknown",
   };
+}
+
+/** Makes a schedule of the agent's tests, and returns the address of the page. */
+async function schedules(gateway: Gateway, agentId: string, baselineId: string | undefined): Promise<string> {
+  await gateway.ask(`mutation($input: CreateAgentTestScheduleInput!) { createAgentTestSchedule(input: $input) { schedule { id } } }`, {
+    input: { name: "Nightly", agentId, repeats: 3, cron: "0 3 * * 1-5", timeZone: "Europe/Berlin", afterPromptChange: true, baselineId },
+  });
+  return `schedules?agent=${agentId}`;
 }
 
 /** Holds a chat with a citation and a call, and returns its id. */

@@ -16,6 +16,7 @@ const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/chats/new", lazy(() => import("./pages/NewChat"))],
   ["/chats/:id", lazy(() => import("./pages/Chat"))],
   ["/tests", lazy(() => import("./pages/Tests"))],
+  ["/schedules", lazy(() => import("./pages/Schedules"))],
   ["/runs/:id", lazy(() => import("./pages/Run"))],
   ["/compare", lazy(() => import("./pages/Compare"))],
   ["/knowledge", lazy(() => import("./pages/Knowledge"))],
@@ -26,6 +27,7 @@ const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/campaigns/:id", lazy(() => import("./pages/Campaign"))],
   ["/consumption", lazy(() => import("./pages/Consumption"))],
   ["/keys", lazy(() => import("./pages/Keys"))],
+  ["/webhooks", lazy(() => import("./pages/Webhooks"))],
 ];
 
 /** The console: the page at the address, and a dialog that asks for a key if there is no session. */

@@ -40,6 +40,7 @@ var cluster struct {
 // Main runs the tests, removes the server if they started one, and returns the exit code.
 func Main(m *testing.M) int {
 	code := m.Run()
+	stopPooler()
 	if cluster.server != nil {
 		if err := cluster.server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the test server:", err)
@@ -56,6 +57,10 @@ const template = "template_migrated"
 
 func start(ctx context.Context) error {
 	cluster.once.Do(func() {
+		if len(nodes()) > 0 {
+			cluster.err = makeTemplate(ctx)
+			return
+		}
 		parent := "/dev/shm"
 		if _, err := os.Stat(parent); err != nil {
 			parent = os.TempDir()
@@ -72,21 +77,28 @@ func start(ctx context.Context) error {
 		if cluster.err != nil {
 			return
 		}
-		if cluster.err = admin(ctx, "CREATE DATABASE "+template); cluster.err != nil {
-			return
-		}
-		migrator, err := db.NewMigrator(ctx, address(template))
-		if err != nil {
-			cluster.err = err
-			return
-		}
-		cluster.err = migrator.Up(ctx)
-		_ = migrator.Close()
-		if cluster.err == nil {
-			cluster.ofCompanies, cluster.err = tablesOfCompanies(ctx)
-		}
+		cluster.err = makeTemplate(ctx)
 	})
 	return cluster.err
+}
+
+// makeTemplate makes the database that others are copies of.
+func makeTemplate(ctx context.Context) error {
+	for _, statement := range []string{"DROP DATABASE IF EXISTS " + template, "CREATE DATABASE " + template} {
+		if err := admin(ctx, statement); err != nil {
+			return err
+		}
+	}
+	migrator, err := db.NewMigrator(ctx, address(template))
+	if err != nil {
+		return err
+	}
+	err = migrator.Up(ctx)
+	_ = migrator.Close()
+	if err == nil {
+		cluster.ofCompanies, err = tablesOfCompanies(ctx)
+	}
+	return err
 }
 
 func tablesOfCompanies(ctx context.Context) ([]string, error) {
@@ -134,6 +146,9 @@ func fresh(t testing.TB, from string) string {
 	ctx := context.Background()
 	require.NoError(t, start(ctx))
 	name := fmt.Sprintf("test_%d", cluster.databases.Add(1))
+	if len(nodes()) > 0 {
+		return onNodes(t, fmt.Sprintf("%s_%d", name, os.Getpid()), from == template)
+	}
 	require.NoError(t, admin(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from)))
 	t.Cleanup(func() {
 		require.NoError(t, admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)))
@@ -195,12 +210,16 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	if o.MaxConnections == 0 {
 		o.MaxConnections = 8
 	}
+	direct := address
+	if isPooled() && o.SessionAddress == "" && (o.Tracer == nil || o.Tracer == Unchecked{}) { // others look at how statements travel
+		address, o.SessionAddress = Pooled(t, direct), direct
+	}
 	if o.Tracer == nil {
 		o.Tracer = checked(t, cluster.ofCompanies)
 	}
 	store, err := db.Open(context.Background(), address, o)
 	require.NoError(t, err)
-	cluster.addresses.Store(store, address)
+	cluster.addresses.Store(store, direct)
 	t.Cleanup(func() {
 		cluster.addresses.Delete(store)
 		store.Close()
@@ -229,7 +248,14 @@ func admin(ctx context.Context, statement string) error {
 
 // address returns the server's address with another database.
 func address(database string) string {
-	u, err := url.Parse(cluster.server.URL())
+	if of := nodes(); len(of) > 0 {
+		return inDatabase(of[0], database)
+	}
+	return inDatabase(cluster.server.URL(), database)
+}
+
+func inDatabase(address, database string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		panic(err)
 	}

@@ -29,6 +29,8 @@ var (
 	// ofCompany is how a statement names the one company whose rows it reads, changes or inserts.
 	ofCompany = regexp.MustCompile(`company_id"?\)? (?:=|IN) \(?(?:''|\$\d)|\("?company_id"?,`)
 	ofRiver   = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE) river_`)
+	// changing is a part of a statement that changes rows, and whose result would have to go to all machines.
+	changing = regexp.MustCompile(`\bAS (?:MATERIALIZED )?\((?:WITH .*\) )?(?:INSERT|UPDATE|DELETE)\b`)
 	// madeUp are rows that are no table's.
 	madeUp = regexp.MustCompile(`FROM json_populate_recordset\(`)
 )
@@ -40,6 +42,7 @@ var acrossCompanies = []string{
 	"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs",
 	"SELECT kind, CASE WHEN river_job_id IS NOT NULL",
 	`SELECT "agent_test_run"."company_id", "agent_test_run"."id" FROM "agent_test_runs"`,
+	`SELECT "campaign"."company_id", "campaign"."id" FROM "campaigns" AS "campaign" WHERE (NOT (coalesce(counted_at`,
 	`SELECT "retention"."company_id", "retention"."kind", "retention"."days" FROM "retentions" AS "retention"`,
 	`SELECT "company"."id" FROM "companies" AS "company" WHERE (EXISTS (SELECT 1 FROM`,
 }
@@ -88,7 +91,7 @@ func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 func (s *sharding) fits(statement string) bool {
 	text := literal.ReplaceAllString(strings.Join(strings.Fields(statement), " "), "''")
 	switch {
-	case emptyRows.MatchString(text):
+	case emptyRows.MatchString(text), changing.MatchString(text):
 		return false
 	case !s.tables.MatchString(text), madeUp.MatchString(text):
 		return true

@@ -20,6 +20,7 @@ func TestStatementsThatNoShardCanDo(t *testing.T) {
 		"SELECT name FROM agents WHERE company_id = other.company_id":                                                false,
 		"UPDATE jobs SET attempt = 2 FROM (SELECT id FROM river_job) AS free WHERE company_id = $1 AND id = free.id": false,
 		"DELETE FROM jobs": false,
+		"WITH gone AS (DELETE FROM jobs WHERE company_id = $1 RETURNING id) SELECT count(*) FROM gone": false,
 	} {
 		require.Equal(t, fits, s.fits(statement), statement)
 	}

@@ -6,32 +6,32 @@ package notify
 import (
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"sync"
-	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agentgraph/agentgraph/model"
-)
-
-const (
-	channel = "agentgraph"
-
-	connectTimeout = 10 * time.Second
-	closeTimeout   = time.Second
-	firstBackoff   = 50 * time.Millisecond
-	lastBackoff    = 5 * time.Second
 )
 
 // Key names what a signal is about within a company. Only subscriptions to the same key receive it.
 type Key struct{ CompanyID, ID string }
 
-// Hub carries signals between replicas. A replica listens on one connection, however many subscribe, and sends one
-// statement at a time, however many signal. It is safe for concurrent use.
+// Bus carries signals between the hubs of all replicas. What one hub sends arrives in that order, or is lost.
+type Bus interface {
+	// send carries the signals to all hubs that follow their keys, its own as well. After an error some have not arrived.
+	send(ctx context.Context, h *Hub, signals []signal) error
+	// listen delivers what is sent to the hub until ctx ends.
+	listen(ctx context.Context, h *Hub)
+	// follow and leave say which keys' signals the hub wants. They are called with the hub's lock, and do not wait.
+	follow(h *Hub, key Key)
+	leave(key Key)
+	isListening() bool
+	// close lets go of what the bus itself opened.
+	close()
+}
+
+// Hub carries signals between replicas: everything that this one sends and hears goes through it. It is safe for
+// concurrent use.
 type Hub struct {
-	pool   *pgxpool.Pool
+	bus    Bus
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -46,12 +46,11 @@ type Hub struct {
 	subscriptions map[Key]map[*Subscription]struct{}
 }
 
-// New returns a Hub on the pool. From the first subscription on it listens on a connection of its own. Close it before
-// the pool.
-func New(pool *pgxpool.Pool) *Hub {
+// New returns a Hub on the bus, which it closes. It listens from the first subscription on.
+func New(bus Bus) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
-		pool: pool, ctx: ctx, cancel: cancel, outbox: newOutbox(), heard: make(chan struct{}),
+		bus: bus, ctx: ctx, cancel: cancel, outbox: newOutbox(), heard: make(chan struct{}),
 		subscriptions: map[Key]map[*Subscription]struct{}{},
 	}
 	h.work.Go(h.notify)
@@ -64,6 +63,7 @@ func (h *Hub) Close() {
 	h.cancel()
 	h.mu.Unlock()
 	h.work.Wait()
+	h.bus.close()
 }
 
 // Wake signals all subscriptions to the key, on every replica, and returns at once. Call it after the commit: a signal
@@ -119,11 +119,12 @@ func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	defer h.mu.Unlock()
 	if h.subscriptions[key] == nil {
 		h.subscriptions[key] = map[*Subscription]struct{}{}
+		h.bus.follow(h, key)
 	}
 	h.subscriptions[key][s] = struct{}{}
 	if !h.listening && h.ctx.Err() == nil {
 		h.listening = true
-		h.work.Go(h.listen)
+		h.work.Go(func() { h.bus.listen(h.ctx, h) })
 	}
 	return s
 }
@@ -178,56 +179,24 @@ func (s *Subscription) hold(p Piece, hasMore bool) {
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
+	if _, ok := s.hub.subscriptions[s.key][s]; !ok {
+		return
+	}
 	delete(s.hub.subscriptions[s.key], s)
 	if len(s.hub.subscriptions[s.key]) == 0 {
 		delete(s.hub.subscriptions, s.key)
+		s.hub.bus.leave(s.key)
 	}
 }
 
-// listen receives until the Hub closes, and reconnects whenever the connection breaks.
-func (h *Hub) listen() {
-	backoff := firstBackoff
-	for {
-		if h.receive() {
-			backoff = firstBackoff
-		}
-		select {
-		case <-h.ctx.Done():
-			return
-		case <-time.After(backoff/2 + rand.N(backoff)):
-		}
-		backoff = min(2*backoff, lastBackoff)
-	}
-}
-
-// receive listens on one connection until it breaks, and reports whether it ever listened.
-func (h *Hub) receive() bool {
-	connecting, cancel := context.WithTimeout(h.ctx, connectTimeout)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(connecting, h.pool.Config().ConnConfig)
-	if err != nil {
-		return false
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), closeTimeout)
-		defer cancel()
-		_ = conn.Close(closing)
-	}()
-	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
-		return false
-	}
+// hears is called by the bus whenever it begins to listen: what was sent before that may have been missed.
+func (h *Hub) hears() {
 	h.hearsOnce.Do(func() { close(h.heard) })
-	h.counts.isListening.Store(true)
-	defer h.counts.isListening.Store(false)
 	h.wakeAll()
-	for {
-		notification, err := conn.WaitForNotification(h.ctx)
-		if err != nil {
-			return true
-		}
-		h.deliver(notification.Payload)
-	}
 }
+
+// wake makes up for signals of the key that may have been missed.
+func (h *Hub) wake(key Key) { h.deliver(signal{CompanyID: key.CompanyID, ID: key.ID}) }
 
 // wakeAll makes up for signals that were missed while nobody listened.
 func (h *Hub) wakeAll() {
@@ -244,12 +213,8 @@ func (h *Hub) wakeAll() {
 	}
 }
 
-func (h *Hub) deliver(payload string) {
-	var sig signal
-	if err := json.Unmarshal([]byte(payload), &sig); err != nil {
-		return // not ours: anybody may notify on a channel
-	}
-	h.counts.received.Add(1)
+// deliver hands a signal to those who subscribe to its key.
+func (h *Hub) deliver(sig signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {
@@ -262,4 +227,14 @@ func (h *Hub) deliver(payload string) {
 			s.alert(false)
 		}
 	}
+}
+
+// deliverPayload delivers what arrived from elsewhere.
+func (h *Hub) deliverPayload(payload []byte) {
+	var sig signal
+	if err := json.Unmarshal(payload, &sig); err != nil {
+		return // not ours: others may send there too
+	}
+	h.counts.received.Add(1)
+	h.deliver(sig)
 }

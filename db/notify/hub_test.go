@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/notify/natstest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,40 +26,43 @@ var (
 	theirs = notify.Key{CompanyID: "company_2", ID: "chat_1"}
 )
 
-// notifications counts the statements that notify.
-type notifications struct{ atomic.Int64 }
-
-func (n *notifications) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(data.SQL, "pg_notify") {
-		n.Add(1)
-	}
-	return ctx
+// onEachBus runs the test with each engine. Hubs that it opens share one.
+func onEachBus(t *testing.T, test func(t *testing.T, open func(*testing.T) *notify.Hub)) {
+	t.Run("Postgres", func(t *testing.T) {
+		t.Parallel()
+		url := dbtest.URL(t)
+		test(t, func(t *testing.T) *notify.Hub { return openHub(t, url) })
+	})
+	t.Run("NATS", func(t *testing.T) {
+		t.Parallel()
+		server := natstest.Start(t)
+		test(t, func(t *testing.T) *notify.Hub { return hubOn(t, openNATS(t, server)) })
+	})
 }
 
-func (*notifications) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-func openPool(t *testing.T, url string) (*pgxpool.Pool, *notifications) {
+func openPool(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
 	require.NoError(t, err)
 	config.MaxConns = 2
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	sent := &notifications{}
-	config.ConnConfig.Tracer = sent
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	require.NoError(t, err)
-	return pool, sent
+	return pool
 }
 
-func openHub(t *testing.T, url string) (*notify.Hub, *notifications) {
+func hubOn(t *testing.T, bus notify.Bus) *notify.Hub {
+	hub := notify.New(bus)
+	t.Cleanup(hub.Close)
+	return hub
+}
+
+// openHub returns a hub on a bus of Postgres.
+func openHub(t *testing.T, url string) *notify.Hub {
 	t.Helper()
-	pool, sent := openPool(t, url)
-	hub := notify.New(pool)
-	t.Cleanup(func() {
-		hub.Close()
-		pool.Close()
-	})
-	return hub, sent
+	pool := openPool(t, url)
+	t.Cleanup(pool.Close)
+	return hubOn(t, notify.Postgres(pool))
 }
 
 // delta returns a piece of the first attempt at a message.
@@ -77,14 +81,16 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	return s
 }
 
-// settle waits until everything signalled so far has been delivered.
-func settle(t *testing.T, from, to *notify.Hub) {
+// settle waits until everything signalled so far has been delivered. Text to a new subscription may be lost.
+func settle(t testing.TB, from, to *notify.Hub) {
 	t.Helper()
 	key := notify.Key{CompanyID: "company_0", ID: t.Name()}
 	s := to.Subscribe(key)
 	defer s.Close()
-	from.Write(key, delta(1, 0, "settled"))
-	dbtest.Receive(t, s.Arrived())
+	require.Eventually(t, func() bool {
+		from.Write(key, delta(1, 0, "settled"))
+		return len(s.Pieces()) > 0
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // reader returns the pieces of a subscription one by one.
@@ -121,145 +127,155 @@ func requireSilent[E any](t *testing.T, events <-chan E) {
 
 // This test comes first and is not parallel: it looks at every goroutine.
 func TestCloseLeavesNothingBehind(t *testing.T) {
-	url := dbtest.URL(t)
+	url, server := dbtest.URL(t), natstest.Start(t)
 	before := goleak.IgnoreCurrent()
-	pool, _ := openPool(t, url)
-	hub := notify.New(pool)
-	listening(t, hub, ours)
-	hub.Close()
-	hub.Close()
-	hub.Wake(ours)
-	hub.Subscribe(theirs).Close()
+	pool := openPool(t, url)
+	for _, bus := range []notify.Bus{notify.Postgres(pool), openNATS(t, server)} {
+		hub := notify.New(bus)
+		listening(t, hub, ours)
+		hub.Close()
+		hub.Close()
+		hub.Wake(ours)
+		hub.Subscribe(theirs).Close()
+	}
 	pool.Close()
+	require.NoError(t, server.Cut()) // the server lets go of what it has for a client with some delay
 	goleak.VerifyNone(t, before)
 }
 
 func TestWakesEveryReplicaAndNobodyElse(t *testing.T) {
 	t.Parallel()
-	url := dbtest.URL(t)
-	one, _ := openHub(t, url)
-	other, _ := openHub(t, url)
-	near, far := listening(t, one, ours), listening(t, other, ours)
-	foreign := listening(t, other, theirs)
-	settle(t, one, other)
-	settle(t, other, one)
-	for _, s := range []*notify.Subscription{near, far, foreign} {
-		drain(s)
-	}
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		one := open(t)
+		other := open(t)
+		near, far := listening(t, one, ours), listening(t, other, ours)
+		foreign := listening(t, other, theirs)
+		settle(t, one, other)
+		settle(t, other, one)
+		for _, s := range []*notify.Subscription{near, far, foreign} {
+			drain(s)
+		}
 
-	one.Wake(ours)
-	dbtest.Receive(t, near.Woken())
-	dbtest.Receive(t, far.Woken())
-	settle(t, one, other)
-	requireSilent(t, foreign.Woken())
+		one.Wake(ours)
+		dbtest.Receive(t, near.Woken())
+		dbtest.Receive(t, far.Woken())
+		settle(t, one, other)
+		requireSilent(t, foreign.Woken())
 
-	for range 100 {
-		one.Wake(theirs)
-	}
-	dbtest.Receive(t, foreign.Woken())
-	settle(t, one, other)
-	requireSilent(t, far.Woken())
-	require.Empty(t, foreign.Pieces())
+		for range 100 {
+			one.Wake(theirs)
+		}
+		dbtest.Receive(t, foreign.Woken())
+		settle(t, one, other)
+		requireSilent(t, far.Woken())
+		require.Empty(t, foreign.Pieces())
+	})
 }
 
 func TestTextKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	url := dbtest.URL(t)
-	from, sent := openHub(t, url)
-	to, _ := openHub(t, url)
-	s := listening(t, to, ours)
-	foreign := listening(t, to, theirs)
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		from := open(t)
+		to := open(t)
+		s := listening(t, to, ours)
+		foreign := listening(t, to, theirs)
 
-	const words = 2_000
-	var want strings.Builder
-	before := sent.Load()
-	for range words {
-		const word = "Grüße \"\x00<\u2028😀> "
-		from.Write(ours, delta(7, utf8.RuneCountInString(want.String()), word))
-		want.WriteString(word)
-	}
-	from.Wake(ours)
+		const words = 2_000
+		var want strings.Builder
+		before := from.Stats().Sent
+		for range words {
+			const word = "Grüße \"\x00<\u2028😀> "
+			from.Write(ours, delta(7, utf8.RuneCountInString(want.String()), word))
+			want.WriteString(word)
+		}
+		from.Wake(ours)
 
-	var got strings.Builder
-	next := reader(t, s)
-	for got.Len() < want.Len() {
-		delta := next().Event.(model.MessageDelta)
-		require.Equal(t, int32(7), delta.Sequence)
-		require.EqualValues(t, utf8.RuneCountInString(got.String()), delta.Offset, "pieces are where they say")
-		got.WriteString(delta.Text)
-	}
-	require.Equal(t, want.String(), got.String())
-	dbtest.Receive(t, s.Woken())
-	require.Empty(t, s.Pieces())
-	require.Empty(t, foreign.Pieces())
-	require.Less(t, sent.Load()-before, int64(words/10), "text is gathered before it is sent")
+		var got strings.Builder
+		next := reader(t, s)
+		for got.Len() < want.Len() {
+			delta := next().Event.(model.MessageDelta)
+			require.Equal(t, int32(7), delta.Sequence)
+			require.EqualValues(t, utf8.RuneCountInString(got.String()), delta.Offset, "pieces are where they say")
+			got.WriteString(delta.Text)
+		}
+		require.Equal(t, want.String(), got.String())
+		dbtest.Receive(t, s.Woken())
+		require.Empty(t, s.Pieces())
+		require.Empty(t, foreign.Pieces())
+		require.Less(t, from.Stats().Sent-before, uint64(words/10), "text is gathered before it is sent")
+	})
 }
 
 func TestTextOfSeveralMessages(t *testing.T) {
 	t.Parallel()
-	hub, _ := openHub(t, dbtest.URL(t))
-	s := listening(t, hub, ours)
-	// The pieces are equal. Postgres would merge equal notifications.
-	hub.Write(ours, delta(3, 0, "ha"))
-	hub.Wake(ours)
-	hub.Write(ours, delta(3, 0, "ha"))
-	hub.Write(ours, delta(5, 0, "ha"))
-	again := delta(5, 0, "ha")
-	again.TurnID = "turn_2"
-	hub.Write(ours, again)
-	again.Offset = 3 // a character was dropped
-	hub.Write(ours, again)
-	var got string
-	var deltas []model.MessageDelta
-	next := reader(t, s)
-	for got != "hahahahaha" {
-		delta := next().Event.(model.MessageDelta)
-		got += delta.Text
-		deltas = append(deltas, delta)
-	}
-	require.Equal(t, []model.MessageDelta{
-		delta(5, 0, "ha"), {Sequence: 5, TurnID: "turn_2", Text: "ha"}, {Sequence: 5, TurnID: "turn_2", Offset: 3, Text: "ha"},
-	}, deltas[len(deltas)-3:])
-	require.Equal(t, int32(3), deltas[0].Sequence)
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		hub := open(t)
+		s := listening(t, hub, ours)
+		// The pieces are equal. Postgres would merge equal notifications.
+		hub.Write(ours, delta(3, 0, "ha"))
+		hub.Wake(ours)
+		hub.Write(ours, delta(3, 0, "ha"))
+		hub.Write(ours, delta(5, 0, "ha"))
+		again := delta(5, 0, "ha")
+		again.TurnID = "turn_2"
+		hub.Write(ours, again)
+		again.Offset = 3 // a character was dropped
+		hub.Write(ours, again)
+		var got string
+		var deltas []model.MessageDelta
+		next := reader(t, s)
+		for got != "hahahahaha" {
+			delta := next().Event.(model.MessageDelta)
+			got += delta.Text
+			deltas = append(deltas, delta)
+		}
+		require.Equal(t, []model.MessageDelta{
+			delta(5, 0, "ha"), {Sequence: 5, TurnID: "turn_2", Text: "ha"}, {Sequence: 5, TurnID: "turn_2", Offset: 3, Text: "ha"},
+		}, deltas[len(deltas)-3:])
+		require.Equal(t, int32(3), deltas[0].Sequence)
+	})
 }
 
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	url := dbtest.URL(t)
-	from, _ := openHub(t, url)
-	to, _ := openHub(t, url)
-	slow := listening(t, to, ours)
-	long := strings.Repeat("x", 1_000)
-	for i := range 400 {
-		from.Write(ours, delta(1, i*len(long), long))
-	}
-	from.Announce(ours, 1, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool})
-	settle(t, from, to)
-	pieces := slow.Pieces()
-	require.Less(t, len(pieces), 400)
-	for _, piece := range pieces[:len(pieces)-1] {
-		require.Equal(t, long, piece.Event.(model.MessageDelta).Text)
-	}
-	require.Equal(t, "call_1", pieces[len(pieces)-1].Event.(model.ToolCallStarted).ID, "text is dropped, calls are not")
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		from := open(t)
+		to := open(t)
+		slow := listening(t, to, ours)
+		long := strings.Repeat("x", 1_000)
+		for i := range 400 {
+			from.Write(ours, delta(1, i*len(long), long))
+		}
+		from.Announce(ours, 1, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool})
+		settle(t, from, to)
+		pieces := slow.Pieces()
+		require.Less(t, len(pieces), 400)
+		for _, piece := range pieces[:len(pieces)-1] {
+			require.Equal(t, long, piece.Event.(model.MessageDelta).Text)
+		}
+		require.Equal(t, "call_1", pieces[len(pieces)-1].Event.(model.ToolCallStarted).ID, "text is dropped, calls are not")
+	})
 }
 
 func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
 	t.Parallel()
-	hub, _ := openHub(t, dbtest.URL(t))
-	s := listening(t, hub, ours)
-	settle(t, hub, hub)
-	drain(s)
-	hub.Write(ours, delta(1, 0, strings.Repeat("x", 2<<20)))
-	hub.Wake(ours)
-	dbtest.Receive(t, s.Woken())
-	settle(t, hub, hub)
-	require.Empty(t, s.Pieces())
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		hub := open(t)
+		s := listening(t, hub, ours)
+		settle(t, hub, hub)
+		drain(s)
+		hub.Write(ours, delta(1, 0, strings.Repeat("x", 2<<20)))
+		hub.Wake(ours)
+		dbtest.Receive(t, s.Woken())
+		settle(t, hub, hub)
+		require.Empty(t, s.Pieces())
+	})
 }
 
 func TestListensAgain(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	hub, _ := openHub(t, url)
+	hub := openHub(t, url)
 	s := listening(t, hub, ours)
 	settle(t, hub, hub)
 	drain(s)
@@ -284,29 +300,31 @@ func TestListensAgain(t *testing.T) {
 
 func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	t.Parallel()
-	hub, _ := openHub(t, dbtest.URL(t))
-	key := notify.Key{CompanyID: "company_1", ID: "chat_1"}
-	s := listening(t, hub, key)
-	result := strings.Repeat("é", 5_000)
-	long := model.TurnStarted{TurnID: "turn_1", MessageSequence: 2, Text: strings.Repeat("\x01é<\"", 1_000)}
-	hub.Announce(key, 3, long)
-	hub.Write(key, delta(3, 0, "before"))
-	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
-	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
-	hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Kind: model.ToolCallKindTool, Result: &result, DurationMs: 7})
-	hub.Announce(key, 3, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 5_000)})
-	hub.Write(key, delta(3, 6, "after"))
+	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
+		hub := open(t)
+		key := notify.Key{CompanyID: "company_1", ID: "chat_1"}
+		s := listening(t, hub, key)
+		result := strings.Repeat("é", 5_000)
+		long := model.TurnStarted{TurnID: "turn_1", MessageSequence: 2, Text: strings.Repeat("\x01é<\"", 1_000)}
+		hub.Announce(key, 3, long)
+		hub.Write(key, delta(3, 0, "before"))
+		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
+		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
+		hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Kind: model.ToolCallKindTool, Result: &result, DurationMs: 7})
+		hub.Announce(key, 3, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 5_000)})
+		hub.Write(key, delta(3, 6, "after"))
 
-	next := reader(t, s)
-	require.Equal(t, long, next().Event, "what the contact said is whole")
-	require.Equal(t, delta(3, 0, "before"), next().Event)
-	started := next()
-	require.EqualValues(t, 3, started.Sequence)
-	require.JSONEq(t, `{"a":"<1>"}`, string(started.Event.(model.ToolCallStarted).Arguments))
-	require.Nil(t, next().Event.(model.ToolCallStarted).Arguments, "too large to announce")
-	finished := next().Event.(model.ToolCallFinished)
-	require.Equal(t, strings.Repeat("é", 500), *finished.Result)
-	require.EqualValues(t, 7, finished.DurationMs)
-	require.Equal(t, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 500)}, next().Event)
-	require.Equal(t, delta(3, 6, "after"), next().Event)
+		next := reader(t, s)
+		require.Equal(t, long, next().Event, "what the contact said is whole")
+		require.Equal(t, delta(3, 0, "before"), next().Event)
+		started := next()
+		require.EqualValues(t, 3, started.Sequence)
+		require.JSONEq(t, `{"a":"<1>"}`, string(started.Event.(model.ToolCallStarted).Arguments))
+		require.Nil(t, next().Event.(model.ToolCallStarted).Arguments, "too large to announce")
+		finished := next().Event.(model.ToolCallFinished)
+		require.Equal(t, strings.Repeat("é", 500), *finished.Result)
+		require.EqualValues(t, 7, finished.DurationMs)
+		require.Equal(t, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 500)}, next().Event)
+		require.Equal(t, delta(3, 6, "after"), next().Event)
+	})
 }

@@ -21,6 +21,9 @@ const (
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
+	// sendAgain is when what could not be sent is tried again, and mostPutBack of how many keys.
+	sendAgain   = time.Second
+	mostPutBack = 10_000
 )
 
 // signal is the payload of a notification. Without an event it only wakes.
@@ -38,6 +41,8 @@ type signal struct {
 	Begun    *model.TurnStarted      `json:"begun,omitempty"`
 	// HasMore says that the text of Begun goes on in the next signal.
 	HasMore bool `json:"hasMore,omitempty"`
+	// isDelivered says that its own hub has had it.
+	isDelivered bool
 }
 
 // piece returns the event that the signal carries; nil when it only wakes.
@@ -182,31 +187,64 @@ func raise(token chan struct{}) {
 }
 
 // take empties the outbox.
-func (o *outbox) take() []string {
+func (o *outbox) take() []signal {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	waiting := o.waiting
 	o.waiting, o.bytes = nil, 0
 	clear(o.open)
-	o.mu.Unlock()
-	payloads := make([]string, 0, len(waiting))
-	for _, s := range waiting {
+	return waiting
+}
+
+// putBack takes back what could not be sent, without the events: they are of no use later. It returns how many signals
+// are lost.
+func (o *outbox) putBack(signals []signal) (lost int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lost = len(signals)
+	waiting := map[Key]bool{}
+	for _, s := range o.waiting {
+		if s.piece() == nil {
+			waiting[Key{s.CompanyID, s.ID}] = true
+		}
+	}
+	for _, s := range signals {
+		key := Key{s.CompanyID, s.ID}
+		if s.piece() != nil || len(waiting) >= mostPutBack {
+			continue
+		}
+		lost--
+		if !waiting[key] {
+			waiting[key] = true
+			o.waiting = append(o.waiting, s)
+		}
+	}
+	return lost
+}
+
+// payloads are the signals as they travel.
+func payloads(signals []signal) []string {
+	texts := make([]string, 0, len(signals))
+	for _, s := range signals {
 		payload, err := json.Marshal(s)
 		if err != nil {
 			continue // strings and numbers always marshal
 		}
-		payloads = append(payloads, string(payload))
+		texts = append(texts, string(payload))
 	}
-	return payloads
+	return texts
 }
 
-// notify sends until the Hub closes: wakes at once, text one window after the last statement.
+// notify sends until the Hub closes: wakes at once, text one window after the last time, and what could not be sent a
+// while later.
 func (h *Hub) notify() {
 	texts := h.outbox.texts
-	var after <-chan time.Time
+	var after, again <-chan time.Time
 	for {
 		select {
 		case <-h.outbox.wakes:
 		case <-texts:
+		case <-again:
 		case <-after:
 			texts, after = h.outbox.texts, nil
 			continue
@@ -214,23 +252,26 @@ func (h *Hub) notify() {
 			h.send()
 			return
 		}
-		h.send()
+		again = nil
+		if !h.send() {
+			again = time.After(sendAgain)
+		}
 		texts, after = nil, time.After(window)
 	}
 }
 
-// send sends everything that waits in one statement, even while the Hub closes. What cannot be sent is lost.
-func (h *Hub) send() {
-	payloads := h.outbox.take()
-	if len(payloads) == 0 {
-		return
+// send sends everything that waits together, even while the Hub closes, and reports whether that was possible.
+func (h *Hub) send() bool {
+	signals := h.outbox.take()
+	if len(signals) == 0 {
+		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), notifyTimeout)
 	defer cancel()
-	_, err := h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
-	if err != nil {
-		h.counts.lost.Add(uint64(len(payloads)))
-		return
+	if err := h.bus.send(ctx, h, signals); err != nil {
+		h.counts.lost.Add(uint64(h.outbox.putBack(signals)))
+		return false
 	}
-	h.counts.sent.Add(uint64(len(payloads)))
+	h.counts.sent.Add(uint64(len(signals)))
+	return true
 }

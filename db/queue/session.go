@@ -152,6 +152,13 @@ func (s *session) abandon() error {
 	return s.stopNow()
 }
 
+// takeNoMore begins to stop the session, and waits for nothing.
+func (s *session) takeNoMore() {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	_ = s.river.Stop(ended) // that it has not stopped yet is not an error
+}
+
 // close ends the session once its jobs are done, or have been interrupted because ctx ended.
 func (s *session) close(ctx context.Context) error {
 	err := s.river.Stop(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,14 +84,15 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 }
 
 // lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
-// order of the reads matters: what is read first cannot be younger than what is read later.
+// order of the reads matters: what is read first cannot be younger than what is read later. Companies of which nothing can be
+// read are left out, with an error.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
-	admitted, err := collect[struct {
+	admitted, unread := across[struct {
 		CompanyID  string
 		RiverJobID int64
-	}](ctx, q, "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL")
-	if err != nil || len(admitted) == 0 {
-		return nil, err
+	}](ctx, q, "company_id", "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL")
+	if len(admitted) == 0 {
+		return nil, unread
 	}
 	ids := make([]int64, len(admitted))
 	for i, a := range admitted {
@@ -124,7 +126,7 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 			lost[a.CompanyID] = append(lost[a.CompanyID], a.RiverJobID)
 		}
 	}
-	return lost, nil
+	return lost, unread
 }
 
 // recover detaches jobs from their River jobs and admits them again.
@@ -160,9 +162,10 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	}
 }
 
-// unfilled returns the companies with waiting jobs and room in their window.
+// unfilled returns the companies with waiting jobs and room in their window. Those of which nothing can be read are left out,
+// with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
-	companies, err := collect[struct{ ID string }](ctx, q, `SELECT id FROM companies
+	companies, err := across[struct{ ID string }](ctx, q, "id", `SELECT id FROM companies
 		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
 		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) < $2`, now(), q.window)
 	ids := make([]string, len(companies))
@@ -170,6 +173,30 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 		ids[i] = c.ID
 	}
 	return ids, err
+}
+
+// across returns what a query selects of all companies. If that fails, as it does when one of several machines is away, each
+// company is asked by itself, in any order, until ctx ends: what could be read comes with the errors. The query ends with its
+// conditions, and the column has the company.
+func across[R any](ctx context.Context, q *Queue, column, query string, args ...any) ([]R, error) {
+	found, err := collect[R](ctx, q, query, args...)
+	if err == nil {
+		return found, nil
+	}
+	companies, failed := collect[struct{ ID string }](ctx, q, "SELECT id FROM companies ORDER BY random()")
+	if failed != nil {
+		return nil, failed
+	}
+	query += fmt.Sprintf(" AND %s = $%d", column, len(args)+1)
+	var errs []error
+	for _, company := range companies {
+		some, err := collect[R](ctx, q, query, append(slices.Clip(args), company.ID)...)
+		found, errs = append(found, some...), append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return found, errors.Join(errs...)
 }
 
 // collect returns the rows of a query as structs.

@@ -76,11 +76,12 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return w.session.close(ctx)
 }
 
-// supervise opens a new session whenever one is lost. Stop closes the last one.
+// supervise opens a new session whenever one is lost. When ctx ends the last one takes no more jobs, and Stop closes it.
 func (w *workers) supervise(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			w.session.takeNoMore()
 			return
 		case <-w.session.lost:
 		}

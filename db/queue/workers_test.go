@@ -330,6 +330,23 @@ func TestASweepGoesOnAfterAFailure(t *testing.T) {
 	require.True(t, isSwept)
 }
 
+func TestASweepLeavesOutWhatIsAway(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	away, near := newCompany(t, pool, "company_1"), newCompany(t, pool, "company_2")
+	for _, company := range []string{away, near} {
+		_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1000, 'test'), ($1, 'job_waiting', 0, 0, 0, $2, NULL, 'test')", company, time.Now())
+		require.NoError(t, err)
+	}
+	dbtest.Away(t, pool, "jobs", away)
+	q, err := queue.New(pool, queue.Options{Log: silent})
+	require.NoError(t, err)
+	require.ErrorContains(t, queue.Sweep(t.Context(), q), "the machine is away")
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE losses = 1 AND river_job_id < 1000 AND company_id = $1", near))
+	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs_there WHERE attempt > 0 AND river_job_id < 1000 AND company_id = $1", near))
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE river_job_id = 1000 AND company_id = $1", away))
+}
+
 func TestWhatElseIsSwept(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

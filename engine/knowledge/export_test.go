@@ -23,6 +23,13 @@ func (b *Base) Narrow(window int) *Base {
 	return narrow
 }
 
+// Glancing returns a copy for which every set is a large one. It looks at so many chunks that hold rare words.
+func (b *Base) Glancing(visits int) *Base {
+	glancing := b.Windowed()
+	glancing.limits.visits = visits
+	return glancing
+}
+
 // ReadAs reads a file other than a PDF in the caller's goroutine.
 func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 	return reader(name, "", content)(ctx, content)
@@ -80,4 +87,22 @@ const MaxVocabularies = maxVocabularies
 // ReadVocabularies waits for a place to read vocabularies for the company, and returns what gives it back.
 func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.vocabularies.places.Leave(companyID) }, b.vocabularies.places.Enter(ctx, companyID)
+}
+
+// ReadFile waits for a place to read a file of the company, and returns what gives it back.
+func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), err error) {
+	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)
+}
+
+// Recognise returns the writing in a picture or in so many pages of a scanned PDF.
+func Recognise(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
+	r := newRecogniser(o)
+	r.pages = pages
+	return r.read(ctx, content)
+}
+
+// RecogniseNothing lets no pictures be read until the returned function is called.
+func (b *Base) RecogniseNothing() (end func()) {
+	b.pictures.busy.Lock()
+	return b.pictures.busy.Unlock
 }

@@ -66,6 +66,8 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 		return fail(ctx, t, d, known.Message)
 	case isAway(err) != nil && d.Waits < maxWaits:
 		return postpone(ctx, t, d, isAway(err))
+	case errors.Is(err, errBusy) && d.Waits < maxWaits:
+		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the writing in another file has been recognised", err)
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
@@ -122,29 +124,17 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	content, err := t.ContentOfDocument(ctx, d.ID)
+	pieces, warning, err := b.cut(ctx, t, d, dataset)
 	if err != nil {
 		return err
 	}
-	if !isReadable(d.ContentType) {
-		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
-	}
-	text, err := Read(ctx, d.Name, d.ContentType, content)
-	if err != nil {
-		return err
-	}
-	pieces, warning, err := Chunk(ctx, text, dataset.ChunkMethod, dataset.ParserConfig)
-	if err != nil {
-		return err
-	}
-	warning = strings.Join(shown([]string{text.Warning, warning}), "; ")
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		kept := storable(p.Content)
-		words := append(wordsOf(kept), wholes(codesOf(kept))...)
+		words := append(allWordsOf(kept), wholes(codesOf(kept))...)
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
@@ -158,6 +148,36 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		d.Warning = &warning
 	}
 	return t.FinishDocument(ctx, d, chunks)
+}
+
+// cut reads a document and cuts it into pieces, as soon as there is a place for its company.
+func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document, dataset *model.Dataset) (pieces []Piece, warning string, err error) {
+	if err := b.files.Enter(ctx, t.CompanyID()); err != nil {
+		return nil, "", err
+	}
+	defer b.files.Leave(t.CompanyID())
+	content, text, err := readDocument(ctx, t, d)
+	if b.pictures.reads(err) {
+		text, err = b.pictures.read(ctx, content)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	pieces, warning, err = Chunk(ctx, text, dataset.ChunkMethod, dataset.ParserConfig)
+	return pieces, strings.Join(shown([]string{text.Warning, warning}), "; "), err
+}
+
+// readDocument returns the file and the text of a document. The caller has a place for it.
+func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte, Text, error) {
+	content, err := t.ContentOfDocument(ctx, d.ID)
+	if err != nil {
+		return nil, Text{}, err
+	}
+	if !isReadable(d.ContentType) {
+		return nil, Text{}, unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
+	}
+	text, err := Read(ctx, d.Name, d.ContentType, content)
+	return content, text, err
 }
 
 // storable removes what Postgres cannot store.

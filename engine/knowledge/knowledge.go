@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
@@ -14,6 +15,8 @@ type Options struct {
 	Embedder llm.Embedder
 	// Reranker reorders the chunks found, for chats that name one of its models.
 	Reranker Reranker
+	// OCR recognises writing in pictures. Its zero value reads none.
+	OCR OCR
 	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
 	Log *slog.Logger
 	// Observe is called when a retrieval begins, and the function that it returns when the retrieval ends. The retrieval
@@ -30,7 +33,11 @@ type Base struct {
 	vectors      *vectorCache
 	vocabularies *vocabularyCache
 	outage       *outage
-	observe      func(context.Context) (context.Context, func(int, error))
+	// files are the places of files that are read and cut: each takes a core and many times its size.
+	files *fair.Gate
+	// pictures reads those files that hold no text; nil if nobody does.
+	pictures *recogniser
+	observe  func(context.Context) (context.Context, func(int, error))
 }
 
 // EmbeddingModel returns the name of the model that makes vectors; nil without one.
@@ -45,7 +52,7 @@ func (b *Base) EmbeddingModel() *string {
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),
-		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe}
+		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe, files: fair.New(filesAtATime, filesOfOne), pictures: newRecogniser(o.OCR)}
 	if b.log == nil {
 		b.log = slog.Default()
 	}

@@ -18,6 +18,8 @@ const (
 	maxContent = 25 << 20
 	// maxReading bounds the reading of a file, without the wait for a reader.
 	maxReading = time.Minute
+	// filesAtATime is how many files a process reads at a time, of which filesOfOne belong to one company.
+	filesAtATime, filesOfOne = 3, 2
 )
 
 // Read returns the text of a document. Its first bytes tell the kind of file, else the ending of its name, else the
@@ -31,10 +33,24 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	if isPDF(content) {
 		// Waiting for a reader is not the document's fault.
 		var err error
-		if read, err = pdfReader(ctx); err != nil {
+		if read, err = pdfReader(ctx, readPDF); err != nil {
 			return Text{}, err
 		}
 	}
+	text, err := within(ctx, read, content)
+	switch {
+	case err != nil:
+		return Text{}, err
+	case text.full():
+		return Text{}, text.fault()
+	case len(text.Blocks) == 0:
+		return Text{}, unreadable("the file holds no text")
+	}
+	return text, nil
+}
+
+// within reads a file within the bounds of work and time.
+func within(ctx context.Context, read readFunc, content []byte) (Text, error) {
 	reading, cancel := context.WithTimeout(ctx, maxReading)
 	defer cancel()
 	type result struct {
@@ -71,14 +87,8 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 		return Text{}, ctx.Err()
 	case errors.Is(r.err, context.DeadlineExceeded):
 		return Text{}, unreadable("reading the file took longer than a minute")
-	case r.err != nil:
-		return Text{}, r.err
-	case r.text.full():
-		return Text{}, r.text.fault()
-	case len(r.text.Blocks) == 0:
-		return Text{}, unreadable("the file holds no text")
 	}
-	return r.text, nil
+	return r.text, r.err
 }
 
 func unreadable(sentence string) error {
@@ -101,7 +111,7 @@ func reader(name, contentType string, content []byte) readFunc {
 	case bytes.HasPrefix(content, []byte("{\\rtf")):
 		return readRTF
 	case strings.HasPrefix(sniff(content), "image/") && bytes.IndexByte(content[:min(len(content), 512)], 0) >= 0:
-		return refuse("the file is an image: there is no text to read, since writing in pictures is not recognised")
+		return func(context.Context, []byte) (Text, error) { return Text{}, errPicture }
 	}
 	media, _, _ := mime.ParseMediaType(contentType)
 	for _, key := range []string{strings.ToLower(path.Ext(name)), media, sniff(content)} {

@@ -33,15 +33,15 @@ const (
 	charWork = 6 * time.Microsecond
 	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches all that it has read.
 	pagesAtOnce = 250
-	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB, the file not counted.
-	pdfReaders, pdfMemory = 2, 768
+	// pdfMemory bounds the memory of one PDF, in pages of 64 KiB, the file not counted.
+	pdfMemory = 768
 )
 
 // pdfs holds PDFium, Chrome's reader, compiled to WebAssembly: no file can make it touch anything outside its own
 // memory. Compiling it takes seconds, so that waits for the first PDF, and the user's cache keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
-		MaxIdle: 1, MaxTotal: pdfReaders, FSConfig: wazero.NewFSConfig(),
+		MaxIdle: 1, MaxTotal: filesAtATime, FSConfig: wazero.NewFSConfig(),
 		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true).
 			WithCompilationCache(compiled()),
 	})
@@ -57,8 +57,8 @@ func compiled() wazero.CompilationCache {
 }
 
 // pdfReader waits until PDFium is compiled and one of its readers is free, or ctx ends. The returned function reads one
-// file. It must be called, because it also frees the reader.
-func pdfReader(ctx context.Context) (readFunc, error) {
+// file as read does. It must be called, because it also frees the reader.
+func pdfReader(ctx context.Context, read func(context.Context, pdfium.Pdfium, []byte) (Text, error)) (readFunc, error) {
 	compiled := make(chan struct{})
 	go func() {
 		defer close(compiled)
@@ -86,7 +86,7 @@ func pdfReader(ctx context.Context) (readFunc, error) {
 		defer func() { _ = reader.Close() }()
 		// The library's calls take no context. They use this one, which ends them in the middle of a page.
 		instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
-		return readPDF(ctx, reader, content)
+		return read(ctx, reader, content)
 	}, nil
 }
 
@@ -107,7 +107,7 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	}
 	text := paragraphs(withoutRunningLines(pages))
 	if len(text.Blocks) == 0 {
-		return Text{}, unreadable("the PDF holds no text: it may be scanned pages")
+		return Text{}, errScanned
 	}
 	return text, nil
 }

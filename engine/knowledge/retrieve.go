@@ -16,11 +16,14 @@ type limits struct {
 	whole int
 	// window is how many chunks of a larger set are scored for their terms, and as many again for their vectors.
 	window int
-	// visits bounds how often terms find chunks of a larger set, in all.
+	// visits bounds how many chunks of a larger set each kind of search for its terms looks at.
 	visits int
 }
 
-var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
+// manyTokens is how many tokens of a question are looked for in every chunk of the largest set that is scored whole.
+const manyTokens = 62
+
+var defaultLimits = limits{whole: 2_000, window: 300, visits: 1_000}
 
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
 // with a score of at least similarityThreshold, its content and its document. The list may be empty. It takes a constant
@@ -60,16 +63,19 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil || s.chunks == 0 {
 		return []*model.RetrievedChunk{}, err
 	}
-	matches, err := s.matches(ctx, chat.PromptSettings.SimilarityThreshold)
+	reranks := b.rerank.has(chat.PromptSettings.RerankModel)
+	most := int(chat.PromptSettings.TopN)
+	if reranks {
+		most = max(most, rerankWindow)
+	}
+	matches, err := s.matches(ctx, chat.PromptSettings.SimilarityThreshold, most+int(below))
 	if err != nil {
 		return nil, err
 	}
 	scored := s.score(matches, chat.PromptSettings, below > 0)
 	enough := len(used(scored))
-	reranks := b.rerank.has(chat.PromptSettings.RerankModel)
-	most := int(chat.PromptSettings.TopN)
-	if reranks {
-		most = max(most, rerankWindow)
+	if err := s.order(ctx, scored[:enough], matches, chat.PromptSettings); err != nil {
+		return nil, err
 	}
 	rest := scored[enough:min(len(scored), enough+int(below))]
 	found, err := read(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
@@ -92,10 +98,7 @@ func (s *search) explain(found []*model.RetrievedChunk, matches []db.ChunkMatch)
 	for _, c := range found {
 		chunks[c.ID] = c
 	}
-	all := 0.0
-	for _, t := range s.tokens {
-		all += t.weight
-	}
+	all := fullWeight(s.tokens)
 	for _, m := range matches {
 		c := chunks[m.ID]
 		if c == nil {
@@ -222,9 +225,10 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	return nil
 }
 
-// matches returns the chunks whose score may reach the threshold, with the tokens that they hold.
-func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatch, error) {
-	if s.chunks <= s.base.limits.whole {
+// matches returns the chunks whose score may reach the threshold, with the tokens that they hold. Of a large set these are at least
+// as many of the best as needed.
+func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
+	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
 		if s.question == nil && threshold > 0 {
 			return s.tenant.MatchChunks(ctx, s.datasets, s.queries())
 		}
@@ -235,7 +239,7 @@ func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatc
 		}
 		return s.tenant.MatchAllChunks(ctx, s.datasets, s.queries())
 	}
-	ids, err := s.tenant.LikelyChunks(ctx, s.datasets, s.rarest(), s.base.limits.window)
+	ids, err := s.likely(ctx, needed)
 	if err != nil {
 		return nil, err
 	}
@@ -258,30 +262,6 @@ func (s *search) queries() [][]string {
 		queries[i] = t.Terms
 	}
 	return queries
-}
-
-// rarest returns the tokens for searching a large set: stop words last, and the rarest first, as long as they are not in
-// too many chunks together.
-func (s *search) rarest() []db.WeighedToken {
-	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
-	lightness := func(t token) int {
-		if t.isStop() {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(tokens, func(a, b token) int {
-		return cmp.Or(cmp.Compare(lightness(a), lightness(b)), cmp.Compare(a.Chunks, b.Chunks))
-	})
-	var rarest []db.WeighedToken
-	visits := 0
-	for i, t := range tokens {
-		if visits += t.Chunks; i > 0 && visits > s.base.limits.visits {
-			break
-		}
-		rarest = append(rarest, db.WeighedToken{Terms: t.Terms, Weight: int32(t.weight * t.credit * 1e6)})
-	}
-	return rarest
 }
 
 // score returns the chunks with a sufficient score, or all of them, best first, then by document and position.

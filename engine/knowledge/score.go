@@ -43,6 +43,21 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 		}
 		return again
 	})
+	return bounded(tokens)
+}
+
+// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there are.
+const maxUnknown = 32
+
+// bounded returns the weightiest of tokens, which are sorted.
+func bounded(tokens []token) []token {
+	unknown := 0
+	tokens = slices.DeleteFunc(tokens, func(t token) bool {
+		if t.Chunks == 0 {
+			unknown++
+		}
+		return t.Chunks == 0 && unknown > maxUnknown
+	})
 	return tokens[:min(len(tokens), db.MaxSearchTokens)]
 }
 
@@ -121,7 +136,29 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 			words = append(words, word)
 		}
 	}
-	return words, 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
+	return t.likest(words), 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
+}
+
+// maxMeant bounds the words that an unknown one stands for.
+const maxMeant = 16
+
+// likest returns those of equally near words that begin as the token does and have as many letters, if there are too many.
+func (t token) likest(words []string) []string {
+	if len(words) <= maxMeant {
+		return words
+	}
+	first, letters := t.Word[:1], utf8.RuneCountInString(t.Word)
+	otherness := func(word string) (n int) {
+		if word[:1] != first {
+			n += 2
+		}
+		if utf8.RuneCountInString(word) != letters {
+			n++
+		}
+		return n
+	}
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(otherness(a), otherness(b)) })
+	return words[:maxMeant]
 }
 
 // standFor gives a token the terms of other words.
@@ -162,11 +199,22 @@ func distance(from, to string, most int) int {
 	return row[len(b)]
 }
 
-// termSimilarity is the share of the question's tokens that a chunk holds, by weight, 0 to 1.
-func termSimilarity(tokens []token, holds func(i int) bool) float64 {
-	var all, held float64
-	for i, t := range tokens {
+// expected is how many of a question's tokens a chunk has to hold to answer all of it, however long the question is: the weightiest.
+const expected = 10
+
+// fullWeight is the weight of the expected tokens, which a similarity of 1 takes. Tokens are sorted.
+func fullWeight(tokens []token) (all float64) {
+	for _, t := range tokens[:min(len(tokens), expected)] {
 		all += t.weight
+	}
+	return all
+}
+
+// termSimilarity is the share of a question's full weight that a chunk holds, 0 to 1.
+func termSimilarity(tokens []token, holds func(i int) bool) float64 {
+	var held float64
+	all := fullWeight(tokens)
+	for i, t := range tokens {
 		if holds(i) {
 			held += t.weight * t.credit
 		}

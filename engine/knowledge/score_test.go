@@ -143,14 +143,21 @@ func TestWeightsGrowWithRarity(t *testing.T) {
 
 func TestTheWeightiestTokensRemain(t *testing.T) {
 	t.Parallel()
-	var words []string
-	for i := range 80 {
-		words = append(words, strings.Repeat("a", i+1))
+	var words []db.Token
+	for i := range 300 {
+		word := strings.Repeat("a", i+1)
+		words = append(words, db.Token{Word: word, Terms: []string{word}, Chunks: 5})
 	}
-	tokens := tokensOf(words...)
+	for i := range 40 {
+		word := strings.Repeat("b", 400+i)
+		words = append(words, db.Token{Word: word, Terms: []string{word}})
+	}
+	tokens := knowledge.TokensOf(words, model.UnknownLanguages, 100)
 	require.Len(t, tokens, db.MaxSearchTokens)
-	require.Equal(t, words[79], tokens[0].Word)
-	require.Equal(t, words[18], tokens[61].Word)
+	require.Equal(t, strings.Repeat("b", 439), tokens[0].Word)
+	require.Equal(t, strings.Repeat("b", 408), tokens[31].Word, "no chunk holds it: so many of these are compared with other words")
+	require.Equal(t, strings.Repeat("a", 300), tokens[32].Word)
+	require.Equal(t, strings.Repeat("a", 85), tokens[247].Word)
 }
 
 func TestNearestWords(t *testing.T) {

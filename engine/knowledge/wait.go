@@ -62,12 +62,17 @@ func waitOf(first time.Duration, waits int32) time.Duration {
 	return min(longestWait, first<<waits)
 }
 
-// postpone schedules another attempt at the document.
+// postpone schedules another attempt at a document whose embedding model is away.
 func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
-	wait := waitOf(firstWait, d.Waits)
-	wait = min(max(wait, failure.RetryAfter), longestWait)
+	return later(ctx, t, d, max(waitOf(firstWait, d.Waits), failure.RetryAfter),
+		"it waits to be embedded, and is tried again and again for about a day: "+failure.Message, failure)
+}
+
+// later schedules another attempt at the document, and has its warning say why.
+func later(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string, failure error) error {
+	wait = min(wait, longestWait)
 	wait += rand.N(wait / 5)
-	reason := model.Reason("it waits to be embedded, and is tried again and again for about a day: " + failure.Message)
+	reason := model.Reason(why)
 	d.Warning = &reason
 	if err := t.PostponeDocument(ctx, d); err != nil {
 		return err

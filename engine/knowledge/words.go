@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,11 +14,20 @@ import (
 // maxWord bounds a word, in bytes. Postgres indexes none that is much longer.
 const maxWord = 200
 
-// wordsOf returns the distinct words of a text, for Postgres to make terms of. They are in lower case and without elisions.
-// Postgres's parser does not cut them further.
+// wordsOf returns the distinct words of a text, as allWordsOf does.
 func wordsOf(text string) []model.Word {
-	all := []model.Word{}
 	seen := map[model.Word]bool{}
+	return slices.DeleteFunc(allWordsOf(text), func(word model.Word) bool {
+		again := seen[word]
+		seen[word] = true
+		return again
+	})
+}
+
+// allWordsOf returns the words of a text in their order, for Postgres to make terms of. They are in lower case and without elisions.
+// Postgres's parser does not cut them further.
+func allWordsOf(text string) []model.Word {
+	all := []model.Word{}
 	for it := words.FromString(norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))); it.Next(); {
 		for _, written := range parts(strip(it.Value())) {
 			if len(written) > maxWord {
@@ -27,8 +37,7 @@ func wordsOf(text string) []model.Word {
 			if word.Written == word.Folded {
 				word.Written = ""
 			}
-			if word.Folded != "" && !seen[word] {
-				seen[word] = true
+			if word.Folded != "" {
 				all = append(all, word)
 			}
 		}

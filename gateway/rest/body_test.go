@@ -209,7 +209,7 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	)
 	base := func(more values) values {
 		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10), "conversationContext": []any(nil),
-			"criteriaWeights": []any(nil), "checks": []any(nil)}
+			"criteriaWeights": []any(nil), "checks": []any(nil), "judgeSees": []any(nil), "contactSays": []any(nil)}
 		maps.Copy(want, more)
 		return want
 	}

@@ -49,7 +49,8 @@ const (
 		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"}},"weight":7}`
 	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant"}]`
 	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +
-		`],"passAt":0.50,"maxTurns":7,"conversationMessages":` + testMessages +
+		`],"passAt":0.50,"judgeSees":["Prompt"],"persona":{"mood":"Friendly","patience":7,"language":"<language>","knowledge":"<knowledge>"},` +
+		`"contactSays":["<contactSays>"],"maxTurns":7,"conversationMessages":` + testMessages +
 		`,"variables":"<variables>","toolMocking":{"mockedTools":[{"toolId":"<toolId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
@@ -131,7 +132,7 @@ func TestRoutes(t *testing.T) {
 		{"POST /AgentTest/simulation", `{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
 			`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
 			`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,
-			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10), "checks": []any(nil), "criteriaWeights": []any(nil),
+			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10), "checks": []any(nil), "criteriaWeights": []any(nil), "judgeSees": []any(nil), "contactSays": []any(nil),
 				"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00Z"}},
 				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true}, "folderId": "folder_1"},
 			200, strings.TrimSuffix(simulationTestBody, "}") + warned},

@@ -170,7 +170,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params := e.params(r, variables)
 	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	result, fault := t.execute(r.Context(), exec, e, spelled, params)
+	// v1 has no cursors, and promises every page from 1 on. A request has one list, whose total counts what an offset skips.
+	result, fault := t.execute(model.WithNumberedPages(r.Context()), exec, e, spelled, params)
 	if fault == nil && e.hasTag() {
 		tag := entityTag(result)
 		w.Header().Set("ETag", tag)

@@ -160,7 +160,7 @@ func summarize(log io.Writer, done string, m *archive.Manifest) error {
 	for _, tool := range m.LeftOut {
 		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)", strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
 	}
-	lines = append(lines, "not in the archive: API keys")
+	lines = append(lines, "not in the archive: API keys and webhooks; schedules of tests are disabled in it")
 	_, err := fmt.Fprintln(log, strings.Join(lines, "\n"))
 	return err
 }

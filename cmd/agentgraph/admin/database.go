@@ -25,7 +25,7 @@ func (f DatabaseFlag) Validate() error {
 
 // SecretKeyFlag has the secret key.
 type SecretKeyFlag struct {
-	SecretKey string `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools and sign API keys and access tokens. Without it tools have no headers, and credentials no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
+	SecretKey string `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
 }
 
 // Key returns the key, which has 32 bytes or none.

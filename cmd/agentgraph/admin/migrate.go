@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -13,21 +14,51 @@ import (
 
 // Migrate migrates the schema of the database.
 type Migrate struct {
-	Up     migrateUp     `cmd:"" help:"Apply all missing migrations." example:"DATABASE_URL=postgres://… agentgraph migrate up"`
+	Up     migrateUp     `cmd:"" help:"Apply all missing migrations." example:"DATABASE_URL=postgres://… agentgraph migrate up\nagentgraph migrate up --plan"`
 	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds." example:"agentgraph migrate down --yes"`
 	Status migrateStatus `cmd:"" help:"Show which migrations are applied." example:"agentgraph migrate status"`
 }
 
-type migrateUp struct{ DatabaseFlag }
+type migrateUp struct {
+	DatabaseFlag
+	outputFlag
+	Plan bool `env:"AGENTGRAPH_MIGRATE_PLAN" help:"Only print which tables would be locked, how, who would wait, and about how long."`
+}
 
-// Run applies all missing migrations.
+// Run applies all missing migrations, or says what they would lock.
 func (c *migrateUp) Run(ctx context.Context, cli *kong.Context) error {
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+		if c.Plan {
+			return c.printPlan(ctx, m, cli)
+		}
+		m.Progress = func(progress string) { _, _ = fmt.Fprintln(cli.Stderr, progress) }
 		if err := m.Up(ctx); err != nil {
 			return err
 		}
 		return printVersion(ctx, m, cli)
 	})
+}
+
+func (c *migrateUp) printPlan(ctx context.Context, m *db.Migrator, cli *kong.Context) error {
+	steps, err := m.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	table := [][]string{}
+	if len(steps) > 0 {
+		table = append(table, []string{"MIGRATION", "TABLE", "ROWS", "LOCK", "WAITS", "ABOUT", "STATEMENT"})
+	}
+	for _, s := range steps {
+		about := "a moment"
+		if s.For >= time.Second {
+			about = s.For.Round(time.Second).String()
+		}
+		table = append(table, []string{strconv.FormatInt(s.Version, 10), s.Table, strconv.FormatInt(s.Rows, 10), s.Lock, s.Waits, about, s.Statement})
+	}
+	if err := c.print(cli.Stdout, steps, table); err != nil || c.JSON {
+		return err
+	}
+	return printVersion(ctx, m, cli)
 }
 
 type migrateDown struct {
@@ -57,6 +88,8 @@ type schemaShown struct {
 	Current    int64            `json:"current"`
 	Wanted     int64            `json:"wanted"`
 	Migrations []migrationShown `json:"migrations"`
+	// LocalTables are those that a Citus cluster has not distributed yet.
+	LocalTables []string `json:"localTables,omitempty"`
 }
 
 type migrationShown struct {
@@ -76,7 +109,11 @@ func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}}, [][]string{}
+		local, err := m.LocalTables(ctx)
+		if err != nil {
+			return err
+		}
+		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}, local}, [][]string{}
 		for _, step := range steps {
 			migration, applied := migrationShown{Version: step.Version, Name: step.Name}, "missing"
 			if !step.AppliedAt.IsZero() {
@@ -87,6 +124,12 @@ func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
 		}
 		if err := c.print(cli.Stdout, shown, table); err != nil || c.JSON {
 			return err
+		}
+		if len(local) > 0 {
+			_, err := fmt.Fprintf(cli.Stdout, "not distributed: %s; run \"agentgraph distribute\"\n", strings.Join(local, ", "))
+			if err != nil {
+				return err
+			}
 		}
 		return printVersion(ctx, m, cli)
 	})

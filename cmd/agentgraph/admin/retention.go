@@ -23,6 +23,7 @@ type retentionSet struct {
 	Executions    *int32 `placeholder:"DAYS" help:"Finished executions of tests with their runs, from their end."`
 	CampaignItems *int32 `placeholder:"DAYS" help:"Campaign items that are Processed or in Error, with their events, from their last call."`
 	Tombstones    *int32 `placeholder:"DAYS" help:"Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."`
+	Ledger        *int32 `placeholder:"DAYS" help:"Entries of usage, from their time. Of older ones the sums of days stay, and none can be recorded."`
 }
 
 // Run sets what is given, all or nothing, and shows what holds then.
@@ -35,6 +36,7 @@ func (c *retentionSet) Run(ctx context.Context, cli *kong.Context) error {
 		given := map[model.RetentionKind]*int32{
 			model.RetentionChats: c.Chats, model.RetentionExecutions: c.Executions,
 			model.RetentionCampaignItems: c.CampaignItems, model.RetentionTombstones: c.Tombstones,
+			model.RetentionLedger: c.Ledger,
 		}
 		err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
 			for _, kind := range model.AllRetentionKinds {

@@ -15,6 +15,7 @@ import (
 // Command runs and shows tests of agents on a server.
 type Command struct {
 	Run     runCommand     `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code." example:"agentgraph test run --agent agent_01m7yn1htzexesns5wjxxva918\nagentgraph test run --folder folder_01m7z9685cf55rywtpa0zbgq8c --repeat 5 --min-pass-rate 0.9 --junit junit.xml"`
+	Rejudge rejudgeCommand `cmd:"" help:"Judge the conversations of a finished execution again, beside their first verdicts, and tell the outcome by the exit code." example:"agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e\nagentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present"`
 	Compare compareCommand `cmd:"" help:"Compare an execution with earlier ones, and tell by the exit code whether something got worse." example:"agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70"`
 	List    listCommand    `cmd:"" help:"List tests." example:"agentgraph test list --agent agent_01m7yn1htzexesns5wjxxva918"`
 	Show    showCommand    `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts." example:"agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5"`

@@ -79,6 +79,8 @@ type comparisonShown struct {
 type comparedShown struct {
 	TestID        string       `json:"testId"`
 	TestName      string       `json:"testName"`
+	RowNumber     *int         `json:"rowNumber,omitempty"`
+	RowName       *string      `json:"rowName,omitempty"`
 	Base          *countsShown `json:"base"`
 	Head          *countsShown `json:"head"`
 	Change        string       `json:"change"`
@@ -91,6 +93,8 @@ type comparedShown struct {
 	DecidingRepeats *int `json:"decidingRepeats"`
 }
 
+func (c comparedShown) title() string { return inRow(c.TestName, c.RowName, c.RowNumber) }
+
 // maxBases is how many executions one can be compared with.
 const maxBases = 5
 
@@ -98,14 +102,14 @@ const maxBases = 5
 var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "BenjaminiHochberg"}
 
 const compareDocument = `fragment counts on AgentTestRunCounts {
-	total queued running passed failed error cancelled passRateInterval { low high }
+	total queued running passed failed error cancelled skipped passRateInterval { low high }
 }
 query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!) {
 	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction) {
 		base { id } bases { id } head { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts }
 		pValue stratifiedPValue correction conclusion
 		tests {
-			testId testName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion
+			testId testName rowNumber rowName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion
 			decidingRepeats
 		}
 	}
@@ -137,7 +141,7 @@ func (c *comparisonShown) concluded(conclusion string) []string {
 	var names []string
 	for _, test := range c.Tests {
 		if test.Conclusion == conclusion {
-			names = append(names, test.TestName)
+			names = append(names, test.title())
 		}
 	}
 	return names
@@ -163,7 +167,7 @@ func (c *comparisonShown) summary() string {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
 			continue
 		}
-		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s", client.Printable(test.TestName), changes[test.Change],
+		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s", test.title(), changes[test.Change],
 			test.Base.rate(), test.Head.rate(), pValue(test.Adjusted), conclusions[test.Conclusion])
 		if test.DecidingRepeats != nil {
 			fmt.Fprintf(&text, "; %d runs of it on each side would decide", *test.DecidingRepeats)

@@ -26,6 +26,9 @@ type executionShown struct {
 	PassHatK      []float64      `json:"passHatK"`
 	PassHatKTests []int          `json:"passHatKTests"`
 	RetryOfID     *string        `json:"retryOfId"`
+	RejudgeOfID   *string        `json:"rejudgeOfId,omitempty"`
+	JudgeModel    *string        `json:"judgeModel,omitempty"`
+	Agreement     *agreed        `json:"agreement,omitempty"`
 	CreatedAt     time.Time      `json:"createdAt"`
 	StartedAt     *time.Time     `json:"startedAt"`
 	FinishedAt    *time.Time     `json:"finishedAt"`
@@ -40,6 +43,7 @@ type countsShown struct {
 	Failed    int `json:"failed"`
 	Error     int `json:"error"`
 	Cancelled int `json:"cancelled"`
+	Skipped   int `json:"skipped"`
 	// Interval is where the pass rate may truly be. It is read for comparisons.
 	Interval *intervalShown `json:"passRateInterval,omitempty"`
 }
@@ -58,17 +62,29 @@ func (i *intervalShown) String() string {
 	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
 }
 
-func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Cancelled }
+// agreed is how often verdicts on the same conversations are the same.
+type agreed struct {
+	Runs         int `json:"runs"`
+	SameRuns     int `json:"sameRuns"`
+	Criteria     int `json:"criteria"`
+	SameCriteria int `json:"sameCriteria"`
+}
+
+func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Cancelled + c.Skipped }
 
 func (c countsShown) String() string {
-	return fmt.Sprintf("%d passed, %d failed, %d error, %d cancelled", c.Passed, c.Failed, c.Error, c.Cancelled)
+	text := fmt.Sprintf("%d passed, %d failed, %d error, %d cancelled", c.Passed, c.Failed, c.Error, c.Cancelled)
+	if c.Skipped > 0 {
+		text += fmt.Sprintf(", %d not needed", c.Skipped)
+	}
+	return text
 }
 
 // of returns the counter of a state.
 func (c *countsShown) of(status string) *int {
 	return map[string]*int{
 		"Queued": &c.Queued, "Running": &c.Running, "Passed": &c.Passed,
-		"Failed": &c.Failed, "Error": &c.Error, "Cancelled": &c.Cancelled,
+		"Failed": &c.Failed, "Error": &c.Error, "Cancelled": &c.Cancelled, "Skipped": &c.Skipped,
 	}[status]
 }
 
@@ -77,6 +93,9 @@ type runShown struct {
 	ID                   string               `json:"id"`
 	Test                 *listedTest          `json:"test"`
 	TestName             string               `json:"testName"`
+	RowNumber            *int                 `json:"rowNumber,omitempty"`
+	RowName              *string              `json:"rowName,omitempty"`
+	RowValues            json.RawMessage      `json:"rowValues,omitempty"`
 	Attempt              int                  `json:"attempt"`
 	Status               string               `json:"status"`
 	PromptVersion        int                  `json:"promptVersion"`
@@ -150,13 +169,14 @@ type callShown struct {
 func (r runShown) isEnded() bool { return r.Status != "Queued" && r.Status != "Running" }
 
 const executionFields = `fragment execution on AgentTestExecution {
-	id agent { id name } status verdict repeats counts { total queued running passed failed error cancelled }
-	passRate passRateInterval { low high } passHatK passHatKTests retryOfId createdAt startedAt finishedAt
+	id agent { id name } status verdict repeats counts { total queued running passed failed error cancelled skipped }
+	passRate passRateInterval { low high } passHatK passHatKTests retryOfId rejudgeOfId judgeModel
+	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
 }
 `
 
 const runFields = `fragment run on AgentTestRun {
-	id test { id kind name agent { id name } folder { id name } } testName attempt status promptVersion turnCount endReason
+	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status promptVersion turnCount endReason
 	checkResults { check { description weight } passed observed evidence { messageIndex quote } } score
 	criteriaResults { criterion weight passed applies agreement rationale evidence { messageIndex quote } }
 	classificationResult { tagExpected tagProduced passed rationale }

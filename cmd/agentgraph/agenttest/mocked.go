@@ -11,38 +11,34 @@ import (
 // mostReal bounds how many calls a refusal names.
 const mostReal = 10
 
-const coveredFields = `fragment covered on AgentTest { id name ... on SimulationTest { coverage { kind technicalName path effect } } }
-`
-
-const coverageOfManyDocument = coveredFields + `query ($agent: ID, $folder: ID, $after: String) {
-	tests: agentTests(agentId: $agent, folderId: $folder, kind: Simulation, first: 10, after: $after) {
-		nodes { ...covered } pageInfo { hasNextPage endCursor }
-	}
+const coverageDocument = `query ($input: StartAgentTestExecutionInput!) {
+	agentTestExecutionCoverage(input: $input) { calls { call { kind technicalName path effect } testIds testNames } }
 }`
 
-const coverageOfOneDocument = coveredFields + `query ($id: ID!) { test: agentTest(id: $id) { ...covered } }`
-
-// coveredTest is a test with what would happen to each call in its runs.
-type coveredTest struct {
-	ID, Name string
-	Coverage []struct {
+// coveredCall is a call with what would happen to it in the runs of tests.
+type coveredCall struct {
+	Call struct {
 		Kind, TechnicalName, Effect string
 		Path                        []string
 	}
+	TestIds, TestNames []string
 }
 
 // refuseReal returns an error that names what the tests would do for real: calls of tools and transfers. To search the
 // knowledge base and to delegate are no side effects.
 func (c *runCommand) refuseReal(ctx context.Context, server *client.Client) error {
-	tests, err := c.covered(ctx, server)
-	if err != nil {
+	var read struct {
+		AgentTestExecutionCoverage struct{ Calls []coveredCall }
+	}
+	if err := server.Ask(ctx, coverageDocument, client.Variables{"input": c.input()}, &read); err != nil {
 		return err
 	}
 	var real []string
-	for _, test := range tests {
-		for _, call := range test.Coverage {
-			if call.Effect == "Real" && (call.Kind == "Tool" || call.Kind == "CallTransfer") {
-				real = append(real, fmt.Sprintf("%s in the test %q (%s)", strings.Join(append(call.Path, call.TechnicalName), " / "), client.Printable(test.Name), test.ID))
+	for _, covered := range read.AgentTestExecutionCoverage.Calls {
+		if call := covered.Call; call.Effect == "Real" && (call.Kind == "Tool" || call.Kind == "CallTransfer") {
+			name := strings.Join(append(call.Path, call.TechnicalName), " / ")
+			for i, id := range covered.TestIds {
+				real = append(real, fmt.Sprintf("%s in the test %q (%s)", name, client.Printable(covered.TestNames[i]), id))
 			}
 		}
 	}
@@ -54,40 +50,4 @@ func (c *runCommand) refuseReal(ctx context.Context, server *client.Client) erro
 		names += fmt.Sprintf(" and %d more", left)
 	}
 	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run, because --require-mocked refuses calls that would be real: %s", names))
-}
-
-// covered returns the tests that are to be run.
-func (c *runCommand) covered(ctx context.Context, server *client.Client) (all []coveredTest, err error) {
-	for _, id := range c.Test {
-		var read struct{ Test *coveredTest }
-		if err := server.Ask(ctx, coverageOfOneDocument, client.Variables{"id": id}, &read); err != nil {
-			return nil, err
-		}
-		if read.Test != nil { // the start says what does not exist
-			all = append(all, *read.Test)
-		}
-	}
-	for after := new(string); len(c.Test) == 0 && after != nil; {
-		var read struct {
-			Tests struct {
-				Nodes    []coveredTest
-				PageInfo struct {
-					HasNextPage bool
-					EndCursor   *string
-				}
-			}
-		}
-		variables := client.Variables{"agent": c.Agent, "folder": c.Folder}
-		if *after != "" {
-			variables["after"] = *after
-		}
-		if err := server.Ask(ctx, coverageOfManyDocument, variables, &read); err != nil {
-			return nil, err
-		}
-		all = append(all, read.Tests.Nodes...)
-		if after = read.Tests.PageInfo.EndCursor; !read.Tests.PageInfo.HasNextPage {
-			after = nil
-		}
-	}
-	return all, nil
 }

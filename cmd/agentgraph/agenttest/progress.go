@@ -42,7 +42,7 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 
 // changed shows a run whose state has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
-	if run.isEnded() && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
+	if run.isEnded() && run.Status != "Skipped" && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe())
 	}
 	p.counts.Store(counts)
@@ -101,9 +101,28 @@ func (r runShown) describe() string {
 	return text.String()
 }
 
-// title names the run by its test and the number of its attempt.
+// title names the run by its test, its row if it has one, and the number of its attempt.
 func (r runShown) title() string {
-	return fmt.Sprintf("%s [%d]", client.Printable(r.TestName), r.Attempt)
+	return fmt.Sprintf("%s [%d]", inRow(r.TestName, r.RowName, r.RowNumber), r.Attempt)
+}
+
+// inRow is the name of a test, with the name or the number of the row behind it.
+func inRow(testName string, rowName *string, rowNumber *int) string {
+	if label := rowLabel(rowName, rowNumber); label != "" {
+		testName += " (" + label + ")"
+	}
+	return client.Printable(testName)
+}
+
+// rowLabel is the name of a row, or else its number; empty for no row.
+func rowLabel(name *string, number *int) string {
+	switch {
+	case name != nil:
+		return client.Printable(*name)
+	case number != nil:
+		return fmt.Sprintf("row %d", *number)
+	}
+	return ""
 }
 
 // verdict is the outcome of a check or a criterion.

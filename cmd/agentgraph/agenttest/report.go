@@ -83,6 +83,7 @@ func (r report) writeJUnit(path string) error {
 	for _, run := range r.Runs {
 		_, class := run.place()
 		titles[titleKey{class, run.title()}]++
+		titles[titleKey{class, run.title() + " " + run.testID()}]++
 	}
 	for _, run := range r.Runs {
 		agent, class := run.place()
@@ -94,13 +95,20 @@ func (r report) writeJUnit(path string) error {
 			suites[agent] = suite
 			all.Suites = append(all.Suites, suite)
 		}
-		suite.Cases = append(suite.Cases, run.junit(class, titles[titleKey{class, run.title()}] > 1))
+		suffix := ""
+		switch {
+		case titles[titleKey{class, run.title() + " " + run.testID()}] > 1:
+			suffix = " " + run.ID // a row may have the name that another one has without one
+		case titles[titleKey{class, run.title()}] > 1:
+			suffix = " " + run.testID()
+		}
+		suite.Cases = append(suite.Cases, run.junit(class, suffix))
 		all.add(run)
 		suite.add(run)
 	}
 	if r.isLost {
 		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure", Message: r.Reason}}
-		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph", false)}}
+		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph", "")}}
 		suite.add(lost)
 		all.add(lost)
 		all.Suites = append(all.Suites, suite)
@@ -130,7 +138,7 @@ func (t *junitTotals) add(run runShown) {
 	case "Passed":
 	case "Failed":
 		t.Failures++
-	case "Cancelled":
+	case "Cancelled", "Skipped":
 		t.Skipped++
 	default:
 		t.Errors++
@@ -141,20 +149,20 @@ func (t *junitTotals) add(run runShown) {
 	t.Time = fmt.Sprintf("%.3f", t.seconds)
 }
 
-// junit returns the case of the run. Readers tell cases apart by class and name, so tests that share their names have
-// their ids as well.
-func (r runShown) junit(class string, isShared bool) junitCase {
+// junit returns the case of the run. Readers tell cases apart by class and name, so those that would share their names have an
+// id as well, in the suffix.
+func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
 	duration.add(r)
-	c := junitCase{Class: class, Name: r.title(), Time: duration.Time}
-	if isShared {
-		c.Name += " " + r.testID()
-	}
+	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time}
 	switch {
 	case r.Status == "Passed":
 		return c
 	case r.Status == "Cancelled":
 		c.Skipped = &junitResult{Message: "cancelled"}
+		return c
+	case r.Status == "Skipped":
+		c.Skipped = &junitResult{Message: "not needed: the runs of the test before it had decided"}
 		return c
 	case r.Status == "Failed":
 		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe()}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -14,21 +13,17 @@ import (
 
 type runCommand struct {
 	client.Flags
-	Agent         *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
-	Folder        *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
-	Test          []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat        int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
-	Concurrency   int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
-	Votes         int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
-	JUnit         string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
-	JSON          string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
-	Baseline      []string      `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
-	Correction    string        `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
-	MinPassRate   *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
-	VirtualTime   bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
-	RequireMocked bool          `env:"AGENTGRAPH_TEST_REQUIRE_MOCKED" help:"Run nothing if a tool would be called, or a call transferred, for real."`
-	Timeout       time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
-	Reconnect     time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
+	judgingFlags
+	Agent         *string   `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
+	Folder        *string   `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
+	Test          []string  `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
+	Repeat        int       `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
+	UntilFailed   bool      `env:"AGENTGRAPH_TEST_UNTIL_FAILED" xor:"until" help:"Repeat a test no more once a run of it failed."`
+	UntilDecided  []float64 `env:"AGENTGRAPH_TEST_UNTIL_DECIDED" xor:"until" placeholder:"GOOD,BAD" help:"Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."`
+	Baseline      []string  `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
+	Correction    string    `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
+	VirtualTime   bool      `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
+	RequireMocked bool      `env:"AGENTGRAPH_TEST_REQUIRE_MOCKED" help:"Run nothing if a tool would be called, or a call transferred, for real."`
 }
 
 // Validate refuses what the server would refuse.
@@ -36,44 +31,25 @@ func (c *runCommand) Validate() error {
 	if c.Repeat < 1 || c.Repeat > 20 {
 		return errors.New("--repeat must be 1 to 20")
 	}
-	if c.Concurrency < 1 || c.Concurrency > 50 {
-		return errors.New("--concurrency must be 1 to 50")
-	}
-	if c.Votes != 1 && c.Votes != 3 && c.Votes != 5 {
-		return errors.New("--votes must be 1, 3 or 5")
-	}
-	// NaN fails both comparisons.
-	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
-		return errors.New("--min-pass-rate must be 0 to 1")
+	if n := len(c.UntilDecided); n != 0 && n != 2 {
+		return errors.New("--until-decided must be two pass rates, such as 0.9,0.5")
 	}
 	if len(c.Baseline) > maxBases {
 		return fmt.Errorf("--baseline: at most %d executions, not %d", maxBases, len(c.Baseline))
 	}
-	if c.Timeout < 0 {
-		return errors.New("--timeout must not be negative")
-	}
-	if c.Reconnect < 0 {
-		return errors.New("--reconnect must not be negative")
-	}
-	return errors.Join(writable("--junit", c.JUnit), writable("--json", c.JSON))
+	return c.judgingFlags.Validate()
 }
-
-// errTimeout ends an execution that takes longer than --timeout.
-var errTimeout = errors.New("--timeout is over")
 
 // Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.
 func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	if c.Timeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
-		defer stop()
-	}
+	ctx, stop := c.bounded(ctx)
+	defer stop()
 	server, err := c.Connect(cli, vars["version"])
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
-		return client.Exit(client.ExitServer, err)
+	if err := c.discard(); err != nil {
+		return err
 	}
 	if err := c.checkBaseline(ctx, server); err != nil {
 		return exitUnstarted(ctx, err)
@@ -87,44 +63,12 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	if err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	shown := newProgress(cli.Stdout, started)
-	f := &follower{
-		server: server, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
-		patience: c.Reconnect, changed: shown.changed,
-	}
-	lost := f.follow(ctx)
-	if ctx.Err() != nil && f.execution.FinishedAt == nil {
-		shown.cancelling(context.Cause(ctx))
-		lost = f.cancel(context.WithoutCancel(ctx))
-	}
-	final := report{Server: server.Server(), Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		final.timeout = c.Timeout
-	}
-	if lost == nil && len(c.Baseline) > 0 && f.execution.Status != "Cancelled" && f.execution.Status != "Cancelling" {
-		final.Comparison, lost = compare(context.WithoutCancel(ctx), server, c.Baseline, f.execution.ID, c.Correction)
-	}
-	if lost != nil {
-		// The server's last counts are older than the events.
-		final.Execution.Counts = f.counts()
-	}
-	final.decide(lost)
-	shown.close(final)
-	if err := errors.Join(final.writeJUnit(c.JUnit), final.writeJSON(c.JSON)); err != nil {
-		return client.Exit(max(final.ExitCode, client.ExitServer), err)
-	}
-	if final.ExitCode == client.ExitDone {
-		return nil
-	}
-	return client.Exit(final.ExitCode, errors.New(final.Reason))
-}
-
-// exitUnstarted gives an error before the start its exit code.
-func exitUnstarted(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))
-	}
-	return client.ExitWith(ctx, err)
+	return c.conclude(ctx, cli, server, started, func(ctx context.Context) (*comparisonShown, error) {
+		if len(c.Baseline) == 0 {
+			return nil, nil
+		}
+		return compare(ctx, server, c.Baseline, started.ID, c.Correction)
+	})
 }
 
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
@@ -133,7 +77,22 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 
 // start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
 func (c *runCommand) start(ctx context.Context, server *client.Client) (executionShown, error) {
+	var begun struct {
+		StartAgentTestExecution struct{ Execution executionShown }
+	}
+	err := server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": c.input()}, &begun)
+	return begun.StartAgentTestExecution.Execution, err
+}
+
+// input says what to run.
+func (c *runCommand) input() client.Variables {
 	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime, "votes": c.Votes}
+	switch {
+	case c.UntilFailed:
+		input["stopRepeating"] = client.Variables{}
+	case len(c.UntilDecided) == 2:
+		input["stopRepeating"] = client.Variables{"good": c.UntilDecided[0], "bad": c.UntilDecided[1]}
+	}
 	switch {
 	case c.Agent != nil:
 		input["agentId"] = *c.Agent
@@ -142,11 +101,7 @@ func (c *runCommand) start(ctx context.Context, server *client.Client) (executio
 	default:
 		input["testIds"] = c.Test
 	}
-	var begun struct {
-		StartAgentTestExecution struct{ Execution executionShown }
-	}
-	err := server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
-	return begun.StartAgentTestExecution.Execution, err
+	return input
 }
 
 // checkBaseline refuses an unusable baseline before any run starts.

@@ -25,7 +25,7 @@ const testDocument = `query ($id: ID!) { node: agentTest(id: $id) {
 	id kind name agent { id name } folder { id name } createdAt updatedAt
 	... on SimulationTest { scenario criteria criteriaWeights checks { description weight } passAt maxTurns variables conversationMessages { role text } }
 	... on ClassificationTest { tagExpected conversationContext { messages { role text } dataBag } }
-	runs(first: 10) { nodes { id attempt status durationMs finishedAt execution { id } } }
+	rows { name values } runs(first: 10) { nodes { id attempt rowNumber rowName status durationMs finishedAt execution { id } } }
 } }`
 
 const runDocument = runFields + transcriptFields + `query ($id: ID!) { node: agentTestRun(id: $id) { ...run ...transcript execution { id } } }`
@@ -45,6 +45,10 @@ type testShown struct {
 	ConversationContext  *struct {
 		Messages []messageShown
 		DataBag  json.RawMessage
+	}
+	Rows []struct {
+		Name   *string
+		Values json.RawMessage
 	}
 	Runs struct {
 		Nodes []struct {
@@ -161,15 +165,38 @@ func (t testShown) describe() string {
 		}
 		writeMessages(&text, t.ConversationMessages, nil)
 	}
-	if len(t.Runs.Nodes) > 0 {
+	if len(t.Rows) > 0 {
 		text.WriteString("\n")
 		table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "RUN\tSTATUS\tTOOK\tFINISHED\tEXECUTION")
-		for _, run := range t.Runs.Nodes {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID)
+		_, _ = fmt.Fprintln(table, "ROW\tVALUES")
+		for i, row := range t.Rows {
+			_, _ = fmt.Fprintf(table, "%s\t%s\n", rowLabel(row.Name, new(i+1)), client.Printable(string(row.Values)))
 		}
 		_ = table.Flush()
 	}
+	if len(t.Runs.Nodes) > 0 {
+		text.WriteString("\n" + t.lastRuns())
+	}
+	return text.String()
+}
+
+// lastRuns returns a table of the latest runs, each with its row if there are rows.
+func (t testShown) lastRuns() string {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
+	heading := "RUN\tSTATUS\tTOOK\tFINISHED\tEXECUTION"
+	if len(t.Rows) > 0 {
+		heading += "\tROW"
+	}
+	_, _ = fmt.Fprintln(table, heading)
+	for _, run := range t.Runs.Nodes {
+		line := []string{run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID}
+		if len(t.Rows) > 0 {
+			line = append(line, rowLabel(run.RowName, run.RowNumber))
+		}
+		_, _ = fmt.Fprintln(table, strings.Join(line, "\t"))
+	}
+	_ = table.Flush()
 	return text.String()
 }
 

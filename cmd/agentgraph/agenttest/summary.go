@@ -37,10 +37,14 @@ func (e executionShown) summary() string {
 		}
 		text.WriteString("\n")
 	}
+	if a := e.Agreement; a != nil {
+		fmt.Fprintf(&text, "Judged by %s: %d of %s came to the same as before, and %d of %s in the same words\n",
+			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria, countOf(a.Criteria, "criterion", "criteria"))
+	}
 	return text.String()
 }
 
-// flaky returns a line for each test with both passed and failed runs.
+// flaky returns a line for each test, or row of one, with both passed and failed runs.
 func flaky(runs []runShown) []string {
 	type tally struct{ passed, failed int }
 	var names []string
@@ -68,18 +72,22 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey identifies tests, even those with equal names. Deleted tests only have their names.
+// testKey identifies tests and their rows, even those with equal names. Deleted tests only have their names.
 func (r runShown) testKey() string {
+	name := inRow(r.TestName, r.RowName, r.RowNumber)
 	if r.Test == nil {
-		return " " + r.TestName
+		return " " + name
 	}
-	return r.Test.ID + " " + r.TestName
+	return r.Test.ID + " " + name
 }
 
 // count returns a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
+func count(n int, noun string) string { return countOf(n, noun, noun+"s") }
+
+// countOf returns a number with its noun, which has a plural of its own.
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return fmt.Sprintf("%d %s", n, many)
 }

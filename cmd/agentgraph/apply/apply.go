@@ -42,23 +42,39 @@ func (c *compared) plan(ctx context.Context, cli *kong.Context, version string, 
 	if err != nil {
 		return nil, nil, client.Exit(client.ExitFailed, err)
 	}
-	connected, err := c.Connect(cli, version)
+	server, there, err := connect(ctx, c.Flags, cli, version, kinds)
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err := there.planFor(sources, options{c.Prune, c.SendHeaders, onlyShow})
+	return server, made, err
+}
+
+// connect returns the server that the flags name, and what it has of the kinds.
+func connect(ctx context.Context, flags client.Flags, cli *kong.Context, version string, of []*kind) (*api, *company, error) {
+	connected, err := flags.Connect(cli, version)
 	if err != nil {
 		return nil, nil, err
 	}
 	server := &api{connected, firstWait}
-	there, err := server.load(ctx)
+	there, err := server.load(ctx, of)
 	if err != nil {
 		return nil, nil, client.ExitWith(ctx, err)
 	}
-	if err := there.describe(sources); err != nil {
-		return nil, nil, client.Exit(client.ExitFailed, err)
+	return server, there, nil
+}
+
+// planFor compares what files describe with what the server has.
+func (c *company) planFor(sources []*source, o options) (*plan, error) {
+	err := c.describe(sources)
+	var made *plan
+	if err == nil {
+		made, err = c.plan(o)
 	}
-	made, err := there.plan(options{c.Prune, c.SendHeaders, onlyShow})
 	if err != nil {
-		return nil, nil, client.Exit(client.ExitFailed, err)
+		return nil, client.Exit(client.ExitFailed, err)
 	}
-	return server, made, nil
+	return made, nil
 }
 
 // Diff tells what apply would change.
@@ -115,7 +131,12 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if c.DryRun {
 		return made.tell(cli.Stdout)
 	}
-	if err := c.ask(ctx, cli.Stdout, made); err != nil {
+	return carryOut(ctx, cli.Stdout, server, made, c.Prune, c.Yes)
+}
+
+// carryOut does what the plan says, and tells it.
+func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune, yes bool) error {
+	if err := ask(ctx, out, made, prune, yes); err != nil {
 		return err
 	}
 	told := map[*change]bool{}
@@ -124,16 +145,16 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 			return
 		}
 		told[s.change] = true
-		_, _ = fmt.Fprintf(cli.Stdout, "%s %s\n", signs[s.change.verb], s.change.thing)
+		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.thing)
 	}}
 	if err := w.write(ctx, made); err != nil {
-		_, _ = fmt.Fprintf(cli.Stdout, "%d of %d steps were done; the rest is done when you apply again\n", w.done, len(made.steps))
+		_, _ = fmt.Fprintf(out, "%d of %d steps were done; the rest is done when you do it again\n", w.done, len(made.steps))
 		if client.IsTemporary(err) || ctx.Err() != nil {
 			return client.ExitWith(ctx, err)
 		}
 		return client.Exit(client.ExitFailed, err)
 	}
-	_, _ = fmt.Fprintln(cli.Stdout, made.summary())
+	_, _ = fmt.Fprintln(out, made.summary())
 	return nil
 }
 
@@ -150,9 +171,9 @@ func (p *plan) summary() string {
 }
 
 // ask asks before something is deleted.
-func (c *Apply) ask(ctx context.Context, out io.Writer, made *plan) error {
-	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool { return ch.verb == "delete" || c.Prune && len(ch.gone) > 0 })
-	if c.Yes || !isDeleting {
+func ask(ctx context.Context, out io.Writer, made *plan, prune, yes bool) error {
+	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool { return ch.verb == "delete" || prune && len(ch.gone) > 0 })
+	if yes || !isDeleting {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
@@ -196,14 +217,9 @@ func (*Pull) Help() string {
 
 // Run reads the server and writes the files.
 func (c *Pull) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	connected, err := c.Connect(cli, vars["version"])
+	server, there, err := connect(ctx, c.Flags, cli, vars["version"], kinds)
 	if err != nil {
 		return err
-	}
-	server := &api{connected, firstWait}
-	there, err := server.load(ctx)
-	if err != nil {
-		return client.ExitWith(ctx, err)
 	}
 	files, err := there.files(c.IDs)
 	if err != nil {

@@ -118,7 +118,9 @@ func (c *company) wantedOf(s *source) (all []wanted) {
 		}
 	}
 	for i, raw := range s.content.list("agentTests") {
-		all = append(all, testsOf(raw.(object), root.member("agentTests").index(i))...)
+		for _, w := range testsOf(raw.(object), root.member("agentTests").index(i)) {
+			all = append(all, c.withRows(w))
+		}
 	}
 	return all
 }
@@ -301,7 +303,7 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 		if t.at.in != nil && t.reference() == key {
 			return t
 		}
-		if t.at.in == nil && (t.name() == key && k != tool || t.reference() == key) {
+		if t.at.in == nil && (t.name() == key && k != tool || t.reference() == key || t.id == key) {
 			onServer = append(onServer, t)
 		}
 	}

@@ -179,6 +179,10 @@ func readSource(name string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseSource(name, text)
+}
+
+func parseSource(name string, text []byte) (*source, error) {
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, syntaxError(name, err)

@@ -152,7 +152,8 @@ var folder = &kind{
 var subAgent = &kind{name: "sub-agent"}
 
 var (
-	messages   = listOf(recordOf(in("role", plainText), in("text", plainText), in("timestamp", shape{form: moment})))
+	messages = listOf(recordOf(in("role", plainText), in("text", plainText), in("timestamp", shape{form: moment}),
+		in("toolCalls", listOf(recordOf(in("technicalName", plainText), in("arguments", textValues), in("result", plainText), in("error", plainText))))))
 	textValues = shape{form: values, initial: object{}}
 	conditions = listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText), in("present", plainText)))
 	mockedBy   = []field{
@@ -169,7 +170,11 @@ var (
 		in("mockedTools", listOf(recordOf(append([]field{in("toolId", one(tool))}, mockedBy...)...))),
 		in("mockedSubAgents", listOf(recordOf(append([]field{in("subAgentId", one(subAgent))}, mockedBy...)...))),
 	}}
-	ofTest = []field{
+	persona = shape{form: record, initial: object{}, members: []field{
+		in("mood", plainText), in("patience", plainText), in("language", plainText), in("knowledge", plainText),
+	}}
+	tableRows = listOf(recordOf(in("name", optional), in("values", textValues)))
+	ofTest    = []field{
 		{name: "agentId", shape: one(agent), isFixed: true},
 		in("folderId", shape{form: reference, to: folder, isNullable: true}), in("name", plainText),
 	}
@@ -198,8 +203,8 @@ const mockedFields = `resultTemplate delaySeconds rules { when { argument equals
 var simulation = &kind{
 	name: "simulation test", list: "simulations", typeName: "SimulationTest", payload: "agentTest", id: "testId",
 	query: `query ($after: String) { page: agentTests(kind: Simulation, first: 50, after: $after) {
-		nodes { id agentId folderId name createdAt updatedAt ... on SimulationTest {
-			scenario criteria criteriaWeights checks { ` + checkFields + ` } passAt maxTurns variables conversationContext: conversationMessages { role text timestamp }
+		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on SimulationTest {
+			scenario criteria criteriaWeights checks { ` + checkFields + ` } passAt judgeSees persona { mood patience language knowledge } contactSays maxTurns variables conversationContext: conversationMessages { role text timestamp toolCalls { technicalName arguments result error } }
 			toolMocking {
 				mockAllTools mockAllSubAgents mockCallTransfer callTransferFailure sideEffects
 				mockedTools { toolId ` + mockedFields + ` } mockedSubAgents { subAgentId ` + mockedFields + ` }
@@ -209,21 +214,22 @@ var simulation = &kind{
 	} }`,
 	members: append(ofTest[:len(ofTest):len(ofTest)],
 		in("scenario", plainText), in("criteria", listOf(plainText)), in("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
-		in("checks", checks), in("passAt", initially(int64(1))), in("maxTurns", initially(int64(10))),
-		in("conversationContext", messages), in("variables", textValues), in("toolMocking", mocking),
+		in("checks", checks), in("passAt", initially(int64(1))), in("judgeSees", setOf(plainText)), in("persona", persona),
+		in("contactSays", listOf(shape{form: scalar, isNullable: true})), in("maxTurns", initially(int64(10))),
+		in("conversationContext", messages), in("variables", textValues), in("toolMocking", mocking), in("rows", tableRows),
 	),
 }
 
 var classification = &kind{
 	name: "classification test", list: "classifications", typeName: "ClassificationTest", payload: "agentTest", id: "testId",
 	query: `query ($after: String) { page: agentTests(kind: Classification, first: 50, after: $after) {
-		nodes { id agentId folderId name createdAt updatedAt ... on ClassificationTest {
+		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on ClassificationTest {
 			tagExpected conversationContext { messages { role text timestamp } dataBag }
 		} }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("tagExpected", plainText), in("conversationContext", recordOf(in("messages", messages), in("dataBag", textValues))),
+		in("tagExpected", plainText), in("conversationContext", recordOf(in("messages", messages), in("dataBag", textValues))), in("rows", tableRows),
 	),
 }
 

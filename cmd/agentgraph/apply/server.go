@@ -64,10 +64,10 @@ func (a *api) read(ctx context.Context, query string) (nodes []object, err error
 	return nodes, nil
 }
 
-// load returns what the server has.
-func (a *api) load(ctx context.Context) (*company, error) {
+// load returns what the server has of the kinds, which are in their order.
+func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 	c := newCompany()
-	for _, k := range kinds {
+	for _, k := range of {
 		nodes, err := a.read(ctx, k.query)
 		if err != nil {
 			return nil, err
@@ -81,9 +81,12 @@ func (a *api) load(ctx context.Context) (*company, error) {
 			c.byID[t.id] = t
 		}
 	}
-	documents, err := a.read(ctx, documentsQuery)
-	if err != nil {
-		return nil, err
+	var documents []object
+	if slices.Contains(of, dataset) {
+		var err error
+		if documents, err = a.read(ctx, documentsQuery); err != nil {
+			return nil, err
+		}
 	}
 	for _, d := range documents {
 		if of := c.byID[d.text("datasetId")]; of != nil {

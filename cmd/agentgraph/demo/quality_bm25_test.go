@@ -56,18 +56,21 @@ func rankByBM25(stems []string, chunks []counted) []found {
 	for _, c := range chunks {
 		length += c.length / float64(len(chunks))
 	}
+	rarity := map[string]float64{}
+	for _, stem := range stems {
+		holders := 0.0
+		for _, c := range chunks {
+			if c.stems[stem] > 0 {
+				holders++
+			}
+		}
+		rarity[stem] = math.Log(1 + (float64(len(chunks))-holders+0.5)/(holders+0.5))
+	}
 	ranked := []found{}
 	for _, c := range chunks {
 		for _, stem := range stems {
-			holders := 0.0
-			for _, other := range chunks {
-				if other.stems[stem] > 0 {
-					holders++
-				}
-			}
-			rarity := math.Log(1 + (float64(len(chunks))-holders+0.5)/(holders+0.5))
 			times := c.stems[stem]
-			c.score += rarity * times * (frequencyBound + 1) / (times + frequencyBound*(1-lengthShare+lengthShare*c.length/length))
+			c.score += rarity[stem] * times * (frequencyBound + 1) / (times + frequencyBound*(1-lengthShare+lengthShare*c.length/length))
 		}
 		if c.score > 0 {
 			ranked = append(ranked, c.found)

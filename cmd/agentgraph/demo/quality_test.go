@@ -127,8 +127,10 @@ const chunksOfChat = `FROM chunks
 	JOIN documents ON documents.company_id = chunks.company_id AND documents.id = chunks.document_id
 	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id AND connected.dataset_id = chunks.dataset_id`
 
-// configurations are Postgres's own for the questions' languages.
-var configurations = map[string]string{"de": "german", "en": "english", "es": "spanish", "fr": "french", "ru": "russian"}
+// configurations are Postgres's own for the questions' languages. It has none for Chinese.
+var configurations = map[string]string{
+	"ar": "arabic", "de": "german", "en": "english", "es": "spanish", "fr": "french", "ru": "russian", "zh": "simple",
+}
 
 // plainRanking is what Postgres offers on its own, with the dictionary of the question's language.
 const plainRanking = `SELECT documents.name, chunks.content, %s(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +

@@ -113,7 +113,10 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, database.stop()) }()
+	defer func() {
+		end(nil) // a database that is stopped has not ended by itself
+		err = errors.Join(err, database.stop())
+	}()
 	if err := admin.CheckSchema(ctx, database.address, true); err != nil {
 		return err
 	}

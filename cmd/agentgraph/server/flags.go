@@ -9,13 +9,16 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -45,7 +48,9 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 		QuestionModel:   f.QuestionModel,
 		Embedder:        openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel},
 		Reranker:        f.reranker(),
+		OCR:             knowledge.OCR{Program: f.OCR, Languages: f.OCRLanguages},
 		Judge:           openai.Config{BaseURL: f.JudgeBaseURL, Key: f.JudgeAPIKey, Model: f.JudgeModel},
+		Judges:          f.JudgeModels,
 		Contact:         openai.Config{BaseURL: f.ContactBaseURL, Key: f.ContactAPIKey, Model: f.ContactModel},
 		TurnTimeout:     f.TurnTimeout,
 		MaxModelCalls:   f.MaxModelCalls,
@@ -96,6 +101,35 @@ func (f auditFlags) webhook() app.AuditWebhook {
 // kept is how long audit events are kept; 0 means for ever.
 func (f auditFlags) kept() time.Duration { return time.Duration(f.AuditDays) * 24 * time.Hour }
 
+// busFlags say what carries signals between replicas.
+type busFlags struct {
+	NatsURL         string `env:"AGENTGRAPH_NATS_URL" placeholder:"URL" help:"NATS servers that carry signals and text between replicas in place of the database, separated by commas, such as nats://user:password@nats:4222. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_NATS_URL_FILE."`
+	NatsCredentials string `env:"AGENTGRAPH_NATS_CREDENTIALS" placeholder:"PATH" help:"File with the credentials for NATS, a JWT and its seed."`
+	NatsSubject     string `env:"AGENTGRAPH_NATS_SUBJECT" default:"agentgraph" help:"What the subjects at NATS begin with. Gateways on different databases need different ones."`
+}
+
+// natsSubject is what may stand before the names of companies.
+var natsSubject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// Validate refuses what could not be a subject, and settings of a bus that is not used.
+func (f busFlags) Validate() error {
+	if !natsSubject.MatchString(f.NatsSubject) || len(f.NatsSubject) > 100 {
+		return errors.New("--nats-subject must be up to 100 letters, digits, - and _, with single dots between them")
+	}
+	if f.NatsCredentials != "" && f.NatsURL == "" {
+		return errors.New("--nats-credentials needs --nats-url")
+	}
+	return nil
+}
+
+// nats is where signals travel, nil for the database.
+func (f busFlags) nats(log *slog.Logger) *db.NATS {
+	if f.NatsURL == "" {
+		return nil
+	}
+	return &db.NATS{URL: f.NatsURL, Credentials: f.NatsCredentials, Subject: f.NatsSubject, Log: log}
+}
+
 // modelFlags choose the language model.
 type modelFlags struct {
 	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers. The flag shows in process lists; rather set the variable, or name a file with OPENAI_API_KEY_FILE."`
@@ -107,12 +141,13 @@ type modelFlags struct {
 
 // refereeFlags choose the models that judge tests of agents and play their contacts.
 type refereeFlags struct {
-	JudgeModel     string `env:"AGENTGRAPH_JUDGE_MODEL" placeholder:"MODEL" help:"The model that judges tests of agents. Default: that of the agents, which then judges itself."`
-	JudgeBaseURL   string `env:"AGENTGRAPH_JUDGE_BASE_URL" placeholder:"URL" help:"Address of the judge's provider, before /chat/completions. Default: that of the language model."`
-	JudgeAPIKey    string `env:"AGENTGRAPH_JUDGE_API_KEY" placeholder:"KEY" help:"Key of the judge's provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_JUDGE_API_KEY_FILE."`
-	ContactModel   string `env:"AGENTGRAPH_CONTACT_MODEL" placeholder:"MODEL" help:"The model that plays the contacts in tests of agents. Default: that of the agents."`
-	ContactBaseURL string `env:"AGENTGRAPH_CONTACT_BASE_URL" placeholder:"URL" help:"Address of the contacts' provider, before /chat/completions. Default: that of the language model."`
-	ContactAPIKey  string `env:"AGENTGRAPH_CONTACT_API_KEY" placeholder:"KEY" help:"Key of the contacts' provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_CONTACT_API_KEY_FILE."`
+	JudgeModel     string   `env:"AGENTGRAPH_JUDGE_MODEL" placeholder:"MODEL" help:"The model that judges tests of agents. Default: that of the agents, which then judges itself."`
+	JudgeBaseURL   string   `env:"AGENTGRAPH_JUDGE_BASE_URL" placeholder:"URL" help:"Address of the judge's provider, before /chat/completions. Default: that of the language model."`
+	JudgeAPIKey    string   `env:"AGENTGRAPH_JUDGE_API_KEY" placeholder:"KEY" help:"Key of the judge's provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_JUDGE_API_KEY_FILE."`
+	JudgeModels    []string `env:"AGENTGRAPH_JUDGE_MODELS" placeholder:"MODEL,…" help:"Other models of the judge's provider, by which users may have conversations of tests judged again. What they cost is theirs to choose."`
+	ContactModel   string   `env:"AGENTGRAPH_CONTACT_MODEL" placeholder:"MODEL" help:"The model that plays the contacts in tests of agents. Default: that of the agents."`
+	ContactBaseURL string   `env:"AGENTGRAPH_CONTACT_BASE_URL" placeholder:"URL" help:"Address of the contacts' provider, before /chat/completions. Default: that of the language model."`
+	ContactAPIKey  string   `env:"AGENTGRAPH_CONTACT_API_KEY" placeholder:"KEY" help:"Key of the contacts' provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_CONTACT_API_KEY_FILE."`
 }
 
 // Validate refuses an address or a key of a model that is not named: it would be used for nothing.
@@ -134,13 +169,20 @@ type knowledgeFlags struct {
 	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Full address of a reranker with the API of Cohere or Jina."`
 	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_RERANK_API_KEY_FILE."`
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
+	OCR              string   `name:"ocr" env:"AGENTGRAPH_OCR" placeholder:"PROGRAM" help:"Path or name of Tesseract, to read the writing in images and scanned PDFs. Without it they hold no text."`
+	OCRLanguages     string   `name:"ocr-languages" env:"AGENTGRAPH_OCR_LANGUAGES" default:"eng" placeholder:"LANGUAGES" help:"The languages of such writing, as Tesseract calls those that are installed with it: eng+fra."`
 	MaxStored        int64    `name:"max-stored-bytes" env:"AGENTGRAPH_MAX_STORED_BYTES" default:"10737418240" help:"Bytes of the documents of one company at most; 0 for no limit."`
 }
 
-// Validate refuses an incomplete reranker and a bound below 0.
+// Validate refuses an incomplete reranker, a program that is not there, and a bound below 0.
 func (f knowledgeFlags) Validate() error {
 	if f.MaxStored < 0 {
 		return errors.New("--max-stored-bytes must not be negative")
+	}
+	if f.OCR != "" {
+		if _, err := exec.LookPath(f.OCR); err != nil {
+			return fmt.Errorf("--ocr: %w", err)
+		}
 	}
 	return f.reranker().Validate()
 }

@@ -39,7 +39,7 @@ func TestFlagsOfTheEngine(t *testing.T) {
 		"serve", "--database-url", "postgres://any", "--openai-api-key", "k", "--openai-base-url", "http://a/v1", "--model", "speaker", "--model-timeout", "3s",
 		"--question-model", "asker", "--judge-model", "judge", "--judge-base-url", "http://j/v1", "--judge-api-key", "j", "--contact-model", "caller",
 		"--embedding-model", "embedder", "--embedding-base-url", "http://b/v1", "--embedding-api-key", "e",
-		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--turn-timeout", "5s", "--max-model-calls", "7",
+		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--ocr", "sh", "--turn-timeout", "5s", "--max-model-calls", "7",
 		"--tool-allow", "10.0.0.0/8,tools.internal", "--transfer-webhook", "https://d", "--price-message", "1", "--price-input-tokens", "2", "--price-output-tokens", "3",
 		"--rate-limit", "5", "--max-body", "6",
 	})
@@ -51,6 +51,7 @@ func TestFlagsOfTheEngine(t *testing.T) {
 		QuestionModel:   "asker",
 		Embedder:        openai.Config{BaseURL: "http://b/v1", Key: "e", Model: "embedder"},
 		Reranker:        knowledge.Reranker{URL: "http://c", Key: "r", Models: []string{"x", "y"}},
+		OCR:             knowledge.OCR{Program: "sh", Languages: "eng"},
 		Judge:           openai.Config{BaseURL: "http://j/v1", Key: "j", Model: "judge"},
 		Contact:         openai.Config{Model: "caller"},
 		TurnTimeout:     5 * time.Second,

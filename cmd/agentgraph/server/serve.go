@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,12 @@ type Serve struct {
 	gatewayFlags `kong:"set='rateLimit=600',set='companyRateLimit=6000',set='modelRateLimit=60'"`
 	observeFlags
 	auditFlags
-	Listen         string        `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
-	Migrate        bool          `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
-	MaxConnections int32         `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
-	DrainDelay     time.Duration `env:"AGENTGRAPH_DRAIN_DELAY" default:"5s" help:"How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."`
+	busFlags
+	SessionDatabaseURL string        `env:"AGENTGRAPH_SESSION_DATABASE_URL" placeholder:"URL" help:"Address of Postgres itself, if the other one is of a pooler that hands connections on between transactions. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SESSION_DATABASE_URL_FILE."`
+	Listen             string        `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
+	Migrate            bool          `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
+	MaxConnections     int32         `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
+	DrainDelay         time.Duration `env:"AGENTGRAPH_DRAIN_DELAY" default:"5s" help:"How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."`
 }
 
 // mostDrainDelay is the longest --drain-delay.
@@ -49,7 +52,7 @@ func (c *Serve) Validate() error {
 	if c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay {
 		return fmt.Errorf("--drain-delay must be between 0s and %s", mostDrainDelay)
 	}
-	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate())
+	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
@@ -70,12 +73,12 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err != nil {
 		return err
 	}
-	if err := admin.CheckSchema(ctx, c.DatabaseURL, c.Migrate); err != nil {
+	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate); err != nil {
 		return err
 	}
 	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
-		MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
-		Tracer: observer.Statements(),
+		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
+		Tracer: observer.Statements(), NATS: c.nats(log),
 	})
 	if err != nil {
 		return err

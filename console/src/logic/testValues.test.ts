@@ -48,6 +48,23 @@ test("empty lines are no criteria", () => {
   assert.deepEqual(readValues(filled({ ...untouched, criteria: "a\n\n  b \n" }), before).criteria, ["a", "b"]);
 });
 
+test("what a test is judged by, and what its contact is like, is read back", () => {
+  const judged: TestValues = { ...before, criteriaWeights: [], checks: [], passAt: 1, judgeSees: [], persona: {}, contactSays: [] };
+  const empty = filled({ ...untouched, criteriaWeights: "[]", checks: "[]", passAt: "1", contactSays: "" });
+  assert.deepEqual(readValues(empty, judged), judged);
+  const form = filled({
+    ...untouched, criteriaWeights: "[null,2]", passAt: "0.5", contactSays: "Hello\n–\nBye", "persona.mood": "Angry", "persona.patience": "3",
+    checks: JSON.stringify([{ kind: "turnsAtMost", value: "6", more: "", weight: 1 }, { kind: "says", value: "", more: "{", weight: null }]),
+  });
+  form.append("judgeSees", "Prompt");
+  form.append("judgeSees", "Date");
+  const { criteriaWeights, checks, passAt, judgeSees, persona, contactSays } = readValues(form, judged);
+  assert.deepEqual({ criteriaWeights, checks, passAt, judgeSees, persona, contactSays }, {
+    criteriaWeights: [null, 2], checks: [{ expect: { turnsAtMost: 6 }, weight: 1 }], passAt: 0.5, judgeSees: ["Prompt", "Date"],
+    persona: { mood: "Angry", patience: 3 }, contactSays: ["Hello", null, "Bye"],
+  });
+});
+
 test("values are told in words", () => {
   const told = inWords(before, [{ id: "folder_1", name: "Getting here" }]);
   assert.equal(told.Folder, "Getting here");

@@ -1,3 +1,12 @@
+import { checkOf, type Check, type CheckRow } from "./checks";
+
+export interface Persona {
+  mood?: string;
+  patience?: number;
+  language?: string;
+  knowledge?: string;
+}
+
 /** A test as its form holds it. Which of the optional values there are depends on its kind, and on what the key may read. */
 export interface TestValues {
   name: string;
@@ -5,6 +14,14 @@ export interface TestValues {
   folderId: string;
   scenario?: string;
   criteria?: string[];
+  /** What the criteria at the same places count for; null if they are required. */
+  criteriaWeights?: (number | null)[];
+  checks?: Check[];
+  passAt?: number;
+  judgeSees?: string[];
+  persona?: Persona;
+  /** What the contact says in its turns; null where its model speaks. */
+  contactSays?: (string | null)[];
   maxTurns?: number;
   variables?: Record<string, unknown>;
   tagExpected?: string;
@@ -23,11 +40,36 @@ export function readValues(form: FormData, before: TestValues): TestValues {
   if (before.tagExpected !== undefined) values.tagExpected = text("tagExpected");
   if (before.scenario !== undefined) {
     values.scenario = text("scenario");
-    values.criteria = text("criteria").split("\n").map((line) => line.trim()).filter(Boolean);
+    values.criteria = linesOf(text("criteria"));
     values.maxTurns = Number(text("maxTurns"));
+    readVerdicts(form, before, values);
+  }
+  if (before.persona) values.persona = readPersona(text);
+  if (before.contactSays) {
+    values.contactSays = form.has("contactSays") ? linesOf(text("contactSays")).map((line) => (line === "–" ? null : line)) : before.contactSays;
   }
   if (before.variables) values.variables = readVariables(form, before.variables);
   return values;
+}
+
+/** The lines of a text that are not empty. */
+export function linesOf(text: string): string[] {
+  return text.split("\n").map((line) => line.trim()).filter(Boolean);
+}
+
+/** Reads by what the test is judged. A check that cannot be read is left out: its row says so. */
+function readVerdicts(form: FormData, before: TestValues, values: TestValues): void {
+  if (before.criteriaWeights) values.criteriaWeights = JSON.parse(String(form.get("criteriaWeights") ?? "[]")) as (number | null)[];
+  if (before.checks) values.checks = (JSON.parse(String(form.get("checks") ?? "[]")) as CheckRow[]).flatMap((row) => checkOf(row) ?? []);
+  if (before.passAt !== undefined) values.passAt = Number(form.get("passAt") || 1);
+  if (before.judgeSees) values.judgeSees = form.getAll("judgeSees").map(String);
+}
+
+function readPersona(text: (name: string) => string): Persona {
+  const persona: Persona = {};
+  for (const name of ["mood", "language", "knowledge"] as const) if (text(`persona.${name}`)) persona[name] = text(`persona.${name}`);
+  if (text("persona.patience")) persona.patience = Number(text("persona.patience"));
+  return persona;
 }
 
 const variable = "variables.";
@@ -50,6 +92,12 @@ export function inWords(values: TestValues, folders: readonly { id: string; name
     Tag: values.tagExpected ?? "",
     "What the contact does": values.scenario ?? "",
     "What must hold": values.criteria?.join("\n") ?? "",
+    Weights: (values.criteriaWeights ?? []).map((weight) => weight ?? "required").join(", "),
+    Checks: (values.checks ?? []).map((check) => JSON.stringify(check)).join("\n"),
+    "Score that a run needs": String(values.passAt ?? ""),
+    "The judge also sees": (values.judgeSees ?? []).join(", "),
+    "What the contact is like": Object.entries(values.persona ?? {}).map(([name, value]) => `${name}: ${String(value)}`).join("\n"),
+    "What it says word for word": (values.contactSays ?? []).map((said) => said ?? "–").join("\n"),
     "Turns at most": String(values.maxTurns ?? ""),
     "What the agent knows": Object.entries(values.variables ?? {}).map(([name, value]) => `${name}: ${shownValue(value)}`).join("\n"),
     Folder: folders.find((folder) => folder.id === values.folderId)?.name ?? "",

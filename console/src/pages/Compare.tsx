@@ -1,6 +1,7 @@
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
+import { inRow } from "../logic/rows";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -12,11 +13,11 @@ const CompareQuery = graphql(`
     compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
       base { id createdAt repeats promptVersions }
       head { id createdAt repeats promptVersions agent { id name } }
-      newlyFailing newlyPassing flaky stratifiedPValue conclusion
+      newlyFailing newlyPassing flaky stratifiedPValue conclusion decidingRepeats
       baseCounts { judged passed passRateInterval { low high } }
       headCounts { judged passed passRateInterval { low high } }
       tests {
-        testId testName change isFlakyInBase isFlakyInHead adjustedPValue conclusion decidingRepeats
+        testId testName rowNumber rowName change isFlakyInBase isFlakyInHead adjustedPValue conclusion decidingRepeats
         base { judged passed error passRateInterval { low high } }
         head { judged passed error passRateInterval { low high } }
         baseRuns { id attempt status }
@@ -134,6 +135,7 @@ function Together({ comparison }: { comparison: Comparison }) {
         <strong>
           {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
         </strong>
+        {comparison.decidingRepeats !== null && <span className="muted">{comparison.decidingRepeats} runs of each test on each side would decide</span>}
         {comparison.stratifiedPValue !== null && <span className="muted">p {comparison.stratifiedPValue < leastP ? "" : "= "}{shownP(comparison.stratifiedPValue)}</span>}
         <span className="muted">
           true pass rate <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
@@ -183,7 +185,7 @@ function TestByTest({ comparison: { base, head }, tests }: { comparison: Compari
         </thead>
         <tbody>
           {tests.map((test) => (
-            <Row key={test.testId} test={test} />
+            <Row key={`${test.testId} ${test.rowName ?? test.rowNumber ?? ""}`} test={test} />
           ))}
         </tbody>
       </table>
@@ -195,7 +197,7 @@ function Row({ test }: { test: ComparedTest }) {
   return (
     <tr>
       <th scope="row">
-        {test.testName}
+        {inRow(test.testName, test)}
         <SideBySide base={test.baseRuns} head={test.headRuns} />
       </th>
       <td>

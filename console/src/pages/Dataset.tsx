@@ -17,7 +17,7 @@ import { Upload } from "./knowledge/Upload";
 const DocumentsQuery = graphql(`
   query Documents($datasetId: ID!, $first: Int!, $after: String) {
     dataset(id: $datasetId) {
-      id name description chunkMethod documentCount chunkCount createdAt updatedAt
+      id name description chunkMethod language documentCount chunkCount createdAt updatedAt
       parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize }
       documents(first: $first, after: $after) {
         totalCount
@@ -77,7 +77,7 @@ export default function Dataset() {
           <Page
             title={dataset.name}
             crumbs={[{ to: "/knowledge", text: "Knowledge" }]}
-            facts={`${dataset.chunkMethod} · ${plural(dataset.documentCount, "document")} · ${plural(dataset.chunkCount, "chunk")}`}
+            facts={`${dataset.chunkMethod} · ${dataset.language === "auto" ? "any language" : (new Intl.DisplayNames(["en"], { type: "language" }).of(dataset.language) ?? dataset.language)} · ${plural(dataset.documentCount, "document")} · ${plural(dataset.chunkCount, "chunk")}`}
             actions={
               <>
                 <Act scope="write" disabled={dataset.documentCount === 0 || reindex.isBusy} onClick={() => indexAll(dataset.name)}>

@@ -21,12 +21,15 @@ const DocumentQuery = graphql(`
 
 const pageSize = 50;
 
+/** The farthest that a page can be skipped to; from there cursors lead on. */
+const maxOffset = 10_000;
+
 /** A document, chunk by chunk, from the chunk that the address names. Its state is live. */
 export default function Document() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();
   const chunk = Number(params.get("chunk") ?? 0);
-  const offset = chunk > 0 ? Math.floor((chunk - 1) / pageSize) * pageSize : undefined;
+  const offset = chunk > 0 ? Math.min(Math.floor((chunk - 1) / pageSize) * pageSize, maxOffset) : undefined;
   const answer = usePage(DocumentQuery, { id, first: pageSize, after: params.get("after"), offset });
   useDocumentUpdates(answer.data?.document?.dataset.id, (changed) => {
     if (changed.id === id && changed.status === "Ready") answer.refresh();

@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from "react";
+import { Link } from "wouter";
 import { ask, createToken } from "../api/session";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
@@ -72,6 +73,7 @@ export default function Keys() {
       title="Keys"
       actions={
         <>
+          <Link href="/webhooks">Webhooks</Link>
           <button type="button" onClick={() => setMade("token")}>
             Short-lived token
           </button>

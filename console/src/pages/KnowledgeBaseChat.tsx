@@ -10,6 +10,7 @@ import { Answers } from "./knowledge/Answers";
 import styles from "./KnowledgeBaseChat.module.css";
 
 const Settings = lazy(() => import("./knowledge/KnowledgeBaseChatSettings"));
+const Evaluation = lazy(() => import("./knowledge/Evaluation"));
 
 const KnowledgeBaseChatQuery = graphql(`
   query KnowledgeBaseChat($id: ID!) {
@@ -84,6 +85,11 @@ export default function KnowledgeBaseChat() {
                 settings={tried}
                 threshold={tried.similarityThreshold ?? chat.promptSettings.similarityThreshold}
               />
+            )}
+            {chat.datasets.length > 0 && (
+              <Suspense>
+                <Evaluation chatId={chat.id} datasets={chat.datasets} tried={tried} />
+              </Suspense>
             )}
             {isEditing && (
               <Suspense>

@@ -4,6 +4,7 @@ import { useSubscription } from "urql";
 import { graphql, type ResultOf } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
+import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
@@ -30,7 +31,7 @@ const SiblingsQuery = graphql(`
   query Siblings($executionId: ID!, $testId: ID!) {
     agentTestExecution(id: $executionId) {
       id
-      runs(testId: $testId, first: 20) { nodes { id attempt status } }
+      runs(testId: $testId, first: 100) { nodes { id attempt status rowNumber } }
       failed: runs(status: Failed, first: 100) { nodes { id } }
     }
     agentTest(id: $testId) {
@@ -79,7 +80,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
   const tests = `/tests?agent=${agent?.id}&execution=${execution.id}`;
   return (
     <Page
-      title={run.testName}
+      title={inRow(run.testName, run)}
       crumbs={[
         { to: "/tests", text: "Tests" },
         ...(agent ? [{ to: tests, text: agent.name }] : []),
@@ -164,8 +165,29 @@ function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefin
         {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
         {run.endReason && ` · ${run.endReason}`}
       </span>
-      <Attempts id={run.id} attempts={siblings?.agentTestExecution?.runs.nodes ?? []} />
+      <Rejudgements run={run} />
+      <Attempts id={run.id} attempts={siblings?.agentTestExecution?.runs.nodes.filter((other) => other.rowNumber === run.rowNumber) ?? []} />
     </div>
+  );
+}
+
+/** Other verdicts on the same conversation, to see beside these. */
+function Rejudgements({ run }: { run: RunOfPage }) {
+  const { votes } = run.execution;
+  return (
+    <>
+      {votes > 1 && <span className="muted">the judge is asked {votes} times</span>}
+      {run.rejudgeOf && (
+        <Link href={`/runs/${run.rejudgeOf.id}?with=${run.id}`}>
+          judged again; before: <Status of={run.rejudgeOf.status} />
+        </Link>
+      )}
+      {run.rejudgements.map((again) => (
+        <Link key={again.id} href={`/runs/${run.id}?with=${again.id}`}>
+          judged again by {again.execution.judgeModel}: <Status of={again.status} />
+        </Link>
+      ))}
+    </>
   );
 }
 

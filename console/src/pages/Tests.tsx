@@ -38,7 +38,7 @@ function AllTests() {
   const answer = usePage(ExecutionsQuery, {}, { onFocus: true });
   const agents = answer.data?.agents.nodes;
   return (
-    <Page title="Tests">
+    <Page title="Tests" actions={<Link href="/schedules">Schedules</Link>}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading />}
       {agents?.length === 0 && (

@@ -17,11 +17,12 @@ import (
 func Contact() llm.Model {
 	p := part{name: "contact"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
-		_, text, ok := strings.Cut(req.System, "\n# Scenario\n")
+		before, text, ok := strings.Cut(req.System, "\n# Scenario\n")
 		if !ok {
 			return llm.Answer{}, p.refuse("it only plays the contact of tests")
 		}
-		line, leaves := newRole(text, req.Messages).next()
+		_, known, _ := strings.Cut(before, "\n# Knowledge\n")
+		line, leaves := newRole(text, known, req.Messages).next()
 		answer := llm.Answer{Text: line}
 		if leaves {
 			arguments, err := json.Marshal(map[string]string{"reason": "Nothing is left to say."})
@@ -67,7 +68,7 @@ type role struct {
 	heard string
 }
 
-func newRole(scenario string, messages []llm.Message) *role {
+func newRole(scenario, known string, messages []llm.Message) *role {
 	r := &role{}
 	for _, m := range messages {
 		switch m.Role {
@@ -94,6 +95,11 @@ func newRole(scenario string, messages []llm.Message) *role {
 	}
 	if len(r.wishes) == 0 {
 		r.wishes, r.facts = r.facts, nil
+	}
+	for _, sentence := range read.Sentences(known) {
+		if sentence = strings.TrimSpace(strings.TrimLeft(sentence, "-*• \t")); len(subjectWords(sentence)) > 0 {
+			r.facts = append(r.facts, inFirstPerson(sentence))
+		}
 	}
 	return r
 }

@@ -207,6 +207,9 @@ func quotable(text string) string {
 func (t transcript) calling(name string, fits func(madeCall) bool) (all, fitting []citation) {
 	all, fitting = []citation{}, []citation{}
 	for _, m := range t.Messages {
+		if m.IsGiven {
+			continue
+		}
 		for _, call := range m.Calls {
 			if !strings.EqualFold(call.Name, name) {
 				continue

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { ChatMessage, ChatState, Citation } from "../../logic/chat";
+import type { ChatMessage, ChatState, Citation, LiveCall } from "../../logic/chat";
 import { Call, Message } from "../../ui/Transcript";
 import type { ChatOfPage } from "../Chat";
+import { RightAnswer } from "../knowledge/RightAnswer";
 import type { Pending } from "./Compose";
 import styles from "./Conversation.module.css";
 
@@ -24,7 +25,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
         {state.messages.length === 0 && !pending && <p className="muted">It waits for the contact to begin.</p>}
         {state.messages.map((message) => (
           <div key={message.sequence} className={styles.turn}>
-            <Said message={message} agent={chat.agent.name} />
+            <Said message={message} agent={chat.agent.name} question={asked(message, state.messages, calls)} />
             {calls
               .filter((call) => call.messageSequence === message.sequence)
               .map((call) => (
@@ -68,7 +69,15 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
 
 const citation = /\[(\d+)\]/g;
 
-function Said({ message, agent }: { message: ChatMessage; agent: string }) {
+/** What the knowledge base was asked for the message: the contact's last one, or what a model made of it. Agents below asked later. */
+function asked({ sequence }: ChatMessage, messages: readonly ChatMessage[], calls: readonly Pick<LiveCall, "kind" | "messageSequence" | "arguments">[]): string {
+  const said = messages.findLast((other) => other.role === "user" && other.sequence < sequence);
+  const retrieval = calls.find((call) => call.kind === "Retrieval" && call.messageSequence === said?.sequence);
+  const question = retrieval?.arguments?.question;
+  return typeof question === "string" ? question : (said?.text ?? "");
+}
+
+function Said({ message, agent, question }: { message: ChatMessage; agent: string; question: string }) {
   const [open, setOpen] = useState<Citation>();
   const cited = new Map(message.citations?.map((c) => [c.number, c]));
   const parts: (string | Citation)[] = [];
@@ -85,7 +94,7 @@ function Said({ message, agent }: { message: ChatMessage; agent: string }) {
       role={message.role}
       number={message.sequence}
       name={message.role === "user" ? "you" : agent}
-      extra={open && <Source citation={open} />}
+      extra={open && <Source citation={open} question={question} />}
     >
       {parts.map((part, i) =>
         typeof part === "string" ? (
@@ -107,11 +116,12 @@ function Said({ message, agent }: { message: ChatMessage; agent: string }) {
   );
 }
 
-function Source({ citation }: { citation: Citation }) {
+function Source({ citation, question }: { citation: Citation; question: string }) {
   return (
     <blockquote className={styles.source}>
       <Link href={`/knowledge/documents/${citation.documentId}?chunk=${citation.position + 1}`}>{citation.documentName}</Link>, chunk {citation.position + 1}
       <p>{citation.content}</p>
+      {question && <RightAnswer key={citation.number} question={question} documentId={citation.documentId} passage={citation.content} />}
     </blockquote>
   );
 }

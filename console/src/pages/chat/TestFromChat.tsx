@@ -5,7 +5,8 @@ import { useAction } from "../../api/page";
 import type { ChatMessage } from "../../logic/chat";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
-import { CriteriaHint, FolderChoice } from "../tests/TestFields";
+import { CriteriaHint } from "../tests/CriteriaFields";
+import { FolderChoice } from "../tests/TestFields";
 import { Obstacles } from "../tests/Obstacles";
 
 const MakeTest = graphql(`

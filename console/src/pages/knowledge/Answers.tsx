@@ -1,7 +1,8 @@
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { Empty, Failure, Loading } from "../../ui/states";
+import { RightAnswer } from "./RightAnswer";
 import styles from "./Answers.module.css";
 
 const RetrieveQuery = graphql(`
@@ -42,12 +43,13 @@ export function Answers({ id, question, settings, threshold }: { id: string; que
       {told.length === 0 ? (
         <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>
       ) : (
-        <Chunks chunks={told} label="What is found, best first" />
+        <Chunks question={question} chunks={told} label="What is found, best first" />
       )}
       {missed.length > 0 && (
         <>
           <h2>Below {threshold}: conversations do not see these</h2>
-          <Chunks chunks={missed} label="What is below the threshold, best first" />
+          <Lower score={missed[0]?.score ?? 0} />
+          <Chunks question={question} chunks={missed} label="What is below the threshold, best first" />
         </>
       )}
     </>
@@ -61,7 +63,22 @@ function isTold({ matchedTerms }: Found, part: string): boolean {
   return matchedTerms.some(({ word, weight }) => weight >= leastWeight && word === part.toLowerCase());
 }
 
-function Chunks({ chunks, label }: { chunks: Found[]; label: string }) {
+/** Tries the highest threshold that lets the best of these in. */
+function Lower({ score }: { score: number }) {
+  const [params, setParams] = useSearchParams();
+  const lower = Math.floor(score * 100) / 100;
+  if (score <= 0) return null;
+  return (
+    <p className="row small">
+      <span className="muted">Too few of the question&apos;s words are in them.</span>
+      <button type="button" className="plain" onClick={() => setParams({ ...Object.fromEntries(params), similarityThreshold: String(lower) })}>
+        Try scores from {lower}
+      </button>
+    </p>
+  );
+}
+
+function Chunks({ question, chunks, label }: { question: string; chunks: Found[]; label: string }) {
   return (
     <ol className="stack" aria-label={label}>
       {chunks.map((chunk, i) => (
@@ -82,6 +99,9 @@ function Chunks({ chunks, label }: { chunks: Found[]; label: string }) {
               ? "It holds no word of the question."
               : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a word like it` : ""}`).join(" · ")}`}
           </p>
+          <div className={styles.words}>
+            <RightAnswer question={question} documentId={chunk.document.id} passage={chunk.content} />
+          </div>
         </li>
       ))}
     </ol>

@@ -17,7 +17,15 @@ const methods = [
   ["tag", "tags"],
 ] as const;
 
+/** The languages whose words are stemmed. */
+const languages = [
+  "ar", "ca", "da", "de", "el", "en", "es", "eu", "fi", "fr", "ga", "hi", "hu", "hy", "id", "it", "lt", "ne", "nl", "no", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
+  "yi",
+];
+const names = new Intl.DisplayNames(["en"], { type: "language" });
+
 interface Saved {
+  language: string;
   name: string;
   description: string | null;
   chunkMethod: string;
@@ -39,6 +47,18 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
             {methods.map(([method, text]) => (
               <option key={method} value={method}>
                 {text === method ? text : `${text} (${method})`}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="They are written in" path="language" error={error} hint="Words with other endings are found by the rules of this language.">
+        {(control) => (
+          <select {...control} defaultValue={dataset?.language ?? "auto"}>
+            <option value="auto">whatever each document tells</option>
+            {languages.map((language) => (
+              <option key={language} value={language}>
+                {names.of(language)}
               </option>
             ))}
           </select>

@@ -15,7 +15,7 @@ import { DatasetFields } from "./DatasetFields";
 const UpdateDataset = graphql(`
   mutation UpdateDataset($input: UpdateDatasetInput!) {
     updateDataset(input: $input) {
-      dataset { id name description chunkMethod updatedAt parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } }
+      dataset { id name description chunkMethod language updatedAt parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } }
     }
   }
 `);
@@ -26,7 +26,7 @@ const DeleteDataset = graphql(`
   }
 `);
 
-const shown = ["name", "description", "chunkMethod", "parserConfig.chunkTokenNum", "parserConfig.delimiter", "parserConfig.taskPageSize"];
+const shown = ["name", "description", "chunkMethod", "language", "parserConfig.chunkTokenNum", "parserConfig.delimiter", "parserConfig.taskPageSize"];
 
 /** Changes a dataset, or deletes it. */
 export function DatasetSettings({ dataset, reread, onClose }: { dataset: DatasetOfPage; reread: () => void; onClose: () => void }) {
@@ -65,7 +65,7 @@ function SettingsForm({ dataset, reread, takeTheirs, onClose }: {
   };
   return (
     <form ref={form} className="stack" onSubmit={submit}>
-      <DatasetFields dataset={began} error={save.error} hint="When this or what is below changes where texts are cut, all documents are indexed again." />
+      <DatasetFields dataset={began} error={save.error} hint="When this or what is below changes how texts are cut or read, all documents are indexed again." />
       <Parsing values={before.parsing} error={save.error} />
       {isForeign && (
         <Conflict
@@ -125,19 +125,19 @@ function Delete({ dataset }: { dataset: DatasetOfPage }) {
 }
 
 interface Values {
-  own: { name: string; description: string; chunkMethod: string };
+  own: { name: string; description: string; chunkMethod: string; language: string };
   /** The delimiter is written in one line. */
   parsing: DatasetOfPage["parserConfig"];
 }
 
-function valuesOf({ name, description, chunkMethod, parserConfig }: DatasetOfPage): Values {
-  return { own: { name, description: description ?? "", chunkMethod }, parsing: { ...parserConfig, delimiter: inOneLine(parserConfig.delimiter) } };
+function valuesOf({ name, description, chunkMethod, language, parserConfig }: DatasetOfPage): Values {
+  return { own: { name, description: description ?? "", chunkMethod, language }, parsing: { ...parserConfig, delimiter: inOneLine(parserConfig.delimiter) } };
 }
 
 function readValues(form: FormData): Values {
   const text = (name: string) => String(form.get(name)).trim();
   return {
-    own: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod") },
+    own: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod"), language: text("language") },
     parsing: {
       chunkTokenNum: Number(text("parserConfig.chunkTokenNum")),
       layoutRecognize: form.get("layoutRecognize") === "on",
@@ -153,6 +153,7 @@ function inWords({ own, parsing }: Values): Record<string, string> {
     Name: own.name,
     "What it holds": own.description,
     "Its documents are": own.chunkMethod,
+    "They are written in": own.language,
     "Tokens in a chunk": String(parsing.chunkTokenNum),
     "Texts are cut at": parsing.delimiter,
     "Pages in a task": String(parsing.taskPageSize),

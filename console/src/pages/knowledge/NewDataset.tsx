@@ -20,14 +20,14 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name)).trim();
-    const made = await create.run({ input: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod") } });
+    const made = await create.run({ input: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod"), language: text("language") } });
     if (made?.createDataset) go(`/knowledge/datasets/${made.createDataset.dataset.id}`);
   };
   return (
     <Dialog title="New dataset" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <DatasetFields error={create.error} hint="This decides where they are cut." />
-        <FormFailure error={create.error} shown={["name", "description", "chunkMethod"]} />
+        <FormFailure error={create.error} shown={["name", "description", "chunkMethod", "language"]} />
         <div>
           <button type="submit" className="primary" disabled={create.isBusy}>
             Create dataset

@@ -1,4 +1,3 @@
-import { percent } from "../../ui/format";
 import { Status } from "../../ui/Status";
 import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
 import styles from "./Criteria.module.css";
@@ -29,7 +28,7 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
             </div>
             <p className="muted">{result.why}</p>
             <Quotes run={run} result={result} select={() => select(i + 1)} />
-            <p className="muted small">{decider(result)}</p>
+            <p className="muted small">{decider(result, run.execution)}</p>
           </li>
         ))}
       </ol>
@@ -37,9 +36,10 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
   );
 }
 
-function decider({ decidedBy, agreement }: Verdict): string {
+function decider({ decidedBy, agreement }: Verdict, { votes, judgeModel }: RunOfPage["execution"]): string {
   if (decidedBy === "Program") return "Decided by a rule, without a model.";
-  return agreement === null ? "Decided by the judge, a model." : `Decided by the judge, a model, with ${percent(agreement)} of its votes.`;
+  const judge = judgeModel ? `the judge, ${judgeModel}` : "the judge, a model";
+  return agreement === null ? `Decided by ${judge}.` : `Decided by ${judge}, with ${Math.round(agreement * votes)} of ${votes} votes.`;
 }
 
 /** What shows the verdict, with whose words they are. */

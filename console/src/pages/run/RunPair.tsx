@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { parting } from "../../logic/partings";
+import { inRow } from "../../logic/rows";
 import { duration, plural } from "../../ui/format";
 import { Page } from "../../ui/Page";
 import { Shown } from "../../ui/states";
@@ -37,7 +38,7 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
   const turns = Math.max(run.messages.length, other.messages.length);
   return (
     <Page
-      title={run.testName}
+      title={inRow(run.testName, run)}
       crumbs={[
         { to: "/tests", text: "Tests" },
         ...(agent ? [{ to: `/tests?agent=${agent.id}&execution=${run.execution.id}`, text: agent.name }] : []),

@@ -2,7 +2,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 
 export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
-    id testId testName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
+    id testId testName rowNumber rowName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
     checkResults { check { description weight } passed observed evidence { messageIndex quote toolCallId speaker } }
     score
@@ -10,7 +10,9 @@ export const RunFields = graphql(`
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
-    execution { id repeats status agent { id name } }
+    execution { id repeats status votes judgeModel agent { id name } }
+    rejudgeOf { id status }
+    rejudgements { id status execution { id judgeModel } }
     test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
   }
 `);

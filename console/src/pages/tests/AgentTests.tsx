@@ -4,6 +4,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 import { Act } from "../../ui/Act";
 import { Page } from "../../ui/Page";
 import { Empty } from "../../ui/states";
+import { BulkButtons } from "./BulkButtons";
 import { Executions } from "./Executions";
 import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
@@ -26,7 +27,7 @@ export const TestsQuery = graphql(`
       }
       testExecutions(first: 20) {
         totalCount
-        nodes { id status isDraft verdict repeats passRate retryOfId createdAt finishedAt counts { total queued running passed failed error cancelled } }
+        nodes { id status isDraft verdict repeats passRate retryOfId rejudgeOfId createdAt finishedAt counts { total queued running passed failed error cancelled } }
       }
     }
   }
@@ -43,7 +44,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
   /** The id of the folder that is edited, "new" for one to be made. */
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
-  const executionId = params.get("execution") ?? executions[0]?.id;
+  const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId) ?? executions[0])?.id;
   const edited = params.get("edit");
   const set = (name: string, value: string | undefined) =>
     setParams((old) => {
@@ -74,6 +75,17 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
       ]}
       actions={
         <>
+          {ticked.size > 0 && (
+            <BulkButtons
+              agent={agent}
+              ticked={ticked}
+              onDone={() => {
+                setTicked(new Set());
+                refresh();
+              }}
+            />
+          )}
+          <Link href={`/schedules?agent=${agent.id}`}>Schedules</Link>
           <RunButtons agentId={agent.id} isEmpty={agent.tests.totalCount === 0} ticked={ticked} onStarted={show} />
           <Act scope="write" onClick={() => setFolderId("new")}>
             New folder

@@ -69,7 +69,7 @@ export function Executions({ executions, shownId, show }: { executions: readonly
                 <td className="number wide">
                   {execution.counts.passed}/{execution.counts.total} {execution.passRate !== null && `· ${percent(execution.passRate)}`}
                 </td>
-                <td className="wide">{execution.retryOfId ? "an earlier one" : ""}</td>
+                <td className="wide">{execution.retryOfId ? "an earlier one" : execution.rejudgeOfId ? "judged again" : ""}</td>
               </tr>
             ))}
           </tbody>

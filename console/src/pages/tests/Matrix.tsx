@@ -1,9 +1,10 @@
-import { useEffect, useEffectEvent, useRef, type KeyboardEvent } from "react";
+import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from "react";
 import { useSubscription } from "urql";
 import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
-import { duration } from "../../ui/format";
+import { inRow } from "../../logic/rows";
+import { duration, plural } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Strip } from "../../ui/Strip";
@@ -16,9 +17,11 @@ const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
       id status isDraft verdict repeats passRate passRateInterval { low high } passHatK retryOfId createdAt finishedAt
-      leftOutTests { testId testName }
-      counts { total queued running passed failed error cancelled judged }
-      tests { testId runs { id attempt status promptVersion durationMs } }
+      leftOutTests { testId testName rowName }
+      rejudgeOfId judgeModel agreement { runs sameRuns criteria sameCriteria }
+      rejudgements { id judgeModel startedBy createdAt }
+      counts { total queued running passed failed error cancelled skipped judged }
+      tests { testId rowNumber rowName runs { id attempt status promptVersion durationMs } }
     }
   }
 `);
@@ -32,13 +35,16 @@ const RunUpdates = graphql(`
 const ExecutionUpdates = graphql(`
   subscription ExecutionUpdates($id: ID!) {
     agentTestExecutionUpdated(executionId: $id) {
-      id status verdict passRate passRateInterval { low high } passHatK finishedAt counts { total queued running passed failed error cancelled judged }
+      id status verdict passRate passRateInterval { low high } passHatK finishedAt counts { total queued running passed failed error cancelled skipped judged }
+      agreement { runs sameRuns criteria sameCriteria }
     }
   }
 `);
 
 export type ExecutionOfMatrix = NonNullable<ResultOf<typeof MatrixQuery>["agentTestExecution"]>;
-type Run = ExecutionOfMatrix["tests"][number]["runs"][number];
+/** A test in the execution, or a row of one. */
+type Executed = ExecutionOfMatrix["tests"][number];
+type Run = Executed["runs"][number];
 
 interface Props {
   agent: AgentOfTests;
@@ -64,10 +70,11 @@ export function Matrix(props: Props) {
   useUpdates(execution, props.onEnded);
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (executionId && !execution) return <Loading />;
-  const runs = new Map(execution?.tests.map((test) => [test.testId, test.runs]));
+  const executed = new Map<string, Executed[]>();
+  for (const row of execution?.tests ?? []) executed.set(row.testId, [...(executed.get(row.testId) ?? []), row]);
   const isShown = (test: TestRow) => {
     if (props.folderId && test.folderId !== props.folderId) return false;
-    const status = runs.get(test.id)?.map((run) => run.status) ?? [test.lastRunStatus ?? ""];
+    const status = executed.get(test.id)?.flatMap((row) => row.runs.map((run) => run.status)) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
   const tests = agent.tests.nodes.filter(isShown);
@@ -90,7 +97,7 @@ export function Matrix(props: Props) {
               <tbody key={folder.id}>
                 <FolderRow folder={folder} count={inFolder.length} columns={attempts + 6} edit={props.editFolder} />
                 {inFolder.map((test) => (
-                  <Row key={test.id} test={test} runs={runs.get(test.id) ?? []} attempts={attempts} {...props} />
+                  <Row key={test.id} test={test} rows={executed.get(test.id) ?? []} attempts={attempts} {...props} />
                 ))}
               </tbody>
             );
@@ -191,7 +198,10 @@ function FolderRow({ folder, count, columns, edit }: {
   );
 }
 
-function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & { test: TestRow; runs: Run[]; attempts: number }) {
+function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & { test: TestRow; rows: Executed[]; attempts: number }) {
+  const [isOpen, setOpen] = useState(false);
+  const runs = rows.flatMap((row) => row.runs);
+  const isTable = rows.some((row) => row.rowNumber !== null);
   const judged = runs.filter((run) => run.status === "Passed" || run.status === "Failed");
   const passed = judged.filter((run) => run.status === "Passed").length;
   const failure = test.failingSince;
@@ -201,52 +211,94 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
     setTicked(next);
   };
   return (
+    <>
+      <tr>
+        <td className={styles.tick}>
+          <input type="checkbox" checked={ticked.has(test.id)} onChange={tick} aria-label={`Select ${test.name}`} />
+        </td>
+        <th scope="row" className={styles.name}>
+          <button type="button" onClick={() => edit(test.id)}>
+            {test.name}
+          </button>
+          {isTable && (
+            <button type="button" className="plain small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              {plural(rows.length, "row")}
+              <span className="unseen"> of {test.name}</span>
+            </button>
+          )}
+          {judged.length > 0 && <span className={`narrow muted small ${styles.count}`}>{`${passed} of ${judged.length} passed`}</span>}
+          {failure && (
+            <div className="narrow">
+              <Since agentId={agent.id} failure={failure} />
+            </div>
+          )}
+          {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
+          {test.obstacles.length > 0 && (
+            <span className={styles.flaky} title={test.obstacles.join("\n")}>
+              ⚠ cannot be carried out
+            </span>
+          )}
+        </th>
+        {Array.from({ length: attempts }, (_, i) => {
+          const at = runs.filter((r) => r.attempt === i + 1);
+          return <Cell key={i} run={isTable ? undefined : at[0]} status={isTable ? worst(at) : undefined} />;
+        })}
+        <td className="number wide">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
+        <td className="number wide">{median(runs)}</td>
+        <td className="wide">
+          <Strip runs={test.history} />
+        </td>
+        <td className={`${styles.since} wide`}>{failure && <Since agentId={agent.id} failure={failure} />}</td>
+      </tr>
+      {isTable && isOpen && rows.map((row) => <TableRow key={`${row.rowNumber} ${row.rowName ?? ""}`} row={row} attempts={attempts} />)}
+    </>
+  );
+}
+
+/** A row of a test's table, with its attempts. */
+function TableRow({ row, attempts }: { row: Executed; attempts: number }) {
+  const judged = row.runs.filter((run) => run.status === "Passed" || run.status === "Failed");
+  const passed = judged.filter((run) => run.status === "Passed").length;
+  return (
     <tr>
-      <td className={styles.tick}>
-        <input type="checkbox" checked={ticked.has(test.id)} onChange={tick} aria-label={`Select ${test.name}`} />
-      </td>
-      <th scope="row" className={styles.name}>
-        <button type="button" onClick={() => edit(test.id)}>
-          {test.name}
-        </button>
-        {judged.length > 0 && <span className={`narrow muted small ${styles.count}`}>{`${passed} of ${judged.length} passed`}</span>}
-        {failure && (
-          <div className="narrow">
-            <Since agentId={agent.id} failure={failure} />
-          </div>
-        )}
-        {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
-        {test.obstacles.length > 0 && (
-          <span className={styles.flaky} title={test.obstacles.join("\n")}>
-            ⚠ cannot be carried out
-          </span>
-        )}
+      <td className={styles.tick} />
+      <th scope="row" className={`${styles.name} muted`}>
+        {inRow("", row).trim().slice(1, -1)}
       </th>
-      {Array.from({ length: attempts }, (_, i) => {
-        const run = runs.find((r) => r.attempt === i + 1);
-        return (
-          <td key={i} className={styles.attempt}>
-            {run ? (
-              <Link href={`/runs/${run.id}`} className="quiet" data-cell>
-                <Status of={run.status} short />
-              </Link>
-            ) : (
-              <span className="muted">
-                <span aria-hidden="true">·</span>
-                <span className="unseen">not run</span>
-              </span>
-            )}
-          </td>
-        );
-      })}
+      {Array.from({ length: attempts }, (_, i) => (
+        <Cell key={i} run={row.runs.find((r) => r.attempt === i + 1)} />
+      ))}
       <td className="number wide">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
-      <td className="number wide">{median(runs)}</td>
-      <td className="wide">
-        <Strip runs={test.history} />
-      </td>
-      <td className={`${styles.since} wide`}>{failure && <Since agentId={agent.id} failure={failure} />}</td>
+      <td className="number wide">{median(row.runs)}</td>
+      <td className="wide" />
+      <td className="wide" />
     </tr>
   );
+}
+
+/** An attempt: its run or, of a whole table, the status that matters most. */
+function Cell({ run, status }: { run: Run | undefined; status?: string | undefined }) {
+  return (
+    <td className={styles.attempt}>
+      {run && (
+        <Link href={`/runs/${run.id}`} className="quiet" data-cell>
+          <Status of={run.status} short />
+        </Link>
+      )}
+      {!run && status && <Status of={status} short />}
+      {!run && !status && (
+        <span className="muted">
+          <span aria-hidden="true">·</span>
+          <span className="unseen">not run</span>
+        </span>
+      )}
+    </td>
+  );
+}
+
+/** The status that matters most of several. */
+function worst(runs: readonly Run[]): string | undefined {
+  return ["Failed", "Error", "Running", "Queued", "Cancelled", "Passed"].find((status) => runs.some((run) => run.status === status));
 }
 
 function median(runs: readonly Run[]): string {

@@ -1,11 +1,13 @@
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { inRow } from "../../logic/rows";
 import { Act } from "../../ui/Act";
 import { percent } from "../../ui/format";
 import { errorText } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
 import type { ExecutionOfMatrix } from "./Matrix";
+import { Rejudge, Rejudged } from "./Rejudge";
 
 const CancelExecution = graphql(`
   mutation CancelExecution($input: CancelAgentTestExecutionInput!) {
@@ -15,7 +17,7 @@ const CancelExecution = graphql(`
 
 const RetryExecution = graphql(`
   mutation RetryExecution($input: RetryAgentTestExecutionInput!) {
-    retryAgentTestExecution(input: $input) { execution { id retryOfId leftOutTests { testId testName } } }
+    retryAgentTestExecution(input: $input) { execution { id retryOfId leftOutTests { testId testName rowName } } }
   }
 `);
 
@@ -53,6 +55,7 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
         <span>{counts.failed} ✗ failed</span>
         {counts.error > 0 && <span>{counts.error} ! error</span>}
         {counts.cancelled > 0 && <span>{counts.cancelled} – cancelled</span>}
+        {counts.skipped > 0 && <span title="The runs before them had decided">{counts.skipped} » not needed</span>}
         {execution.passRate !== null && <strong>{percent(execution.passRate)}</strong>}
         {execution.passRateInterval && (
           <span className="muted small" title="Where the pass rate may truly be, with a confidence of 95 %">
@@ -69,13 +72,15 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
           Cancel
         </Act>
       )}
-      {isOver && counts.passed < counts.total && (
+      {isOver && !execution.rejudgeOfId && counts.passed + counts.skipped < counts.total && (
         <Act scope="simulate" disabled={retry.isBusy} onClick={() => void again()}>
           Retry not passed
         </Act>
       )}
+      {isOver && !execution.rejudgeOfId && <Rejudge executionId={execution.id} onStarted={onStarted} />}
+      <Rejudged execution={execution} show={onStarted} />
       {execution.leftOutTests.length > 0 && (
-        <span className="note warn">Left out, as they were deleted: {execution.leftOutTests.map((test) => test.testName).join(", ")}</span>
+        <span className="note warn">Left out, as they were deleted: {execution.leftOutTests.map((test) => inRow(test.testName, test)).join(", ")}</span>
       )}
       {error && (
         <span className="note bad" role="alert">

@@ -1,14 +1,31 @@
 import { useState } from "react";
-import { graphql } from "../../api/graphql";
+import type { CombinedError } from "@urql/core";
+import { useClient } from "urql";
+import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { plural } from "../../ui/format";
 import { Act } from "../../ui/Act";
+import { Dialog } from "../../ui/Dialog";
+import { isReal } from "../chat/Coverage";
 import { errorText } from "../../ui/states";
+import { Status } from "../../ui/Status";
 
 export const RunTests = graphql(`
   mutation RunTests($input: StartAgentTestExecutionInput!) {
     startAgentTestExecution(input: $input) { execution { id status counts { total } } }
   }
 `);
+
+const CoverageQuery = graphql(`
+  query ExecutionCoverage($input: StartAgentTestExecutionInput!) {
+    agentTestExecutionCoverage(input: $input) {
+      simulations
+      calls { agentId testIds call { kind targetId technicalName path effect } }
+    }
+  }
+`);
+
+type Coverage = ResultOf<typeof CoverageQuery>["agentTestExecutionCoverage"];
 
 /** Runs the ticked tests, or all, as often as chosen. */
 export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
@@ -19,17 +36,30 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   onStarted: (executionId: string) => void;
 }) {
   const start = useAction(RunTests);
+  const client = useClient();
   const [repeats, setRepeats] = useState(5);
+  const [doubted, setDoubted] = useState<Coverage>();
+  const [unknown, setUnknown] = useState<CombinedError>();
+  const error = unknown ?? start.error;
+  const input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats };
+  const ask = async () => {
+    const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
+    const coverage = covered.data?.agentTestExecutionCoverage;
+    // Nothing is run of which it is not known what would be real.
+    setUnknown(covered.error);
+    if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted(coverage);
+    else if (coverage) await run();
+  };
   const run = async () => {
-    const what = ticked.size > 0 ? { testIds: [...ticked] } : { agentId };
-    const made = await start.run({ input: { ...what, repeats } });
+    setDoubted(undefined);
+    const made = await start.run({ input });
     if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
   };
   return (
     <>
-      {start.error && (
+      {error && (
         <span className="note bad" role="alert">
-          {errorText(start.error)}
+          {errorText(error)}
         </span>
       )}
       <select aria-label="Attempts of each test" value={repeats} onChange={(event) => setRepeats(Number(event.target.value))}>
@@ -39,9 +69,46 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
           </option>
         ))}
       </select>
-      <Act scope="simulate" className="primary" disabled={start.isBusy || isEmpty} onClick={() => void run()}>
+      <Act scope="simulate" className="primary" disabled={start.isBusy || isEmpty} onClick={() => void ask()}>
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
+      {doubted && (
+        <Dialog title="Not all calls are mocked" onClose={() => setDoubted(undefined)}>
+          <div className="stack">
+            <Doubts coverage={doubted} />
+            <div className="row">
+              <Act scope="simulate" className="danger" onClick={() => void run()}>
+                Run them all the same
+              </Act>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** What would be called for real, and how much else there is. */
+function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
+  const real = calls.filter(({ call }) => isReal(call));
+  const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
+  return (
+    <>
+      <p>The agent may call these for real:</p>
+      <ul className="stack tight">
+        {real.map(({ call, agentId, testIds }) => (
+          <li key={`${agentId} ${call.path.join("/")} ${call.technicalName}`} className="row">
+            <Status of="Real" />
+            <code>{[...call.path, call.technicalName].join(" › ")}</code>
+            <span className="muted">
+              in {testIds.length} of {plural(simulations, "simulation")}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className="muted">
+        {among("Mocked")} mocked, {among("Denied")} denied. What a test mocks or denies is its toolMocking, over the API or in files.
+      </p>
     </>
   );
 }

@@ -1,9 +1,10 @@
 import { useRef, useState, type FormEvent } from "react";
 import { Link } from "wouter";
-import { graphql, type ResultOf } from "../../api/graphql";
+import { graphql, type ResultOf, type VariablesOf } from "../../api/graphql";
 import { useAction, useConflict, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
-import { inWords, readValues, type TestValues } from "../../logic/testValues";
+import { checkOf, rowOf } from "../../logic/checks";
+import { inWords, readValues, type Persona, type TestValues } from "../../logic/testValues";
 import { Act, may } from "../../ui/Act";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
@@ -12,12 +13,25 @@ import { Failure, Loading } from "../../ui/states";
 import type { AgentOfTests } from "./AgentTests";
 import { Obstacles } from "./Obstacles";
 import { shown, TestFields } from "./TestFields";
+import { TestRows } from "./TestRows";
 
 const EditedTest = graphql(`
   query EditedTest($id: ID!, $seesContacts: Boolean!) {
     agentTest(id: $id) {
-      __typename id name folderId updatedAt lastRunId obstacles
-      ... on SimulationTest { scenario criteria criteriaWeights checks { description weight } maxTurns variables @include(if: $seesContacts) }
+      __typename id name folderId updatedAt lastRunId obstacles rows @include(if: $seesContacts) { name values }
+      ... on SimulationTest {
+        scenario criteria criteriaWeights passAt judgeSees maxTurns variables @include(if: $seesContacts)
+        persona @include(if: $seesContacts) { mood patience language knowledge } contactSays @include(if: $seesContacts)
+        checks {
+          weight
+          expect {
+            called { technicalName kind where { argument equals matches present } min max before }
+            neverCalled { technicalName kind where { argument equals matches present } }
+            says { text matches role turn } neverSays { text matches role turn }
+            endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema }
+          }
+        }
+      }
       ... on ClassificationTest { tagExpected }
     }
   }
@@ -46,11 +60,15 @@ type SavedTest = NonNullable<ResultOf<typeof EditedTest>["agentTest"]>;
 /** Writes a new test. If it cannot be carried out, `onClose` is given its id, so that its editor says why. */
 export function NewTest({ agent, onClose }: { agent: AgentOfTests; onClose: (opened?: string) => void }) {
   const create = useAction(CreateTest);
-  const empty: TestValues = { name: "", folderId: "", scenario: "", criteria: [], maxTurns: 10, variables: {} };
+  const empty: TestValues = {
+    name: "", folderId: "", scenario: "", criteria: [], criteriaWeights: [], checks: [], passAt: 1, judgeSees: [], persona: {}, contactSays: [], maxTurns: 10, variables: {},
+  };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const { name, folderId, scenario = "", criteria = [], maxTurns, variables } = readValues(new FormData(event.currentTarget), empty);
-    const made = await create.run({ input: { agentId: agent.id, name, folderId: folderId || null, scenario, criteria, maxTurns, variables } });
+    const { scenario = "", criteria = [], folderId, ...rest } = readValues(new FormData(event.currentTarget), empty);
+    // Nothing happens for real unless somebody opens it.
+    const toolMocking = { sideEffects: "Deny" as const };
+    const made = await create.run({ input: { agentId: agent.id, folderId: folderId || null, scenario, criteria, toolMocking, ...asInput(rest) } });
     const test = made?.createSimulationTest?.agentTest;
     if (test) onClose(test.obstacles.length > 0 ? test.id : undefined);
   };
@@ -75,16 +93,26 @@ export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; te
   const test = answer.data?.agentTest;
   // A new key fills the form with the test as it is now.
   const [round, setRound] = useState(0);
+  const [rowsStored, setRowsStored] = useState<Stored>();
+  const noteRows = (from: string, to: string) => setRowsStored((old) => ({ from: old?.to === from ? old.from : from, to }));
   return (
     <Dialog title="Test" onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!test && !answer.error && <Loading />}
-      {test && <TestForm key={round} agent={agent} test={test} reread={answer.refresh} takeTheirs={() => setRound(round + 1)} onClose={onClose} />}
+      {test && <TestRows test={test} reread={answer.refresh} onStored={noteRows} />}
+      {test && <TestForm key={round} rowsStored={rowsStored} agent={agent} test={test} reread={answer.refresh} takeTheirs={() => setRound(round + 1)} onClose={onClose} />}
     </Dialog>
   );
 }
 
-function TestForm({ agent, test, reread, takeTheirs, onClose }: {
+/** Times of changes: what was as at the one, and has only got rows since, is as at the other. */
+interface Stored {
+  from: string;
+  to: string;
+}
+
+function TestForm({ agent, test, rowsStored, reread, takeTheirs, onClose }: {
+  rowsStored: Stored | undefined;
   agent: AgentOfTests;
   test: SavedTest;
   reread: () => void;
@@ -98,20 +126,21 @@ function TestForm({ agent, test, reread, takeTheirs, onClose }: {
   const form = useRef<HTMLFormElement>(null);
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
-    const changes = changesOf(before, readValues(new FormData(form.current), before));
-    const weights = changes?.criteria && { criteriaWeights: changes.criteria.map((criterion) => weightOf(test, criterion)) };
-    if (!changes || (await update.run({ input: { testId: test.id, ...changes, ...weights, expectedUpdatedAt } }))) onClose();
+    const now = readValues(new FormData(form.current), before);
+    const changes = changesOf(before, now);
+    // Criteria without weights are all required.
+    const weights = changes?.criteria && { criteriaWeights: now.criteriaWeights };
+    if (!changes || (await update.run({ input: { testId: test.id, ...asInput(changes), ...weights, expectedUpdatedAt } }))) onClose();
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    void store(began.updatedAt);
+    void store(rowsStored?.from === began.updatedAt ? rowsStored.to : began.updatedAt);
   };
   return (
     <form ref={form} onSubmit={submit}>
       <fieldset className="stack" disabled={!may("write")}>
         <Obstacles of={test.obstacles} />
-        <TestFields values={before} agent={agent} error={update.error} hasChecks={checksOf(test).length > 0} />
-        <Checks checks={checksOf(test)} />
+        <TestFields values={before} agent={agent} error={update.error} />
         {isForeign && (
           <Conflict
             what="test"
@@ -149,37 +178,31 @@ function Delete({ test, onDeleted }: { test: SavedTest; onDeleted: () => void })
   );
 }
 
-/** What a criterion counts for. One whose words are the same still counts for what it did. */
-function weightOf(test: SavedTest, criterion: string): number | null {
-  return test.__typename === "SimulationTest" ? (test.criteriaWeights[test.criteria.indexOf(criterion)] ?? null) : null;
+/** The values as the API takes them. */
+function asInput<Values extends Partial<TestValues>>(values: Values) {
+  const { checks, judgeSees, persona, ...rest } = values;
+  return {
+    ...rest,
+    ...(checks && { checks: checks as InputOf<"checks"> }),
+    ...(judgeSees && { judgeSees: judgeSees as InputOf<"judgeSees"> }),
+    ...(persona && { persona: persona as InputOf<"persona"> }),
+  };
 }
 
-function checksOf(test: SavedTest) {
-  return test.__typename === "SimulationTest" ? test.checks : [];
-}
-
-/** The checks of the test, to read. */
-function Checks({ checks }: { checks: ReturnType<typeof checksOf> }) {
-  if (checks.length === 0) return null;
-  return (
-    <div>
-      <span>What the program checks</span>
-      <ul>
-        {checks.map((check, i) => (
-          <li key={i}>
-            {check.description}
-            {check.weight !== null && <span className="muted small"> weight {check.weight}</span>}
-          </li>
-        ))}
-      </ul>
-      <span className="muted small">Checks are changed over the API or in files.</span>
-    </div>
-  );
-}
+type InputOf<Name extends keyof VariablesOf<typeof UpdateTest>["input"]> = NonNullable<VariablesOf<typeof UpdateTest>["input"][Name]>;
 
 function valuesOf(test: SavedTest): TestValues {
   const both = { name: test.name, folderId: test.folderId ?? "" };
   if (test.__typename === "ClassificationTest") return { ...both, tagExpected: test.tagExpected };
-  const { scenario, criteria, maxTurns, variables } = test;
-  return { ...both, scenario, criteria, maxTurns, variables };
+  const { scenario, criteria, criteriaWeights, checks, passAt, judgeSees, persona, contactSays, maxTurns, variables } = test;
+  return {
+    ...both, scenario, criteria, criteriaWeights: criteriaWeights.some(Boolean) ? criteria.map((_, i) => criteriaWeights[i] ?? null) : [],
+    checks: checks.map(rowOf).flatMap((row) => checkOf(row) ?? []), passAt: passAt ?? 1, judgeSees,
+    // Without the scope contacts these are not told, and stay.
+    persona: persona === undefined ? undefined : personaOf(persona), contactSays, maxTurns, variables,
+  };
+}
+
+function personaOf(persona: NonNullable<Extract<SavedTest, { __typename: "SimulationTest" }>["persona"]> | null): Persona {
+  return Object.fromEntries(Object.entries(persona ?? {}).filter(([name, value]) => name !== "__typename" && value !== null));
 }

@@ -1,6 +1,10 @@
 import type { CombinedError } from "@urql/core";
+import { rowOf } from "../../logic/checks";
 import { shownValue, type TestValues } from "../../logic/testValues";
 import { Field, type Control } from "../../ui/Field";
+import { CheckRows } from "./CheckRows";
+import { ContactFields, JudgeSees } from "./ContactFields";
+import { CriteriaFields } from "./CriteriaFields";
 
 interface AgentField {
   name: string;
@@ -9,15 +13,13 @@ interface AgentField {
 }
 
 /** The fields that show their own faults. */
-export const shown = ["name", "folderId", "scenario", "criteria", "maxTurns", "variables", "tagExpected"];
+export const shown = ["name", "folderId", "scenario", "criteria", "passAt", "checks", "persona", "contactSays", "maxTurns", "variables", "tagExpected"];
 
 /** The controls of a test. */
-export function TestFields({ values, agent, isNew, hasChecks, error }: {
+export function TestFields({ values, agent, isNew, error }: {
   values: TestValues;
   agent: { fields: readonly AgentField[]; testFolders: readonly { id: string; name: string }[] };
   isNew?: boolean;
-  /** Then it needs no criteria. */
-  hasChecks?: boolean;
   error: CombinedError | undefined;
 }) {
   return (
@@ -30,7 +32,7 @@ export function TestFields({ values, agent, isNew, hasChecks, error }: {
           {(control) => <input {...control} required defaultValue={values.tagExpected} />}
         </Field>
       )}
-      {values.scenario !== undefined && <Simulated values={values} hasChecks={hasChecks} error={error} />}
+      {values.scenario !== undefined && <Simulated values={values} error={error} />}
       {values.variables && <Variables values={values.variables} fields={agent.fields} error={error} />}
       <Field label="Folder" path="folderId" error={error}>
         {(control) => <FolderChoice control={control} folders={agent.testFolders} chosen={values.folderId} />}
@@ -52,24 +54,16 @@ export function FolderChoice({ control, folders, chosen }: { control: Control; f
   );
 }
 
-/** Criteria that need no model to be judged. */
-export function CriteriaHint() {
-  return (
-    <>
-      Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
-    </>
-  );
-}
-
-function Simulated({ values, hasChecks, error }: { values: TestValues; hasChecks: boolean | undefined; error: CombinedError | undefined }) {
+function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
   return (
     <>
       <Field label="What the contact does" path="scenario" error={error}>
         {(control) => <textarea {...control} required rows={5} defaultValue={values.scenario} />}
       </Field>
-      <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={<CriteriaHint />}>
-        {(control) => <textarea {...control} required={!hasChecks} rows={4} defaultValue={values.criteria?.join("\n")} />}
-      </Field>
+      <ContactFields values={values} error={error} />
+      <CriteriaFields values={values} error={error} />
+      {values.checks && <CheckRows rows={values.checks.map(rowOf)} error={error} />}
+      {values.judgeSees && <JudgeSees chosen={values.judgeSees} />}
       <Field label="Turns at most" path="maxTurns" error={error}>
         {(control) => <input {...control} type="number" min={1} max={30} required defaultValue={values.maxTurns} />}
       </Field>

@@ -1,0 +1,76 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestATableOfADatasetBecomesRows(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Tables")
+	other, _ := g.company(t, "Others")
+	agentID, _ := frontDesk(t, tenant)
+	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{AgentID: agentID, Name: "Opens", Scenario: "Asks for {day}", Criteria: []string{"says {hours}"}, MaxTurns: 1})
+	require.NoError(t, err)
+	document := func(name, text string) string {
+		t.Helper()
+		of := tenant
+		if strings.HasPrefix(name, "foreign") {
+			of = other
+		}
+		dataset, err := of.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
+		require.NoError(t, err)
+		d, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Text: &text})
+		require.NoError(t, err)
+		return d.ID
+	}
+	type row struct {
+		Name   *string
+		Values map[string]string
+	}
+	given := func(documentID string, columns ...string) answer {
+		t.Helper()
+		return g.query(t, key, `mutation ($in: ImportAgentTestRowsInput!) { importAgentTestRows(input: $in) { agentTest { rows { name values } } } }`,
+			map[string]any{"in": map[string]any{"testId": test.ID, "documentId": documentID, "columns": append([]string{}, columns...)}})
+	}
+	rows := func(a answer) []row {
+		t.Helper()
+		var got struct {
+			ImportAgentTestRows struct{ AgentTest struct{ Rows []row } }
+		}
+		require.Empty(t, a.Errors)
+		require.NoError(t, json.Unmarshal(a.Data, &got))
+		return got.ImportAgentTestRows.AgentTest.Rows
+	}
+	hours := document("hours.csv", "row,day,hours,note\nthe day off,Monday,closed,\n,Tuesday,\"8 to 17\",late\n")
+	monday, tuesday := map[string]string{"day": "Monday", "hours": "closed"}, map[string]string{"day": "Tuesday", "hours": "8 to 17"}
+	require.Equal(t, []row{{new("the day off"), monday}, {nil, tuesday}}, rows(given(hours, "day", "hours")))
+	require.Equal(t, "late", rows(given(hours))[1].Values["note"])
+	require.Equal(t, []row{{nil, monday}, {nil, tuesday}}, rows(given(document("hours.jsonl", `{"day":"Monday","hours":"closed"}`+"\n"+`{"day":"Tuesday","hours":"8 to 17"}`))))
+
+	for text, refused := range map[string]struct {
+		documentID string
+		column     string
+		code       string
+	}{
+		"does not exist": {document("foreign.csv", "day\nMonday\n"), "day", "NOT_FOUND"},
+		`has "when", which is no column of the table`:  {hours, "when", "UNPROCESSABLE"},
+		"is of a document without a table":             {document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
+		"is of a table of 501 rows":                    {document("many.csv", "day,hours\n"+strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
+		"has the values of row 0: one of them needs a": {document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
+	} {
+		a := given(refused.documentID, refused.column)
+		require.Equal(t, []string{refused.code}, a.codes(), text)
+		require.Contains(t, a.Errors[0].Message, text)
+	}
+	var kept struct{ AgentTest struct{ Rows []row } }
+	g.must(t, key, `query ($id: ID!) { agentTest(id: $id) { rows { name values } } }`, map[string]any{"id": test.ID}, &kept)
+	require.Len(t, kept.AgentTest.Rows, 2, "what is refused changes nothing")
+}

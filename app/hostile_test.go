@@ -1,0 +1,366 @@
+package app_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/metrics"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// estate is a company that has stored as much as it may: what each row may hold at most, and more rows than a page has.
+type estate struct {
+	key, agent, campaign, execution, knowledge, chat, test string
+}
+
+// newEstate makes one. The database is asked by itself for what the API would take long to write.
+func newEstate(t testing.TB, store *db.Store, address string, items, large, tests int) estate {
+	t.Helper()
+	ctx := t.Context()
+	company, err := store.CreateCompany(ctx, "Hostile")
+	require.NoError(t, err)
+	tenant := store.Tenant(company.ID)
+	_, key, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: "hostile", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	require.NoError(t, err)
+	e := estate{key: key, agent: manyAgents(t, tenant, 20)}
+	campaign, _ := runningCampaign(t, tenant, 25)
+	testIDs := dbtest.Tests(t, tenant, tests, 1)
+	e.campaign, e.test, e.execution = campaign.ID, testIDs[0], dbtest.Execute(t, tenant, testIDs, 1, 1).ID
+	chats := dbtest.Chats(t, tenant, e.agent, 25)
+	e.chat = chats[0]
+	page, err := tenant.KnowledgeBaseChats(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	e.knowledge = page.Nodes[0].ID
+
+	conn, err := pgx.Connect(ctx, address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(ctx)) }()
+	text := fmt.Sprintf("repeat('a', %d)", large)
+	for _, statement := range []string{
+		fmt.Sprintf(`INSERT INTO campaign_items SELECT (json_populate_record(one, json_build_object('id', 'item_' || lpad(n::text, 26, '0'),
+			'version', 1000 + n, 'created_at', created_at - n * interval '1 second'))).* FROM campaign_items AS one, generate_series(1, %d) AS n
+			WHERE id = (SELECT min(id) FROM campaign_items)`, items),
+		`UPDATE campaign_items SET data_bag = ('{"firstName": "' || ` + text + ` || '"}')::json WHERE id NOT LIKE 'item\_00000%'`,
+		`UPDATE simulation_chats SET data_bag = ('{"firstName": "' || ` + text + ` || '"}')::json`,
+		`UPDATE agent_tests SET conversation_messages = ('[{"role": "user", "text": "' || ` + text + ` || '"}]')::json WHERE id IN (SELECT id FROM agent_tests ORDER BY created_at DESC LIMIT 25)`,
+		`UPDATE agent_test_runs SET messages = ('[{"role": "user", "text": "' || ` + text + ` || '"}]')::json WHERE id IN (SELECT id FROM agent_test_runs ORDER BY created_at DESC, id DESC LIMIT 25)`,
+		`UPDATE agents SET prompt = repeat('𝄞', ` + fmt.Sprint(large/20) + `)`,
+		`UPDATE prompt_versions SET prompt = repeat('𝄞', ` + fmt.Sprint(large/20) + `)`,
+		`INSERT INTO prompt_versions (company_id, id, agent_id, version, prompt, created_at)
+			SELECT company_id, 'promptversion_' || lpad(n::text, 26, '0'), agent_id, version + n, prompt, created_at + n * interval '1 second'
+			FROM prompt_versions, generate_series(1, 100) AS n WHERE agent_id = '` + e.agent + `'`,
+		`ANALYZE`,
+	} {
+		_, err := conn.Exec(ctx, statement)
+		require.NoError(t, err, statement)
+	}
+	return e
+}
+
+// shape is a request that a hostile key may send.
+type shape struct {
+	name, query string
+	variables   values
+	// code is that of the first error; empty for none.
+	code string
+	// statements is how many it may send, unless they are few.
+	statements int
+}
+
+// aliases selects a field many times, each time with its number in place of #.
+func aliases(n int, field string) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, " a%d: %s", i, strings.ReplaceAll(field, "#", fmt.Sprint(i)))
+	}
+	return "{" + all.String() + " }"
+}
+
+func (e estate) shapes() []shape {
+	ids := strings.NewReplacer("AGENT", e.agent, "CAMPAIGN", e.campaign, "EXECUTION", e.execution, "KNOWLEDGE", e.knowledge, "CHAT", e.chat, "TEST", e.test)
+	all := []shape{
+		{name: "data bags", query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
+		{name: "data bags by resolvers", statements: 40, query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 100, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
+		{name: "data bags that fit", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6) { nodes { dataBag } } }`},
+		{name: "data bags that fit, by resolvers", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } } }`},
+		{name: "data bags beside what no plan answers", query: `{ c: campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { dataBag } } knowledgeBaseChat(id: "KNOWLEDGE") { retrieve(question: "?") { score } } }`, code: "LIMIT_EXCEEDED"},
+		{name: "one data bag by aliases", statements: 40, query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: #) { nodes { a: dataBag b: dataBag c: dataBag d: dataBag } }`), code: "LIMIT_EXCEEDED"},
+		{name: "items of campaigns", query: aliases(20, `campaigns { nodes { items(first: 100) { nodes { dataBag } } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "prompts", query: aliases(20, `agents(first: 100) { nodes { prompt } }`), code: "LIMIT_EXCEEDED"},
+		{name: "versions of prompts", query: aliases(20, `agent(id: "AGENT") { promptVersions(first: 100) { nodes { prompt } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "starting messages", query: aliases(20, `agentTests(first: 100) { nodes { ... on SimulationTest { conversationMessages { text } } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "messages of runs", query: aliases(20, `agentTestRuns(first: 100) { nodes { messages { text } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "instructions of runs", query: `{ agentTestRuns(first: 100) { nodes { instructions } } }`},
+		{name: "instructions of chats", statements: 40, query: aliases(9, `simulationChats(first: 100) { nodes { instructions } }`), code: "LIMIT_EXCEEDED"},
+		{name: "data bags of chats", query: aliases(20, `simulationChats(first: 100) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
+		{name: "nodes", statements: 70, query: aliases(20, `nodes(ids: ["CHAT", "TEST", "AGENT"]) { ... on SimulationChat { dataBag } ... on SimulationTest { conversationMessages { text } } ... on Agent { prompt } }`), code: "LIMIT_EXCEEDED"},
+
+		{name: "totals of one list", query: aliases(100, `campaignItems(campaignId: "CAMPAIGN") { totalCount }`)},
+		{name: "totals by filters", statements: 300, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", filter: {phoneNumberPrefix: "+1202555#"}) { totalCount }`)},
+		{name: "counts", query: aliases(100, `campaign(id: "CAMPAIGN") { counts { total pending } }`)},
+		{name: "offsets", statements: 200, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 99#) { nodes { id } }`)},
+		{name: "offsets beyond the bound", statements: 110, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 10001) { nodes { id } }`), code: "BAD_INPUT"},
+		{name: "offsets in lists", query: `{ campaigns(first: 100) { nodes ` + aliases(100, `items(first: 1, offset: 10000) { nodes { id } }`) + ` } }`, code: "LIMIT_EXCEEDED"},
+		{name: "retrieval", query: `{ knowledgeBaseChat(id: "KNOWLEDGE") ` + aliases(9, `retrieve(question: "# `+question+`") { score }`) + ` }`},
+		{name: "too much retrieval", query: `{ knowledgeBaseChat(id: "KNOWLEDGE") ` + aliases(49, `retrieve(question: "#") { score }`) + ` }`, code: "LIMIT_EXCEEDED"},
+		{name: "coverage", statements: 40, query: aliases(9, `agents(first: 100) { nodes { coverage { effect } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "obstacles", statements: 60, query: aliases(9, `agentTests(first: 100) { nodes { ... on SimulationTest { obstacles } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "flaky tests", statements: 80, query: aliases(30, `agentTests(first: 100) { nodes { isFlaky } }`)},
+		{name: "names by resolvers", statements: 60, query: aliases(10, `campaignItems(campaignId: "CAMPAIGN", first: 100, filter: {phoneNumberPrefix: "+1202"}) { nodes `+aliases(20, "id")+` }`)},
+		{name: "flaky tests of agents", statements: 60, query: `{ agents(first: 100) { nodes { tests(first: 100) { nodes { isFlaky failingSince { run { id } } history(first: 10) { id } } } } } }`},
+		{name: "histories", statements: 210, query: aliases(20, `agentTests(first: 100) { nodes { history(first: 10) { id } } }`)},
+		{name: "tests of executions", statements: 100, query: aliases(10, `agentTestExecution(id: "EXECUTION") { tests { testName runs { id } } }`)},
+		{name: "comparisons", statements: 30, query: aliases(9, `compareAgentTestExecutions(baseId: "EXECUTION", headId: "EXECUTION") { tests { conclusion decidingRepeats } }`)},
+		{name: "consumption", statements: 300, query: aliases(90, `consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { credits } }`)},
+		{name: "audit events", statements: 110, query: aliases(100, `auditEvents(first: 100) { nodes { id action } }`)},
+		{name: "names", statements: 110, query: aliases(50, `agents(filter: {nameContains: "a#"}) { totalCount nodes { id } }`)},
+
+		{name: "the schema", query: "{ " + wholeSchema + " } " + ofWholeSchema},
+		{name: "the schema twice", query: "{ " + wholeSchema + " again: " + wholeSchema + " } " + ofWholeSchema, code: "LIMIT_EXCEEDED"},
+		{name: "types of types", query: "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }", code: "GRAPHQL_VALIDATION_FAILED"},
+
+		{name: "unknown directives", query: "{ company { id" + strings.Repeat(" @a", 1_900) + " } }", code: "GRAPHQL_VALIDATION_FAILED"},
+		{name: "known directives", query: "{ company { id" + strings.Repeat(" @skip(if: false)", 500) + " } }", code: "GRAPHQL_VALIDATION_FAILED"},
+		{name: "unknown fields", query: "{" + strings.Repeat(" nonsense", 100) + aliases(1_200, "nonsense")[1:], code: "GRAPHQL_VALIDATION_FAILED"},
+		{name: "repeated fields", query: "{ company {" + strings.Repeat(" id", 3_900) + " } }", code: "LIMIT_EXCEEDED"},
+		{name: "tokens", query: "{" + strings.Repeat(" {", 10_000), code: "LIMIT_EXCEEDED"},
+		{name: "depth", query: strings.Repeat("{ company ", 30) + strings.Repeat("}", 30), code: "LIMIT_EXCEEDED"},
+		{name: "fragments of fragments", query: fragments(60), code: "LIMIT_EXCEEDED"},
+		{name: "a fragment of itself", query: "{ ...a } fragment a on Query { ...a }", code: "GRAPHQL_VALIDATION_FAILED"},
+		{name: "everybody's sub-agents", query: "{ agents { nodes { " + strings.Repeat("subAgents { agent { ", 8) + "id" + strings.Repeat(" } }", 8) + " } } }", code: "LIMIT_EXCEEDED"},
+
+		{name: "many mutations", query: "mutation " + aliases(50, `createTool(input: {name: "a", technicalName: "a#"}) { tool { id } }`), code: "LIMIT_EXCEEDED"},
+		{name: "mutations", query: "mutation " + aliases(49, `createTool(input: {name: "", technicalName: "a#"}) { tool { id } }`), code: "BAD_INPUT"},
+		{name: "a schema that unfolds", query: toolWith, variables: values{"schema": json.RawMessage(unfolding(60))}, code: "BAD_INPUT"},
+		{name: "a schema's pattern", query: toolWith, variables: values{"schema": json.RawMessage(`{"type":"object","properties":{"a":{"pattern":"(?:` + strings.Repeat("x", 900) + `){1000}"}}}`)}, code: "BAD_INPUT"},
+		{name: "expressions of mocks", query: `mutation ($rules: [MockRuleInput!]!) { startSimulationChat(input: {agentId: "AGENT", toolMocking: {mockedTools: [{toolId: "tool", rules: $rules}]}}) { simulationChat { id } } }`,
+			variables: values{"rules": repeated(20, values{"when": repeated(20, values{"argument": "a", "matches": "(?:" + strings.Repeat("x", 900) + "){1000}"})})}, code: "BAD_INPUT"},
+		{name: "expressions of checks", query: withChecks,
+			variables: values{"checks": repeated(50, values{"expect": values{"called": values{"technicalName": "a", "where": repeated(20, values{"argument": "a", "matches": "(?:" + strings.Repeat("x", 900) + "){1000}"})}}})}, code: "BAD_INPUT"},
+		{name: "schemas of checks", query: withChecks, variables: values{"checks": repeated(50, values{"expect": values{"resultJson": values{"schema": json.RawMessage(unfolding(60))}}})}, code: "BAD_INPUT"},
+		{name: "faults of items", query: addItems, variables: values{"items": repeated(1_000, values{"phoneNumber": "nonsense", "dataBag": values{"x": 1}})}, code: "BAD_INPUT"},
+		{name: "too many items", query: addItems, variables: values{"items": repeated(9_990, values{})}, code: "BAD_INPUT"},
+		{name: "objects without end", query: addItems, variables: values{"items": repeated(340_000, values{})}, code: "BAD_INPUT"},
+		{name: "too many tags", query: `mutation ($tags: [String!]!) { updateAgent(input: {agentId: "AGENT", tags: $tags}) { agent { id } } }`, variables: values{"tags": repeated(9_990, "a")}},
+		{name: "deep JSON", query: addItems, variables: values{"items": []any{values{"dataBag": json.RawMessage(strings.Repeat(`{"a":`, 5_000) + "1" + strings.Repeat("}", 5_000))}}}, code: "BAD_INPUT"},
+		{name: "wide JSON", query: addItems, variables: values{"items": []any{values{"dataBag": wide(50_000)}}}, code: "BAD_INPUT"},
+		{name: "long texts", query: toolWith, variables: values{"schema": values{}, "name": strings.Repeat("𝄞", 250_000)}, code: "BAD_INPUT"},
+		{name: "variables that nobody uses", query: "query (" + variables(900) + ") { company { id } }", code: "GRAPHQL_VALIDATION_FAILED"},
+	}
+	for i := range all {
+		all[i].query = ids.Replace(all[i].query)
+	}
+	return all
+}
+
+const question = "When do you open on Sundays in winter, and what does it cost to park, to pay, to return or to repair a dehumidifier?"
+
+const (
+	wholeSchema   = `__schema { queryType { name } types { ...FullType } directives { name description locations args { ...InputValue } } }`
+	ofWholeSchema = `
+fragment FullType on __Type { kind name description fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
+	inputFields { ...InputValue } interfaces { ...TypeRef } enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
+fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }`
+)
+
+// fragments spread the next one twice, each.
+func fragments(n int) string {
+	text := "{ ...f0 }"
+	for i := range n {
+		text += fmt.Sprintf(" fragment f%d on Query { a: agents { nodes { id } } ...f%d ...f%d }", i, i+1, i+1)
+	}
+	return text + fmt.Sprintf(" fragment f%d on Query { agents { totalCount } }", n)
+}
+
+type values = map[string]any
+
+const (
+	toolWith   = `mutation ($name: String! = "a", $schema: JSONObject) { createTool(input: {name: $name, technicalName: "a", parameters: $schema}) { tool { id } } }`
+	withChecks = `mutation ($checks: [TestCheckInput!]!) { createSimulationTest(input: {agentId: "AGENT", name: "a", scenario: "a", criteria: [], checks: $checks}) { agentTest { id } } }`
+	addItems   = `mutation ($items: [CampaignItemInput!]!) { addCampaignItems(input: {campaignId: "CAMPAIGN", items: $items}) { items { id } } }`
+)
+
+// unfolding is a schema of which each part leads to the next one twice.
+func unfolding(n int) string {
+	var parts strings.Builder
+	for i := range n {
+		fmt.Fprintf(&parts, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+	}
+	return fmt.Sprintf(`{"type":"object","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{%s"d%d":{}}}`, parts.String(), n)
+}
+
+func repeated(n int, value any) []any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = value
+	}
+	return all
+}
+
+func wide(n int) values {
+	all := values{}
+	for i := range n {
+		all[fmt.Sprint(i)] = 1
+	}
+	return all
+}
+
+func variables(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, " $v%d: Int", i)
+	}
+	return all.String()
+}
+
+// However a hostile key asks, what is done for it is bounded: by statements, and by the memory that is allocated. Time is for
+// BenchmarkHostile. This test does not run beside others, which would allocate memory too.
+func TestHostile(t *testing.T) { //nolint:paralleltest // see above
+	counted := &statements{}
+	address, options := dbtest.URL(t), dbtest.Options()
+	options.Tracer = counted
+	store := dbtest.Open(t, address, options)
+	settings := gateway.DefaultSettings()
+	settings.ResponseBytes = 4 << 20
+	// A response may be moved as it grows, and what is read for it is copied on the way, as are variables of a megabyte.
+	most := uint64(12 * settings.ResponseBytes)
+	e := newEstate(t, store, address, 300, 120_000, 25)
+	served := serveWith(t, store, settings)
+	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	for _, s := range e.shapes() {
+		for by, send := range transports {
+			if !s.fits(by) {
+				continue
+			}
+			metrics.Read(allocated)
+			before, sent := allocated[0].Value.Uint64(), counted.Load()
+			o := send(t, served, s, e.key)
+			metrics.Read(allocated)
+			name := s.name + " by " + by
+			assert.Equal(t, s.code, o.code, name)
+			assert.LessOrEqual(t, counted.Load()-sent, int64(max(s.statements, 12)), name)
+			assert.LessOrEqual(t, allocated[0].Value.Uint64()-before, most, name)
+			assert.Less(t, o.bytes, int(settings.ResponseBytes), name)
+		}
+	}
+	// v1 has page numbers and no cursors.
+	o := exchanged(t, http.MethodGet, served+"/CampaignItem/"+e.campaign+"?pageNumber=2000&pageSize=100", nil, e.key, "application/json")
+	require.Equal(t, http.StatusOK, o.status)
+}
+
+// fits reports whether the transport can carry it: an address is no longer than a header may be, and changes nothing.
+func (s shape) fits(by string) bool {
+	return by != "GET" || len(s.query) < 20_000 && s.variables == nil && !strings.HasPrefix(s.query, "mutation")
+}
+
+// outcome is what came of a request.
+type outcome struct {
+	status, bytes int
+	code          string
+}
+
+// transports send a query and read the whole response, of which they keep little.
+var transports = map[string]func(t testing.TB, address string, s shape, key string) outcome{
+	"POST": func(t testing.TB, address string, s shape, key string) outcome {
+		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "application/json")
+	},
+	"GET": func(t testing.TB, address string, s shape, key string) outcome {
+		return exchanged(t, http.MethodGet, address+"/graphql?query="+url.QueryEscape(s.query), nil, key, "application/json")
+	},
+	"SSE": func(t testing.TB, address string, s shape, key string) outcome {
+		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "text/event-stream")
+	},
+	"WebSocket": func(t testing.TB, address string, s shape, key string) outcome {
+		socket := opened(t, address, key)
+		defer func() { _ = socket.CloseNow() }()
+		require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"id":"1","type":"subscribe","payload":`+string(s.body(t))+`}`)))
+		var o outcome
+		for {
+			_, message, err := socket.Reader(t.Context())
+			if websocket.CloseStatus(err) == 4400 { // what it cannot be asked to read
+				o.code = string(model.BadInput)
+				return o
+			}
+			require.NoError(t, err)
+			head, bytes := glanced(t, message)
+			o.bytes += bytes
+			if o.code == "" {
+				o.code = codeIn(head)
+			}
+			if strings.Contains(head, `"complete"`) || strings.Contains(head, `"type":"error"`) {
+				return o
+			}
+		}
+	},
+}
+
+func (s shape) body(t testing.TB) []byte {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"query": s.query, "variables": s.variables})
+	require.NoError(t, err)
+	return text
+}
+
+func exchanged(t testing.TB, method, address string, body []byte, key, accept string) outcome {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("X-Api-Key", key)
+	request.Header.Set("Accept", accept)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	head, bytes := glanced(t, response.Body)
+	return outcome{response.StatusCode, bytes, codeIn(head)}
+}
+
+// opened opens a socket.
+func opened(t testing.TB, address, key string) *websocket.Conn {
+	t.Helper()
+	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+"/graphql", //nolint:bodyclose // A socket's response has no body.
+		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
+	require.NoError(t, err)
+	socket.SetReadLimit(-1)
+	require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"type":"connection_init","payload":{"X-Api-Key":"`+key+`"}}`)))
+	_, _, err = socket.Read(t.Context())
+	require.NoError(t, err)
+	return socket
+}
+
+// glanced reads everything, and returns its beginning and its length.
+func glanced(t testing.TB, from io.Reader) (head string, length int) {
+	t.Helper()
+	reader := bufio.NewReaderSize(from, 4<<10)
+	peeked, _ := reader.Peek(4 << 10)
+	head = string(peeked)
+	n, err := io.Copy(io.Discard, reader)
+	require.NoError(t, err)
+	return head, int(n)
+}
+
+var firstCode = regexp.MustCompile(`"code":"(\w+)"`)
+
+func codeIn(head string) string {
+	if found := firstCode.FindStringSubmatch(head); found != nil {
+		return found[1]
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// judgingFlags say how an execution is judged, followed and reported.
+type judgingFlags struct {
+	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
+	Votes       int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
+	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
+	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
+	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
+	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
+	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
+}
+
+// Validate refuses what the server would refuse.
+func (f *judgingFlags) Validate() error {
+	if f.Concurrency < 1 || f.Concurrency > 50 {
+		return errors.New("--concurrency must be 1 to 50")
+	}
+	if f.Votes != 1 && f.Votes != 3 && f.Votes != 5 {
+		return errors.New("--votes must be 1, 3 or 5")
+	}
+	// NaN fails both comparisons.
+	if x := f.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
+		return errors.New("--min-pass-rate must be 0 to 1")
+	}
+	if f.Timeout < 0 {
+		return errors.New("--timeout must not be negative")
+	}
+	if f.Reconnect < 0 {
+		return errors.New("--reconnect must not be negative")
+	}
+	return errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON))
+}
+
+// errTimeout ends an execution that takes longer than --timeout.
+var errTimeout = errors.New("--timeout is over")
+
+// bounded returns a context that ends with --timeout.
+func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.Timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, f.Timeout, errTimeout)
+}
+
+// discard removes earlier reports.
+func (f *judgingFlags) discard() error {
+	if err := errors.Join(discard(f.JUnit), discard(f.JSON)); err != nil {
+		return client.Exit(client.ExitServer, err)
+	}
+	return nil
+}
+
+// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. What compares it
+// returns nil if there is nothing to compare with.
+func (f *judgingFlags) conclude(
+	ctx context.Context, cli *kong.Context, server *client.Client, started executionShown, compared func(context.Context) (*comparisonShown, error),
+) error {
+	shown := newProgress(cli.Stdout, started)
+	follower := &follower{
+		server: server, execution: started, runs: map[string]runShown{}, transcripts: f.JUnit != "" || f.JSON != "",
+		patience: f.Reconnect, changed: shown.changed,
+	}
+	lost := follower.follow(ctx)
+	if ctx.Err() != nil && follower.execution.FinishedAt == nil {
+		shown.cancelling(context.Cause(ctx))
+		lost = follower.cancel(context.WithoutCancel(ctx))
+	}
+	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(), MinPassRate: f.MinPassRate}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		final.timeout = f.Timeout
+	}
+	if status := follower.execution.Status; lost == nil && status != "Cancelled" && status != "Cancelling" {
+		final.Comparison, lost = compared(context.WithoutCancel(ctx))
+	}
+	if lost != nil {
+		// The server's last counts are older than the events.
+		final.Execution.Counts = follower.counts()
+	}
+	final.decide(lost)
+	shown.close(final)
+	if err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON)); err != nil {
+		return client.Exit(max(final.ExitCode, client.ExitServer), err)
+	}
+	if final.ExitCode == client.ExitDone {
+		return nil
+	}
+	return client.Exit(final.ExitCode, errors.New(final.Reason))
+}
+
+// exitUnstarted gives an error before the start its exit code.
+func exitUnstarted(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))
+	}
+	return client.ExitWith(ctx, err)
+}

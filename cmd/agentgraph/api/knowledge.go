@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// Knowledge has the commands about what agents know.
+type Knowledge struct {
+	Evaluate KnowledgeEvaluate `cmd:"" help:"Ask a knowledge base chat the questions whose answers are known, and say how many it finds." example:"agentgraph knowledge evaluate --chat \"Clinic knowledge\"\nagentgraph knowledge evaluate questions.csv --chat \"Clinic knowledge\" --threshold 0.1"`
+}
+
+// KnowledgeEvaluate asks labelled questions.
+type KnowledgeEvaluate struct {
+	client.Flags
+	outputFlag
+	File      string   `arg:"" optional:"" help:"Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."`
+	Chat      string   `required:"" env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT" help:"The knowledge base chat: its id, its name or a part that no other has."`
+	Dataset   string   `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_DATASET" help:"Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."`
+	Threshold *float64 `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_THRESHOLD" placeholder:"SHARE" help:"Try this similarityThreshold, 0 to 1, beside what is saved."`
+	Weight    *float64 `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_WEIGHT" placeholder:"SHARE" help:"Try this keywordsSimilarityWeight, 0 to 1."`
+	TopN      *int     `name:"top-n" env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_TOP_N" placeholder:"N" help:"Try this topN, 1 to 100."`
+}
+
+type knowledgeChat struct {
+	ID, Name string
+	Datasets []struct{ ID, Name string }
+}
+
+// measured is how well questions were answered.
+type measured struct {
+	Asked              int                 `json:"asked"`
+	HitAt1             float64             `json:"hitAt1"`
+	HitAt6             float64             `json:"hitAt6"`
+	MeanReciprocalRank float64             `json:"meanReciprocalRank"`
+	Missed             []evaluatedQuestion `json:"missed"`
+}
+
+// evaluatedQuestion is a question whose first chunk was not the right one.
+type evaluatedQuestion struct {
+	Rank             *int    `json:"rank"`
+	Reason           *string `json:"reason"`
+	LabelledQuestion struct {
+		Question     string  `json:"question"`
+		DocumentName string  `json:"documentName"`
+		Passage      *string `json:"passage"`
+	} `json:"labelledQuestion"`
+}
+
+// Run adds the questions of the file, asks all with the settings that are saved and those to try, and prints both.
+func (c *KnowledgeEvaluate) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
+	questions, err := c.questions(in)
+	if err != nil {
+		return client.Exit(client.ExitUsage, err)
+	}
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	saved, tried, err := c.evaluate(ctx, server, questions)
+	if err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	if c.forPeople(cli.Stdout) {
+		return show(cli.Stdout, saved, tried)
+	}
+	return client.WriteJSON(cli.Stdout, map[string]*measured{"saved": saved, "tried": tried})
+}
+
+// evaluate returns how well the chat answers as it is and, if there are any, with settings to try.
+func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client, questions []labelled) (saved, tried *measured, err error) {
+	chat, err := findKnowledgeChat(ctx, server, c.Chat)
+	if err != nil {
+		return nil, nil, err
+	}
+	dataset, err := c.dataset(chat, len(questions) > 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	for some := range slices.Chunk(questions, questionsPerRequest) {
+		var added json.RawMessage
+		with := client.Variables{"input": client.Variables{"datasetId": dataset, "questions": some}}
+		if err := server.Ask(ctx, addQuestionsDocument, with, &added); err != nil {
+			return nil, nil, err
+		}
+	}
+	if saved, err = measure(ctx, server, chat.ID, dataset, nil); err != nil || len(c.tried()) == 0 {
+		return saved, nil, err
+	}
+	tried, err = measure(ctx, server, chat.ID, dataset, c.tried())
+	return saved, tried, err
+}
+
+// tried are the settings to try.
+func (c *KnowledgeEvaluate) tried() client.Variables {
+	settings := client.Variables{}
+	if c.Threshold != nil {
+		settings["similarityThreshold"] = *c.Threshold
+	}
+	if c.Weight != nil {
+		settings["keywordsSimilarityWeight"] = *c.Weight
+	}
+	if c.TopN != nil {
+		settings["topN"] = *c.TopN
+	}
+	return settings
+}
+
+// dataset returns the id of the dataset that is named, or of the only one if one is needed; otherwise nil.
+func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string, error) {
+	names := make([]string, len(chat.Datasets))
+	for i, d := range chat.Datasets {
+		if c.Dataset != "" && (d.ID == c.Dataset || strings.EqualFold(d.Name, c.Dataset)) {
+			return &d.ID, nil
+		}
+		names[i] = client.Printable(d.Name)
+	}
+	switch {
+	case c.Dataset == "" && !isNeeded:
+		return nil, nil
+	case c.Dataset == "" && len(chat.Datasets) == 1:
+		return &chat.Datasets[0].ID, nil
+	case len(names) == 0:
+		return nil, client.NotFound("the knowledge base chat has no dataset")
+	}
+	return nil, client.NotFound("--dataset must name one of " + strings.Join(names, ", "))
+}
+
+const (
+	addQuestionsDocument = `mutation ($input: AddLabelledQuestionsInput!) { addLabelledQuestions(input: $input) { labelledQuestions { id } } }`
+
+	evaluateDocument = `query ($chat: ID!, $dataset: ID, $settings: PromptSettingsInput, $after: ID) {
+		evaluateRetrieval(knowledgeBaseChatId: $chat, datasetId: $dataset, settings: $settings, after: $after) {
+			askedCount firstHitCount hitCount reciprocalRankSum endCursor
+			questions { rank reason labelledQuestion { question documentName passage } }
+		}
+	}`
+
+	knowledgeChatsDocument = `query ($id: ID!, $name: String!) {
+		node(id: $id) { ... on KnowledgeBaseChat { id name datasets { id name } } }
+		knowledgeBaseChats(filter: {nameContains: $name}, first: 100) { nodes { id name datasets { id name } } }
+	}`
+)
+
+// measure asks all questions, a page at a time.
+func measure(ctx context.Context, server *client.Client, chatID string, datasetID *string, settings client.Variables) (*measured, error) {
+	all := &measured{Missed: []evaluatedQuestion{}}
+	var first, hits int
+	var reciprocals float64
+	for cursor, isFirst := (*string)(nil), true; isFirst || cursor != nil; isFirst = false {
+		var read struct {
+			EvaluateRetrieval struct {
+				AskedCount, FirstHitCount, HitCount int
+				ReciprocalRankSum                   float64
+				EndCursor                           *string
+				Questions                           []evaluatedQuestion
+			}
+		}
+		with := client.Variables{"chat": chatID, "dataset": datasetID, "settings": settings, "after": cursor}
+		if err := server.Ask(ctx, evaluateDocument, with, &read); err != nil {
+			return nil, err
+		}
+		page := read.EvaluateRetrieval
+		all.Asked, first, hits = all.Asked+page.AskedCount, first+page.FirstHitCount, hits+page.HitCount
+		reciprocals += page.ReciprocalRankSum
+		for _, q := range page.Questions {
+			if q.Rank == nil || *q.Rank > 1 {
+				all.Missed = append(all.Missed, q)
+			}
+		}
+		cursor = page.EndCursor
+	}
+	if all.Asked == 0 {
+		return nil, client.Exit(client.ExitInconclusive, errors.New("there are no questions yet: name a file of them"))
+	}
+	of := float64(all.Asked)
+	all.HitAt1, all.HitAt6, all.MeanReciprocalRank = float64(first)/of, float64(hits)/of, reciprocals/of
+	return all, nil
+}
+
+// show prints the figures beside each other, and then what was missed with the settings that were tried last.
+func show(out io.Writer, saved, tried *measured) error {
+	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"}, {"mean reciprocal rank"}}
+	last := saved
+	for _, m := range []*measured{saved, tried} {
+		if m == nil {
+			continue
+		}
+		last = m
+		for i, figure := range []float64{m.HitAt1, m.HitAt6, m.MeanReciprocalRank} {
+			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.3f", figure))
+		}
+	}
+	if tried != nil {
+		rows[0] = append(rows[0], "TRIED")
+	}
+	if err := table(out, rows); err != nil {
+		return err
+	}
+	for _, q := range last.Missed {
+		place := "missed"
+		if q.Rank != nil {
+			place = fmt.Sprintf("place %d", *q.Rank)
+		}
+		text := fmt.Sprintf("\n%s: %s\n  expected %s", place, client.Printable(q.LabelledQuestion.Question), client.Printable(q.LabelledQuestion.DocumentName))
+		if q.Reason != nil {
+			text += "; " + client.Printable(*q.Reason)
+		}
+		if _, err := fmt.Fprintln(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findKnowledgeChat finds the chat with the id, the name, or the only one with such a part in its name.
+func findKnowledgeChat(ctx context.Context, server *client.Client, text string) (knowledgeChat, error) {
+	var read struct {
+		Node               *knowledgeChat
+		KnowledgeBaseChats struct{ Nodes []knowledgeChat }
+	}
+	if err := server.Ask(ctx, knowledgeChatsDocument, client.Variables{"id": text, "name": text}, &read); err != nil {
+		return knowledgeChat{}, err
+	}
+	if read.Node != nil && read.Node.ID != "" {
+		return *read.Node, nil
+	}
+	chats := read.KnowledgeBaseChats.Nodes
+	isOther := func(chat knowledgeChat) bool { return !strings.EqualFold(chat.Name, text) }
+	if exact := slices.DeleteFunc(slices.Clone(chats), isOther); len(exact) > 0 {
+		chats = exact
+	}
+	switch len(chats) {
+	case 0:
+		return knowledgeChat{}, client.NotFound(fmt.Sprintf("there is no knowledge base chat %q", text))
+	case 1:
+		return chats[0], nil
+	}
+	return knowledgeChat{}, client.NotFound(fmt.Sprintf("%d knowledge base chats are named so: name one by its id, such as %s", len(chats), chats[0].ID))
+}

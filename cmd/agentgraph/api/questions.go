@@ -1,0 +1,104 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	// questionsPerRequest is how many questions one request adds.
+	questionsPerRequest = 100
+	// maxQuestions bounds a file, in bytes. All questions that a dataset has room for are less.
+	maxQuestions = 8 << 20
+)
+
+// labelled is a question with its answer, as the server takes it.
+type labelled struct {
+	Question     string  `json:"question"`
+	DocumentName string  `json:"documentName"`
+	Passage      *string `json:"passage"`
+}
+
+// questions reads those of the file, if one is named.
+func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelled, error) {
+	if c.File == "" {
+		return nil, nil
+	}
+	text, err := read(c.File, io.LimitReader(in, maxQuestions+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxQuestions {
+		return nil, fmt.Errorf("%s has more than %d bytes", c.File, maxQuestions)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	questionsOf := questionsOfLines
+	if strings.EqualFold(filepath.Ext(c.File), ".csv") {
+		questionsOf = questionsOfCSV
+	}
+	found, err := questionsOf(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	return found, nil
+}
+
+// questionsOfCSV reads a table whose first line names its columns.
+func questionsOfCSV(text []byte) ([]labelled, error) {
+	rows := csv.NewReader(bytes.NewReader(text))
+	columns, err := rows.Read()
+	if err != nil {
+		return nil, errors.New("the first line must have the columns question, document and, if you like, passage")
+	}
+	at := func(column string) int {
+		return slices.IndexFunc(columns, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), column) })
+	}
+	question, document, passage := at("question"), at("document"), at("passage")
+	if question < 0 || document < 0 {
+		return nil, errors.New("the first line must have the columns question and document")
+	}
+	var found []labelled
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		q := labelled{Question: row[question], DocumentName: row[document]}
+		if passage >= 0 && row[passage] != "" {
+			q.Passage = &row[passage]
+		}
+		found = append(found, q)
+	}
+}
+
+// questionsOfLines reads an object from each line.
+func questionsOfLines(text []byte) ([]labelled, error) {
+	var found []labelled
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxQuestions)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var row struct {
+			Question, Document string
+			Passage            *string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil || row.Question == "" || row.Document == "" {
+			return nil, fmt.Errorf(`line %d must be a JSON object with question and document, and passage if you like`, n)
+		}
+		found = append(found, labelled{row.Question, row.Document, row.Passage})
+	}
+	return found, lines.Err()
+}

@@ -1,0 +1,149 @@
+package apply
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// fromElevenLabs carries over tests of agents: simulations, and those of the next reply or call.
+func fromElevenLabs(text []byte) (list, []string, error) {
+	cases, err := casesIn(text, "tests", "items")
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &carriedTests{}
+	for i, one := range cases {
+		t := c.begin(one.text("name"), fmt.Sprintf("ElevenLabs test %d", i+1))
+		if variables := one.object("dynamic_variables"); len(variables) > 0 {
+			t.with("variables", variables)
+		}
+		if messages := messagesOf(t, one.list("chat_history"), "message"); len(messages) > 0 {
+			t.with("conversationContext", inserted(messages, one.object("dynamic_variables")))
+		}
+		t.conditions(one)
+		switch kind := one.text("type"); kind {
+		case "simulation":
+			t.scenario = placeholders(one.text("simulation_scenario"))
+			turns, isGiven := one.get("simulation_max_turns")
+			if of, isNumber := number(turns); isGiven && isNumber {
+				if of > model.MaxTurns {
+					t.leave("simulation_max_turns", "%v are more than %d", of, model.MaxTurns)
+				}
+				t.with("maxTurns", int64(max(1, min(model.MaxTurns, of))))
+			} else {
+				t.with("maxTurns", int64(5))
+			}
+		case "tool":
+			t.calls(one)
+			fallthrough
+		case "llm", "":
+			t.scenario = "You have said all you wanted to say."
+			t.with("maxTurns", int64(1))
+		default:
+			t.leave("the whole test", "its type is %s", kind)
+			continue
+		}
+		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "evaluation_model", "simulated_user_model", "environment", "simulation_environment"} {
+			if value, _ := one.get(name); value != nil && value != "" {
+				t.leave(name, "a test here has no such thing, or names tools otherwise")
+			}
+		}
+		if t.scenario == "" {
+			t.leave("the whole test", "it has no simulation_scenario")
+			continue
+		}
+		c.add(t)
+	}
+	return c.done()
+}
+
+// conditions carries over what a model judges, with its examples.
+func (t *carried) conditions(test object) {
+	conditions := list{}
+	if text := test.text("success_condition"); text != "" {
+		conditions = append(conditions, text)
+	}
+	for _, one := range test.list("success_conditions") {
+		text, isText := one.(string)
+		if o, isObject := one.(object); isObject {
+			text = o.text("prompt") + o.text("conversation_goal_prompt")
+			isText = text != ""
+		}
+		if isText {
+			conditions = append(conditions, text)
+		} else {
+			t.leave("success_conditions", "%s is no text", shown(one))
+		}
+	}
+	examples := ""
+	for _, kind := range []string{"success", "failure"} {
+		for _, one := range test.list(kind + "_examples") {
+			response, _ := one.(object)
+			examples += fmt.Sprintf("\nAn example of %s: %s", kind, response.text("response"))
+		}
+	}
+	for _, condition := range conditions {
+		t.criteria = append(t.criteria, cutTo(placeholders(condition.(string))+examples, 2000))
+	}
+	if len(conditions) == 0 && examples != "" {
+		t.criteria = append(t.criteria, cutTo("The agent's last message is like the examples of success, and not like those of failure."+examples, 2000))
+	}
+}
+
+// calls carries over which tool is called, and how.
+func (t *carried) calls(test object) {
+	wanted := test.object("tool_call_parameters")
+	tool := wanted.object("referenced_tool")
+	id := strings.ToLower(tool.text("id"))
+	isAbsent, _ := wanted.get("verify_absence")
+	call, expectation := object{}, "called"
+	if isAbsent == true {
+		expectation = "neverCalled"
+	}
+	switch {
+	case id == "":
+		t.leave("tool_call_parameters", "it names no tool")
+		return
+	case id == "end_call" && isAbsent != true:
+		t.check("endedBy", "Agent", nil)
+		return
+	case strings.HasPrefix(id, "transfer_to"):
+		call = append(call, member{"kind", "CallTransfer"})
+	default:
+		call = append(call, member{"technicalName", id})
+		if tool.text("type") != "system" {
+			t.leave("the tool "+id, "is named by its id: write its technical name into the check")
+		}
+	}
+	var where list
+	for _, one := range wanted.list("parameters") {
+		parameter, _ := one.(object)
+		path, eval := parameter.text("path"), parameter.object("eval")
+		condition := object{{"argument", path}}
+		switch eval.text("type") {
+		case "exact":
+			expected, _ := eval.get("expected_value")
+			condition = append(condition, member{"equals", placeholders(shown(expected))})
+		case "regex":
+			condition = append(condition, member{"matches", eval.text("pattern")})
+		case "anything":
+			condition = append(condition, member{"present", true})
+		case "llm":
+			t.criteria = append(t.criteria, cutTo(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path, eval.text("description")), 2000))
+			condition = append(condition, member{"present", true})
+		default:
+			t.leave("the parameter "+path, "%s is not known", shown(eval))
+			continue
+		}
+		where = append(where, condition)
+	}
+	if len(where) > 0 {
+		call = append(call, member{"where", where})
+	}
+	t.check(expectation, call, nil)
+	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
+		t.leave("check_any_tool_matches", "other calls beside this one are not refused")
+	}
+}

@@ -1,0 +1,117 @@
+package apply
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import writes it, and
+// what is not carried over.
+func TestTestsOfOtherTools(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"promptfoo", "tau2-bench", "retell", "elevenlabs"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			samples, err := filepath.Glob("testdata/" + tool + ".*")
+			require.NoError(t, err)
+			require.Len(t, samples, 1)
+			text, err := os.ReadFile(samples[0])
+			require.NoError(t, err)
+			tests, left, err := importers[tool](text)
+			require.NoError(t, err)
+			became, err := written{"tests", object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", tests}}}}}}.encode()
+			require.NoError(t, err)
+			became = append(became, "\n# Not carried over:\n# "+strings.Join(left, "\n# ")+"\n"...)
+			golden := "testdata/carried/" + tool + ".yaml"
+			if os.Getenv("AGENTGRAPH_RECORD") != "" {
+				require.NoError(t, os.WriteFile(golden, became, 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(became))
+
+			read, err := parseSource(golden, became)
+			require.NoError(t, err)
+			require.Empty(t, checkSource(read))
+			for _, one := range tests {
+				input, err := json.Marshal(one.(object).without("toolMocking"))
+				require.NoError(t, err)
+				require.NoError(t, from(input, func(in model.CreateSimulationTestInput) error {
+					if in.MaxTurns == 0 {
+						in.MaxTurns = 10
+					}
+					for _, check := range in.Checks {
+						if called := check.Expect.Called; called != nil {
+							called.Min = max(1, called.Min)
+						}
+						for _, said := range []*model.SaidExpectation{check.Expect.Says, check.Expect.NeverSays} {
+							if said != nil {
+								said.Role = model.MessageRoleAssistant
+							}
+						}
+					}
+					_, err := model.NewSimulationTest(in, time.Now())
+					return err
+				}), string(input))
+			}
+		})
+	}
+	for tool, text := range map[string]string{
+		"promptfoo": "tests: file://cases.csv", "tau2-bench": `[]`, "retell": `[{"name": "A"}]`, "elevenlabs": `[1]`,
+	} {
+		_, _, err := importers[tool]([]byte(text))
+		require.Error(t, err, tool)
+	}
+}
+
+func TestRowsOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
+		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n", "f.txt": "day\nMonday\n",
+		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for name, want := range map[string]string{
+		"a.csv":   `[{"name":"First","values":{"day":"Monday","said":"a, \"b\""}},{"values":{"day":"Tuesday","said":""}}]`,
+		"b.csv":   `[{"values":{"day":"Monday","free":"9"}}]`,
+		"c.jsonl": `[{"name":"First","values":{"free":[9,10]}},{"values":{"free":[]}}]`,
+	} {
+		rows, err := readRows(dir, name)
+		require.NoError(t, err)
+		text, err := json.Marshal(rows)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), name)
+	}
+	for name, fault := range map[string]string{
+		"d.csv": "rows below", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows", "h.csv": "wrong number of fields",
+		"../a.csv": "beside this file", "none.csv": "there is no file",
+	} {
+		_, err := readRows(dir, name)
+		require.ErrorContains(t, err, fault, name)
+	}
+}
+
+func TestCombinationsOfValuesAreBounded(t *testing.T) {
+	t.Parallel()
+	values, err := json.Marshal(strings.Split(strings.Repeat("a,", 49)+"b", ","))
+	require.NoError(t, err)
+	var vars []string
+	for _, name := range []string{"u", "v", "w", "x", "y", "z"} {
+		vars = append(vars, `"`+name+`":`+string(values))
+	}
+	tests, left, err := fromPromptfoo([]byte(`{"prompts":["{{u}}"],"tests":[{"vars":{` + strings.Join(vars, ",") + `},"assert":[{"type":"contains","value":"a"}]}]}`))
+	require.NoError(t, err)
+	require.Len(t, tests[0].(object).list("rows"), model.MaxRows)
+	require.Contains(t, strings.Join(left, "\n"), "of 15625000000 combinations of values the first 500 are left")
+}

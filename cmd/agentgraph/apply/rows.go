@@ -1,0 +1,126 @@
+package apply
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// rowColumn names rows in tables.
+	rowColumn = "row"
+	// maxTable bounds a table, in bytes. All values of a test are less.
+	maxTable = 4 << 20
+)
+
+// withRows returns what is wanted with the rows of the file that it names, if it names one.
+func (c *company) withRows(w wanted) wanted {
+	value, _ := w.raw.get("rows")
+	name, isFile := value.(string)
+	if !isFile {
+		return w
+	}
+	rows, err := readRows(filepath.Dir(w.at.in.name), name)
+	if err != nil {
+		c.wrong.add(w.at.member("rows"), "%v", err)
+	}
+	w.raw = w.raw.with("rows", rows)
+	return w
+}
+
+// readRows reads the rows of a file in the directory: CSV, or JSON lines.
+func readRows(directory, name string) (list, error) {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil, errors.New("must be a path beside this file, or below")
+	}
+	file, err := os.Open(filepath.Join(directory, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("there is no file %s", name)
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))
+	if err != nil {
+		return nil, fmt.Errorf("the file %s cannot be read", name)
+	}
+	if len(text) > maxTable {
+		return nil, fmt.Errorf("the file %s has more than %d bytes", name, maxTable)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	var rows list
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".csv":
+		rows, err = rowsOfCSV(text)
+	case ".jsonl", ".ndjson":
+		rows, err = rowsOfLines(text)
+	default:
+		err = errors.New("its name must end with .csv or .jsonl")
+	}
+	if err == nil && len(rows) > model.MaxRows {
+		err = fmt.Errorf("it has %d rows, and a test at most %d", len(rows), model.MaxRows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rows, nil
+}
+
+// rowsOfCSV reads a table whose first line has the names of its columns, parted as that line is: by commas, semicolons or tabs.
+func rowsOfCSV(text []byte) (list, error) {
+	reader := csv.NewReader(bytes.NewReader(text))
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if at := bytes.IndexAny(first, ",;\t"); at >= 0 {
+		reader.Comma = rune(first[at])
+	}
+	table, err := reader.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(table) < 2 {
+		return nil, errors.New("must have a line with the names of the columns, and rows below")
+	}
+	rows := list{}
+	for _, cells := range table[1:] {
+		row := object{}
+		for i, cell := range cells {
+			row = append(row, member{strings.TrimSpace(table[0][i]), cell})
+		}
+		rows = append(rows, rowOf(row))
+	}
+	return rows, nil
+}
+
+// rowsOfLines reads an object from each line.
+func rowsOfLines(text []byte) (list, error) {
+	rows := list{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxTable)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		value, err := decodeJSON(lines.Bytes())
+		row, isObject := value.(object)
+		if err != nil || !isObject {
+			return nil, fmt.Errorf("line %d must be a JSON object", n)
+		}
+		rows = append(rows, rowOf(row))
+	}
+	return rows, lines.Err()
+}
+
+// rowOf makes a row of a table's columns.
+func rowOf(columns object) object {
+	row := object{}
+	if name := columns.text(rowColumn); name != "" {
+		row = append(row, member{"name", name})
+	}
+	return append(row, member{"values", columns.without(rowColumn)})
+}

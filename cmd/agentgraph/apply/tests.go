@@ -1,0 +1,259 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// kindsOfTests are what tests refer to, and tests.
+var kindsOfTests = []*kind{tool, agent, folder, simulation, classification}
+
+// TestExport writes tests as files.
+type TestExport struct {
+	client.Flags
+	Agent  []string `env:"AGENTGRAPH_TEST_EXPORT_AGENT" placeholder:"AGENT" help:"Only tests of the agent with this name or id; several with commas, or the flag again."`
+	Output string   `short:"o" env:"AGENTGRAPH_TEST_EXPORT_OUTPUT" placeholder:"FILE" help:"Write to this file, and not to standard output."`
+	IDs    bool     `name:"ids" env:"AGENTGRAPH_TEST_EXPORT_IDS" help:"Write ids too: tests can then be renamed and moved. Such files fit only this company."`
+}
+
+// Help shows how it is used.
+func (*TestExport) Help() string {
+	return "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and must be there where it is imported."
+}
+
+// Run reads the server and writes its tests.
+func (c *TestExport) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	_, there, err := connect(ctx, c.Flags, cli, vars["version"], kindsOfTests)
+	if err != nil {
+		return err
+	}
+	content, err := there.tests(c.Agent, c.IDs)
+	if err != nil {
+		return client.Exit(client.ExitFailed, err)
+	}
+	text, err := written{"tests", content}.encode()
+	if err != nil {
+		return client.Exit(client.ExitFailed, err)
+	}
+	if c.Output != "" {
+		return os.WriteFile(c.Output, text, 0o644)
+	}
+	_, err = cli.Stdout.Write(text)
+	return err
+}
+
+// tests returns the tests of the agents, or of all of them, as files have them.
+func (c *company) tests(agents []string, withIDs bool) (object, error) {
+	for _, k := range []*kind{folder, simulation, classification} {
+		c.order(k)
+		if err := c.checkNames(k); err != nil && !withIDs {
+			return nil, err
+		}
+	}
+	for _, name := range agents {
+		if !slices.ContainsFunc(c.things[agent], func(t *thing) bool { return t.isCalled(name) }) {
+			return nil, fmt.Errorf("the server has no agent with the name or id %q", name)
+		}
+	}
+	slices.SortFunc(c.things[agent], func(a, b *thing) int { return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+b.id) })
+	groups := list{}
+	for _, t := range c.things[agent] {
+		if len(agents) > 0 && !slices.ContainsFunc(agents, t.isCalled) {
+			continue
+		}
+		group := object{{"agent", t.name()}}
+		for _, k := range []*kind{folder, simulation, classification} {
+			if all := c.listed(k, t, withIDs); len(all) > 0 {
+				group = append(group, member{k.list, all})
+			}
+		}
+		if len(group) == 1 {
+			continue
+		}
+		if slices.ContainsFunc(c.things[agent], func(other *thing) bool { return other != t && other.name() == t.name() }) {
+			if !withIDs {
+				return nil, fmt.Errorf("%s: the server has several of this name: rename all but one, or use --ids", t)
+			}
+			group[0].value = t.id
+		}
+		groups = append(groups, group)
+	}
+	return object{{"agentTests", groups}}, nil
+}
+
+func (t *thing) isCalled(name string) bool { return t.id == name || t.name() == name }
+
+// testFiles are the flags of what compares tests with a server.
+type testFiles struct {
+	client.Flags
+	File   []string `arg:"" name:"file" help:"YAML files, or directories with such files; with --from, one file of the other tool."`
+	From   string   `env:"AGENTGRAPH_TEST_FROM" enum:",promptfoo,tau2-bench,retell,elevenlabs" default:"" placeholder:"TOOL" help:"The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."`
+	Agent  string   `env:"AGENTGRAPH_TEST_FROM_AGENT" placeholder:"AGENT" help:"With --from, the name or id of the agent that gets the tests."`
+	Folder string   `env:"AGENTGRAPH_TEST_FROM_FOLDER" placeholder:"NAME" help:"With --from, the folder that gets the tests."`
+	Prune  bool     `env:"AGENTGRAPH_TEST_PRUNE" help:"Delete the tests and folders of agents in the files that these do not name."`
+}
+
+// sources reads the files. What cannot be carried over from another tool's is written to out.
+func (c *testFiles) sources(out io.Writer) ([]*source, error) {
+	if c.From != "" {
+		converted, err := c.convert(out)
+		if err != nil {
+			return nil, err
+		}
+		read, err := parseSource(filepath.Join(filepath.Dir(c.File[0]), "converted from "+filepath.Base(c.File[0])), converted)
+		if err != nil {
+			return nil, client.Exit(client.ExitFailed, err)
+		}
+		if err := checkSource(read).err(); err != nil {
+			return nil, client.Exit(client.ExitFailed, err)
+		}
+		return []*source{read}, nil
+	}
+	if c.Agent != "" || c.Folder != "" {
+		return nil, client.Exit(client.ExitUsage, errors.New("--agent and --folder need --from: other files say where their tests belong"))
+	}
+	sources, err := readSources(c.File)
+	if err != nil {
+		return nil, client.Exit(client.ExitFailed, err)
+	}
+	for _, s := range sources {
+		for _, m := range s.content {
+			if m.name != "agentTests" {
+				at := path{in: s}.member(m.name)
+				return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s: is more than tests: use agentgraph apply", at))
+			}
+		}
+	}
+	return sources, nil
+}
+
+// convert returns another tool's file as one of ours.
+func (c *testFiles) convert(out io.Writer) ([]byte, error) {
+	if len(c.File) != 1 {
+		return nil, client.Exit(client.ExitUsage, errors.New("--from takes one file"))
+	}
+	if c.Agent == "" {
+		return nil, client.Exit(client.ExitUsage, errors.New("--from needs --agent, the agent that gets the tests"))
+	}
+	text, err := os.ReadFile(c.File[0])
+	if err != nil {
+		return nil, client.Exit(client.ExitFailed, err)
+	}
+	tests, left, err := importers[c.From](text)
+	if err != nil {
+		return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s: %w", c.File[0], err))
+	}
+	for _, line := range left {
+		_, _ = fmt.Fprintln(out, "Not carried over:", client.Printable(line))
+	}
+	group := object{{"agent", c.Agent}}
+	if c.Folder != "" {
+		group = append(group, member{"folders", list{object{{"key", c.Folder}, {"name", c.Folder}}}})
+		for i, test := range tests {
+			tests[i] = test.(object).with("folderId", c.Folder)
+		}
+	}
+	return written{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
+}
+
+// plan compares the tests of the files with those of the server.
+func (c *testFiles) plan(ctx context.Context, cli *kong.Context, version string) (*api, *plan, error) {
+	sources, err := c.sources(cli.Stdout)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, there, err := connect(ctx, c.Flags, cli, version, kindsOfTests)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.From != "" {
+		there.leaveMocks(sources[0], cli.Stdout)
+	}
+	made, err := there.planFor(sources, options{prune: c.Prune})
+	return server, made, err
+}
+
+// leaveMocks takes out mocks of tools that the server does not have under these names.
+func (c *company) leaveMocks(s *source, out io.Writer) {
+	isMissing := func(mock any) bool {
+		name := mock.(object).text("toolId")
+		return !slices.ContainsFunc(c.things[tool], func(t *thing) bool { return t.reference() == name })
+	}
+	group := s.content.list("agentTests")[0].(object)
+	tests := group.list("simulations")
+	for i, one := range tests {
+		test := one.(object)
+		mocking := test.object("toolMocking")
+		for _, mock := range mocking.list("mockedTools") {
+			if isMissing(mock) {
+				_, _ = fmt.Fprintf(out, "Not carried over: %s: the mock of %s: the server has no tool with this technical name\n",
+					client.Printable(test.text("name")), client.Printable(mock.(object).text("toolId")))
+			}
+		}
+		if len(mocking) > 0 {
+			tests[i] = test.with("toolMocking", mocking.with("mockedTools", slices.DeleteFunc(slices.Clone(mocking.list("mockedTools")), isMissing)))
+		}
+	}
+}
+
+// TestDiff tells what an import would change.
+type TestDiff struct {
+	testFiles
+}
+
+// Help shows how it is used.
+func (*TestDiff) Help() string { return (*Diff)(nil).Help() }
+
+// Run prints the differences.
+func (c *TestDiff) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	_, made, err := c.plan(ctx, cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	return made.tell(cli.Stdout)
+}
+
+// TestImport makes the tests of a server as files say.
+type TestImport struct {
+	testFiles
+	DryRun bool   `env:"AGENTGRAPH_TEST_IMPORT_DRY_RUN" help:"Only print what would change, as diff does."`
+	Output string `short:"o" env:"AGENTGRAPH_TEST_IMPORT_OUTPUT" placeholder:"FILE" help:"With --from, only write the tests to this file, in our format. No server is asked."`
+	Yes    bool   `env:"AGENTGRAPH_TEST_IMPORT_YES" help:"Do not ask before anything is deleted."`
+}
+
+// Help shows how it is used.
+func (*TestImport) Help() string {
+	return "Everything is checked before anything is written, and importing twice changes nothing. What cannot be carried over from another tool's file is listed."
+}
+
+// Run compares, and carries out what differs.
+func (c *TestImport) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	if c.Output != "" {
+		if c.From == "" {
+			return client.Exit(client.ExitUsage, errors.New("--output needs --from"))
+		}
+		text, err := c.convert(cli.Stdout)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(c.Output, text, 0o644)
+	}
+	server, made, err := c.plan(ctx, cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return made.tell(cli.Stdout)
+	}
+	return carryOut(ctx, cli.Stdout, server, made, c.Prune, c.Yes)
+}

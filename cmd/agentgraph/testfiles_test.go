@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var executionID = regexp.MustCompile(`Execution (execution_\w+): (\d+) runs`)
+
+func TestASuiteOfTwoHundredRowsIsAFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	dir := t.TempDir()
+	suite, report := filepath.Join(dir, "suite.yaml"), filepath.Join(dir, "junit.xml")
+	var text strings.Builder
+	text.WriteString(`agentTests:
+  - agent: Front <desk>
+    folders:
+      - {key: rooms, name: Rooms}
+    simulations:
+      - name: Says goodbye to a room
+        folderId: rooms
+        scenario: 'says: "Goodbye from room {room}"'
+        criteria: ['says "{word}"']
+        checks:
+          - expect: {says: {text: "room {room}", role: user}}
+            weight: 3
+          - expect: {turnsAtMost: 5}
+            weight: 1
+        passAt: 0.75
+        maxTurns: 2
+        variables: {word: Welcome}
+        toolMocking: {sideEffects: Deny}
+        rows:
+`)
+	for n := 1; n <= 200; n++ {
+		fmt.Fprintf(&text, "          - {name: Room %d, values: {room: %d}}\n", n, n)
+	}
+	text.WriteString(`    classifications:
+      - name: Knows moods
+        tagExpected: "{tag}"
+        conversationContext: {messages: [{role: user, text: "{said}"}]}
+        rows: moods.csv
+`)
+	require.NoError(t, os.WriteFile(suite, []byte(text.String()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "moods.csv"), []byte("row,said,tag\nangry,My parcel was broken.,Complaint\nhappy,Somebody here is happy.,Praise\n"), 0o600))
+	good := func(args ...string) string {
+		o := b.test(t, args...)
+		require.Zero(t, o.code, "%s\n%s", o.out, o.log)
+		return o.out
+	}
+	runAll := func(code int, args ...string) (id, out string) {
+		o := b.test(t, append([]string{"run", "--agent", b.agent, "--concurrency", "50", "--junit", report}, args...)...)
+		require.Equal(t, code, o.code, "%s\n%s", o.out, o.log)
+		found := executionID.FindStringSubmatch(o.out)
+		require.Equal(t, "202", found[2])
+		return found[1], o.out
+	}
+
+	require.Equal(t, `+ test folder "Rooms" of agent "Front <desk>"
++ simulation test "Says goodbye to a room" in folder "Rooms" of agent "Front <desk>"
++ classification test "Knows moods" of agent "Front <desk>"
+3 created, 0 changed, 0 deleted
+`, good("import", suite))
+	require.Equal(t, "Nothing differs.\n", good("diff", suite))
+	exported := filepath.Join(dir, "exported.yaml")
+	good("export", "-o", exported)
+	require.Equal(t, "Nothing differs.\n", good("import", exported))
+	first, out := runAll(0)
+	require.Contains(t, out, "Passed     Says goodbye to a room (Room 200) [1]")
+	names := map[string]bool{}
+	for _, suite := range readJUnit(t, report).Suites {
+		for _, c := range suite.Cases {
+			require.False(t, names[c.Name], c.Name)
+			names[c.Name] = true
+		}
+	}
+	require.Len(t, names, 202)
+
+	edit(t, suite, "{name: Room 7, values: {room: 7}}", "{name: Room 7, values: {room: 7, word: Never}}")
+	edit(t, filepath.Join(dir, "moods.csv"), "My parcel was broken.", "My parcel was lost.")
+	o := b.test(t, "diff", suite)
+	require.Equal(t, 2, o.code, o.log)
+	require.Contains(t, o.out, "~ change simulation test \"Says goodbye to a room\"")
+	require.Contains(t, o.out, "+    word: Never")
+	require.Contains(t, o.out, "+    said: My parcel was lost.")
+	require.Less(t, strings.Count(o.out, "\n"), 40, "only what differs is shown:\n%s", o.out)
+	require.Contains(t, good("import", suite), "0 created, 2 changed, 0 deleted")
+	second, out := runAll(1, "--baseline", first)
+	require.Contains(t, out, "Says goodbye to a room (Room 7): newly failing")
+	require.Contains(t, out, "1 newly failing, 0 newly passing")
+	o = b.test(t, "show", second)
+	require.Contains(t, o.out, "Failed  ")
+	require.Contains(t, o.out, "Says goodbye to a room (Room 7) [1]")
+}
+
+func TestTestsAreImportedFromOtherTools(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	from := func(tool, file string, more ...string) outcome {
+		return b.test(t, append([]string{"import", "--from", tool, "apply/testdata/" + file}, more...)...)
+	}
+	o := from("retell", "retell.json", "--agent", b.agent, "--folder", "Retell")
+	require.Zero(t, o.code, o.log)
+	require.Contains(t, o.out, "Not carried over: Books on Monday: the mock of find_slots: the server has no tool with this technical name\n")
+	require.Contains(t, o.out, `+ simulation test "Books on Monday (2)" in folder "Retell" of agent "Front <desk>"`)
+	o = from("retell", "retell.json", "--agent", "Front <desk>", "--folder", "Retell")
+	require.Contains(t, o.out, "Nothing differs.\n")
+	for tool, file := range map[string]string{"promptfoo": "promptfoo.yaml", "tau2-bench": "tau2-bench.json", "elevenlabs": "elevenlabs.json"} {
+		o := from(tool, file, "--agent", b.agent)
+		require.Zero(t, o.code, "%s\n%s", o.out, o.log)
+	}
+	file := filepath.Join(t.TempDir(), "tests.yaml")
+	require.Zero(t, b.test(t, "export", "--output", file).code)
+	exported, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(exported), "toolCalls:\n              - technicalName: cancel\n")
+	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
+	require.Zero(t, from("elevenlabs", "elevenlabs.json", "--agent", "Front <desk>", "--output", file).code)
+	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
+
+	for fault, args := range map[string][]string{
+		"--from needs --agent":                 {"import", "--from", "retell", "apply/testdata/retell.json"},
+		"--agent and --folder need --from":     {"import", file, "--agent", "x"},
+		"--output needs --from":                {"import", file, "--output", file},
+		"must be one of":                       {"import", "--from", "other", file},
+		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/retell.json", "--agent", "nobody"},
+		"holds no tests":                       {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
+		"is more than tests: use agentgraph":   {"import", write(t, "tools: []\n")},
+		"no agent with the name or id":         {"export", "--agent", "nobody"},
+		"there is no file none.csv":            {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
+		"rows[1].name: is the name of row 0":   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
+	} {
+		o := b.test(t, args...)
+		require.NotZero(t, o.code, fault)
+		require.Contains(t, o.log+o.out, fault)
+	}
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkKinds, checkOf, rowOf, type Check } from "./checks";
+
+const checks: Check[] = [
+  { expect: { called: { technicalName: "book", max: 1, where: [{ argument: "day", equals: "Monday" }] } }, weight: null },
+  { expect: { neverCalled: { kind: "CallTransfer" } }, weight: null },
+  { expect: { says: { text: "dial 999", turn: 0 } }, weight: 3 },
+  { expect: { neverSays: { matches: "(?i)refund" } }, weight: null },
+  { expect: { endedBy: "Agent" }, weight: null },
+  { expect: { tag: "Booked" }, weight: null },
+  { expect: { turnsAtMost: 6 }, weight: 1 },
+  { expect: { durationAtMost: 1.5 }, weight: null },
+  { expect: { creditsAtMost: 5 }, weight: null },
+  { expect: { resultJson: { technicalName: "book", schema: { type: "object", properties: { min: { type: "null" } } } } }, weight: null },
+];
+
+test("each check is the same after it was shown in a form", () => {
+  assert.deepEqual(checks.flatMap((check) => Object.keys(check.expect)).sort(), Object.keys(checkKinds).sort());
+  for (const check of checks) assert.deepEqual(checkOf(rowOf(check)), check);
+});
+
+test("what the API adds to a check is not shown", () => {
+  const read = { called: { technicalName: "book", kind: null, where: [{ argument: "day", equals: "Monday", matches: null, present: null }], min: 1, max: null, before: null }, says: null };
+  assert.deepEqual(rowOf({ expect: read, weight: null }), { kind: "called", value: "book", more: '{"where":[{"argument":"day","equals":"Monday"}]}', weight: null });
+  assert.equal(rowOf({ expect: { says: { text: "hello", matches: null, role: "assistant", turn: null } }, weight: null }).more, "");
+});
+
+test("a row that cannot be read is no check", () => {
+  assert.equal(checkOf({ kind: "says", value: "a", more: "{", weight: null }), undefined);
+  assert.equal(checkOf({ kind: "says", value: "a", more: "[1]", weight: null }), undefined);
+  assert.equal(checkOf({ kind: "turnsAtMost", value: "", more: "", weight: null }), undefined);
+  assert.equal(checkOf({ kind: "turnsAtMost", value: "six", more: "", weight: null }), undefined);
+  assert.equal(checkOf({ kind: "gone", value: "", more: "", weight: null }), undefined);
+});

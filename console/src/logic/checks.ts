@@ -1,0 +1,74 @@
+/** A check as the API reads and writes it. */
+export interface Check {
+  expect: Record<string, unknown>;
+  weight: number | null;
+}
+
+/** A check as its row in the form holds it: what it expects, its main value as text, and all other members as JSON. */
+export interface CheckRow {
+  kind: string;
+  value: string;
+  more: string;
+  weight: number | null;
+}
+
+interface Kind {
+  label: string;
+  /** What the main value is called. */
+  value: string;
+  /** The member that is the main value; absent where the expectation is the value itself. */
+  member?: string;
+  isNumber?: boolean;
+  options?: readonly string[];
+  /** Members that say more, as an example. */
+  more?: string;
+}
+
+/** What a check can expect. */
+export const checkKinds: Record<string, Kind> = {
+  called: { label: "Calls", value: "Technical name", member: "technicalName", more: '{"max": 1, "before": "book", "where": [{"argument": "day", "equals": "Monday"}]}' },
+  neverCalled: { label: "Never calls", value: "Technical name", member: "technicalName", more: '{"kind": "CallTransfer"}' },
+  says: { label: "Says", value: "Words", member: "text", more: '{"role": "user", "turn": 0} or {"matches": "…"}' },
+  neverSays: { label: "Never says", value: "Words", member: "text", more: '{"matches": "(?i)refund|discount"}' },
+  endedBy: { label: "Ended by", value: "Whom", options: ["Agent", "Contact", "Limit"] },
+  tag: { label: "Gets the tag", value: "Tag" },
+  turnsAtMost: { label: "Turns at most", value: "Turns", isNumber: true },
+  durationAtMost: { label: "Seconds at most", value: "Seconds", isNumber: true },
+  creditsAtMost: { label: "Credits at most", value: "Credits", isNumber: true },
+  resultJson: { label: "Result fits a schema", value: "Technical name", member: "technicalName", more: '{"schema": {"type": "object"}}' },
+};
+
+/** What a member is where nothing is said. */
+const usual: Record<string, unknown> = { min: 1, role: "assistant" };
+
+export function rowOf({ expect, weight }: Check): CheckRow {
+  const [kind = "says", given] = Object.entries(expect).find(([, value]) => value !== null && value !== undefined) ?? [];
+  const { member } = checkKinds[kind] ?? {};
+  if (!member) return { kind, value: String(given ?? ""), more: "", weight };
+  const { [member]: value, ...rest } = given as Record<string, unknown>;
+  const told = Object.entries(rest).filter(([name, each]) => each !== null && each !== usual[name] && !(Array.isArray(each) && each.length === 0));
+  return { kind, value: String(value ?? ""), more: told.length > 0 ? JSON.stringify(withoutNulls(Object.fromEntries(told))) : "", weight };
+}
+
+/** The check of a row; undefined if its JSON cannot be read, or its number is none. */
+export function checkOf({ kind, value, more, weight }: CheckRow): Check | undefined {
+  const of = checkKinds[kind];
+  if (!of) return undefined;
+  if (!of.member) {
+    if (of.isNumber && (value.trim() === "" || Number.isNaN(Number(value)))) return undefined;
+    return { expect: { [kind]: of.isNumber ? Number(value) : value }, weight };
+  }
+  try {
+    const rest: unknown = more.trim() ? JSON.parse(more) : {};
+    if (typeof rest !== "object" || rest === null || Array.isArray(rest)) return undefined;
+    return { expect: { [kind]: { ...(value ? { [of.member]: value } : {}), ...rest } }, weight };
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null).map(([name, each]) => [name, withoutNulls(each)]));
+}

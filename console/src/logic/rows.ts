@@ -1,0 +1,51 @@
+import { readCSV } from "./csv";
+
+/** A row that a test is run with. */
+export interface TestRow {
+  name?: string | null;
+  values: Record<string, unknown>;
+}
+
+/** The column that names rows. */
+const rowColumn = "row";
+
+const mostRows = 500;
+
+/** Reads rows from a file: CSV, or JSON lines if it is called so. */
+export function readRows(fileName: string, text: string): TestRow[] {
+  const rows = /\.(jsonl|ndjson)$/i.test(fileName) ? rowsOfLines(text) : rowsOfCSV(text);
+  if (rows.length === 0) throw new Error("This file has no rows: the first line of CSV names the values, and each further line is a row.");
+  if (rows.length > mostRows) throw new Error(`This file has ${rows.length} rows, and a test at most ${mostRows}.`);
+  return rows;
+}
+
+function rowsOfCSV(text: string): TestRow[] {
+  const [names, ...records] = readCSV(text);
+  return records.map((record) => {
+    if (record.values.length !== names?.values.length) throw new Error(`Line ${record.line} has another number of values than the first one.`);
+    return rowOf(Object.fromEntries(names.values.map((name, i) => [name.trim(), record.values[i]])));
+  });
+}
+
+function rowsOfLines(text: string): TestRow[] {
+  return text.split("\n").flatMap((line, i) => {
+    if (line.trim() === "") return [];
+    try {
+      const values: unknown = JSON.parse(line);
+      if (typeof values === "object" && values !== null && !Array.isArray(values)) return [rowOf(values as Record<string, unknown>)];
+    } catch {
+      // It is told below.
+    }
+    throw new Error(`Line ${i + 1} is no JSON object.`);
+  });
+}
+
+function rowOf({ [rowColumn]: name, ...values }: Record<string, unknown>): TestRow {
+  return typeof name === "string" && name !== "" ? { name, values } : { values: name === undefined || name === "" ? values : { [rowColumn]: name, ...values } };
+}
+
+/** What a run, or a test, is called in a row: by the row's name or number, if it has one. */
+export function inRow(testName: string, row: { rowName?: string | null; rowNumber?: number | null }): string {
+  if (row.rowName) return `${testName} (${row.rowName})`;
+  return row.rowNumber ? `${testName} (row ${row.rowNumber})` : testName;
+}

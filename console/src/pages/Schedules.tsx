@@ -1,0 +1,138 @@
+import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { graphql, type ResultOf } from "../api/graphql";
+import { usePage } from "../api/page";
+import { Act } from "../ui/Act";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading } from "../ui/states";
+import { Status } from "../ui/Status";
+import { TestSummary } from "../ui/TestSummary";
+import { Time } from "../ui/Time";
+import { ScheduleEditor } from "./schedules/ScheduleEditor";
+import styles from "./schedules/Schedules.module.css";
+
+const SchedulesQuery = graphql(`
+  query Schedules($agentId: ID) {
+    agentTestSchedules(agentId: $agentId, first: 50) {
+      nodes {
+        id name agentId folderId testIds repeats cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError
+        agent { id name }
+        folder { id name }
+        lastExecution { id status verdict finishedAt counts { total passed failed error } }
+      }
+    }
+  }
+`);
+
+export type Schedule = ResultOf<typeof SchedulesQuery>["agentTestSchedules"]["nodes"][number];
+
+/** The schedules of tests: of an agent's or, without one, all. */
+export default function Schedules() {
+  const [params] = useSearchParams();
+  const agentId = params.get("agent");
+  const answer = usePage(SchedulesQuery, { agentId }, { onFocus: true, isFresh: true });
+  const [edited, setEdited] = useState<Schedule | "new">();
+  const schedules = answer.data?.agentTestSchedules.nodes;
+  const close = () => {
+    setEdited(undefined);
+    answer.refresh();
+  };
+  return (
+    <Page
+      title="Schedules"
+      crumbs={[{ to: agentId ? `/tests?agent=${agentId}` : "/tests", text: "Tests" }]}
+      actions={
+        <Act scope="simulate" className="primary" onClick={() => setEdited("new")}>
+          New schedule
+        </Act>
+      }
+    >
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!schedules && !answer.error && <Loading />}
+      {schedules?.length === 0 && <Empty title="No tests are run by themselves.">A schedule runs them at times, such as every night, or after each change of the prompt.</Empty>}
+      {schedules && schedules.length > 0 && <ScheduleTable schedules={schedules} edit={setEdited} />}
+      {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={close} />}
+    </Page>
+  );
+}
+
+function ScheduleTable({ schedules, edit }: { schedules: Schedule[]; edit: (schedule: Schedule) => void }) {
+  return (
+    <div className="card scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" className="wide">
+              Runs
+            </th>
+            <th scope="col" className="wide">
+              Next
+            </th>
+            <th scope="col">Last</th>
+            <th scope="col">
+              <span className="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {schedules.map((schedule) => (
+            <tr key={schedule.id}>
+              <th scope="row">
+                {schedule.name}
+                <div className={`muted small ${styles.times}`}>{timesOf(schedule)}</div>
+                {schedule.disabledReason && <div className="fault small">Off: {schedule.disabledReason}</div>}
+              </th>
+              <td className="wide">
+                {whatOf(schedule)}
+                {schedule.repeats > 1 && ` × ${schedule.repeats}`}
+              </td>
+              <td className="wide">
+                <Next of={schedule} />
+              </td>
+              <td>
+                {schedule.lastExecution && schedule.agentId ? (
+                  <>
+                    <TestSummary agentId={schedule.agentId} execution={schedule.lastExecution} />
+                    {schedule.baselineId && <Link href={`/compare?base=${schedule.baselineId}&head=${schedule.lastExecution.id}`}>Compare</Link>}
+                  </>
+                ) : (
+                  !schedule.lastError && <span className="muted">{schedule.lastExecution ? <Status of={schedule.lastExecution.verdict ?? schedule.lastExecution.status} /> : "never run"}</span>
+                )}
+                {schedule.lastError && <div className="fault small">{schedule.lastError}</div>}
+              </td>
+              <td>
+                <Act scope="simulate" onClick={() => edit(schedule)}>
+                  Edit<span className="unseen"> {schedule.name}</span>
+                </Act>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Next({ of }: { of: Schedule }) {
+  if (!of.isEnabled) return <span className="muted">off</span>;
+  return of.nextRunAt ? <Time at={of.nextRunAt} /> : <span className="muted">when the prompt changes</span>;
+}
+
+function timesOf({ cron, timeZone, afterPromptChange }: Schedule): string {
+  const times = cron ? [`${cron} (${timeZone})`] : [];
+  if (afterPromptChange) times.push("after changes of the prompt");
+  return times.join(", ");
+}
+
+function whatOf({ agent, folder, testIds }: Schedule) {
+  if (testIds) return testIds.length === 1 ? "1 test" : `${testIds.length} tests`;
+  const of = agent ? <Link href={`/tests?agent=${agent.id}`}>{agent.name}</Link> : "a deleted agent";
+  return folder ? (
+    <>
+      {folder.name} of {of}
+    </>
+  ) : (
+    <>All tests of {of}</>
+  );
+}

@@ -1,0 +1,145 @@
+import { useState, type FormEvent } from "react";
+import { graphql } from "../../api/graphql";
+import { useAction, usePage } from "../../api/page";
+import { Act } from "../../ui/Act";
+import { Dialog } from "../../ui/Dialog";
+import { Field, FormFailure } from "../../ui/Field";
+import type { Schedule } from "../Schedules";
+
+const TargetsQuery = graphql(`
+  query ScheduleTargets {
+    agents(first: 100) { nodes { id name testFolders { id name } } }
+  }
+`);
+
+const CreateSchedule = graphql(`
+  mutation CreateSchedule($input: CreateAgentTestScheduleInput!) {
+    createAgentTestSchedule(input: $input) { schedule { id } }
+  }
+`);
+
+const UpdateSchedule = graphql(`
+  mutation UpdateSchedule($input: UpdateAgentTestScheduleInput!) {
+    updateAgentTestSchedule(input: $input) { schedule { id } }
+  }
+`);
+
+const DeleteSchedule = graphql(`
+  mutation DeleteSchedule($input: DeleteAgentTestScheduleInput!) {
+    deleteAgentTestSchedule(input: $input) { deletedId }
+  }
+`);
+
+/** Times that many want. Any other is written by hand. */
+const usual = [
+  ["0 3 * * *", "every night at three"],
+  ["0 3 * * 1-5", "on workdays at three"],
+  ["0 * * * *", "every hour"],
+  ["0 6 * * 1", "on Mondays at six"],
+] as const;
+
+/** Makes or changes a schedule. Which tests it runs is chosen once: all of an agent, or those of a folder. */
+export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Schedule | undefined; agentId: string | null; onClose: () => void }) {
+  const create = useAction(CreateSchedule);
+  const update = useAction(UpdateSchedule);
+  const remove = useAction(DeleteSchedule);
+  const error = create.error ?? update.error ?? remove.error;
+  const [cron, setCron] = useState(schedule ? (schedule.cron ?? "") : usual[0][0]);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const values = {
+      name: String(form.get("name")),
+      cron: cron.trim(),
+      timeZone: String(form.get("timeZone")).trim(),
+      afterPromptChange: form.has("afterPromptChange"),
+      isEnabled: form.has("isEnabled"),
+      repeats: Number(form.get("repeats")),
+    };
+    if (schedule) {
+      if (await update.run({ input: { scheduleId: schedule.id, ...values, baselineId: String(form.get("baselineId")).trim() } })) onClose();
+      return;
+    }
+    const [kind, id] = String(form.get("target")).split(" ");
+    const baselineId = String(form.get("baselineId")).trim() || null;
+    if (await create.run({ input: { ...values, baselineId, [kind === "folder" ? "folderId" : "agentId"]: id } })) onClose();
+  };
+  const destroy = async () => {
+    if (schedule && confirm(`Delete the schedule “${schedule.name}”? What it has run stays.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
+  };
+  return (
+    <Dialog title={schedule ? "Schedule" : "New schedule"} onClose={onClose}>
+      <form className="stack" onSubmit={(event) => void submit(event)}>
+        <Field label="Name" path="name" error={error}>
+          {(control) => <input {...control} required autoFocus={!schedule} defaultValue={schedule?.name} placeholder="Nightly" />}
+        </Field>
+        {!schedule && <Target agentId={agentId} />}
+        <div className="row top">
+          <Field label="When" path="cron" error={error} hint={usual.find(([text]) => text === cron)?.[1] ?? "minute, hour, day, month, day of the week"}>
+            {(control) => <input {...control} className="mono" list="usual-times" value={cron} onChange={(event) => setCron(event.target.value)} />}
+          </Field>
+          <Field label="Time zone" path="timeZone" error={error}>
+            {(control) => <input {...control} required defaultValue={schedule?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone} />}
+          </Field>
+          <Field label="Runs of each test" path="repeats" error={error}>
+            {(control) => <input {...control} type="number" min={1} max={20} required defaultValue={schedule?.repeats ?? 1} />}
+          </Field>
+        </div>
+        <datalist id="usual-times">
+          {usual.map(([text, meaning]) => (
+            <option key={text} value={text}>
+              {meaning}
+            </option>
+          ))}
+        </datalist>
+        <label className="check">
+          <input type="checkbox" name="afterPromptChange" defaultChecked={schedule?.afterPromptChange} />
+          <span>A minute after each change of the prompt</span>
+        </label>
+        <Field label="Compare with the execution" path="baselineId" error={error} hint="The id of a finished one; empty for none">
+          {(control) => <input {...control} className="mono" defaultValue={schedule?.baselineId ?? ""} placeholder="execution_…" />}
+        </Field>
+        <label className="check">
+          <input type="checkbox" name="isEnabled" defaultChecked={schedule?.isEnabled ?? true} />
+          <span>On</span>
+        </label>
+        <p className="muted small">Each execution costs what one costs that somebody starts.</p>
+        <FormFailure error={error} shown={["name", "cron", "timeZone", "repeats", "baselineId"]} />
+        <div className="row">
+          <Act scope="simulate" type="submit" className="primary" disabled={create.isBusy || update.isBusy}>
+            {schedule ? "Save" : "Create schedule"}
+          </Act>
+          {schedule && (
+            <Act scope="simulate" className="danger push" onClick={() => void destroy()}>
+              Delete
+            </Act>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Target({ agentId }: { agentId: string | null }) {
+  const { data } = usePage(TargetsQuery, {});
+  return (
+    <div className="field">
+      <label htmlFor="schedule-target">Tests</label>
+      <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
+        <option value="" disabled>
+          Choose
+        </option>
+        {data?.agents.nodes.map((agent) => (
+          <optgroup key={agent.id} label={agent.name}>
+            <option value={`agent ${agent.id}`}>All of {agent.name}</option>
+            {agent.testFolders.map((folder) => (
+              <option key={folder.id} value={`folder ${folder.id}`}>
+                {folder.name}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </div>
+  );
+}

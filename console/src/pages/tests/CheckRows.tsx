@@ -1,0 +1,81 @@
+import { useState } from "react";
+import type { CombinedError } from "@urql/core";
+import { checkKinds, checkOf, type CheckRow } from "../../logic/checks";
+import { faultsAt } from "../../logic/faults";
+
+const none: CheckRow = { kind: "says", value: "", more: "", weight: null };
+
+/** What the program checks, a row for each check. The form reads them as JSON. */
+export function CheckRows({ rows: before, error }: { rows: readonly CheckRow[]; error: CombinedError | undefined }) {
+  const [rows, setRows] = useState(before);
+  const change = (at: number, changes: Partial<CheckRow>) => setRows(rows.map((row, i) => (i === at ? { ...row, ...changes } : row)));
+  return (
+    <fieldset className="stack tight">
+      <legend>What the program checks</legend>
+      <input type="hidden" name="checks" value={JSON.stringify(rows)} />
+      {rows.map((row, i) => (
+        <Row key={i} row={row} number={i + 1} faults={faultsAt(error, `checks.${i}`)} change={(changes) => change(i, changes)} remove={() => setRows(rows.toSpliced(i, 1))} />
+      ))}
+      <div>
+        <button type="button" onClick={() => setRows([...rows, none])}>
+          Add a check
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function Row({ row, number, faults, change, remove }: {
+  row: CheckRow;
+  number: number;
+  faults: readonly string[];
+  change: (changes: Partial<CheckRow>) => void;
+  remove: () => void;
+}) {
+  const kind = checkKinds[row.kind];
+  const isRead = checkOf(row) !== undefined;
+  return (
+    <div className="row top">
+      <div className="field">
+        <select aria-label={`Check ${number} expects`} value={row.kind} onChange={(event) => change({ kind: event.target.value, value: "", more: "" })}>
+          {Object.entries(checkKinds).map(([name, { label }]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="field">
+        {kind?.options ? (
+          <select aria-label={`Check ${number}: ${kind.value}`} value={row.value} required onChange={(event) => change({ value: event.target.value })}>
+            <option value="">…</option>
+            {kind.options.map((option) => (
+              <option key={option}>{option}</option>
+            ))}
+          </select>
+        ) : (
+          <input aria-label={`Check ${number}: ${kind?.value}`} placeholder={kind?.value} inputMode={kind?.isNumber ? "decimal" : undefined} required={!kind?.member} value={row.value} onChange={(event) => change({ value: event.target.value })} />
+        )}
+        {kind?.more && (
+          <input className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
+        )}
+        {!isRead && <span className="fault small">{kind?.isNumber ? "It needs a number." : "This is no JSON object."}</span>}
+        {faults.length > 0 && <span className="fault small">{faults.join(" · ")}</span>}
+      </div>
+      <Weight label={`Weight of check ${number}`} value={row.weight} change={(weight) => change({ weight })} />
+      <button type="button" className="plain" onClick={remove}>
+        Remove<span className="unseen"> check {number}</span>
+      </button>
+    </div>
+  );
+}
+
+/** What a check or a criterion counts for; empty if it is required. */
+export function Weight({ label, value, change }: { label: string; value: number | null; change: (weight: number | null) => void }) {
+  return (
+    <input
+      type="number" min={1} max={100} aria-label={label} placeholder="must" title="What it counts for, 1 to 100; empty if it is required" size={8}
+      value={value ?? ""} onChange={(event) => change(event.target.value ? Number(event.target.value) : null)}
+    />
+  );
+}

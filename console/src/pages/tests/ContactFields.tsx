@@ -1,0 +1,62 @@
+import type { CombinedError } from "@urql/core";
+import type { TestValues } from "../../logic/testValues";
+import { Field } from "../../ui/Field";
+
+const moods = ["Friendly", "Hurried", "Anxious", "Confused", "Angry", "Sceptical"];
+
+/** What the contact is like, and what it says word for word. It is open where something is said. */
+export function ContactFields({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
+  const { persona, contactSays } = values;
+  if (!persona || !contactSays) return null;
+  return (
+    <details open={contactSays.length > 0 || Object.keys(persona).length > 0}>
+      <summary>What the contact is like</summary>
+      <div className="stack">
+        <div className="row top">
+          <Field label="Mood" path="persona.mood" error={error}>
+            {(control) => (
+              <select {...control} defaultValue={persona.mood ?? ""}>
+                <option value="">as the scenario says</option>
+                {moods.map((mood) => (
+                  <option key={mood}>{mood}</option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <Field label="Language" path="persona.language" error={error}>
+            {(control) => <input {...control} placeholder="the conversation's" maxLength={50} defaultValue={persona.language} />}
+          </Field>
+          <Field label="Unhelpful answers it bears" path="persona.patience" error={error}>
+            {(control) => <input {...control} type="number" min={1} max={10} defaultValue={persona.patience} />}
+          </Field>
+        </div>
+        <Field label="What it knows, and tells when it is asked" path="persona.knowledge" error={error}>
+          {(control) => <textarea {...control} rows={3} maxLength={5000} defaultValue={persona.knowledge} />}
+        </Field>
+        {contactSays.some((said) => said?.includes("\n")) ? (
+          <span className="muted small">What it says word for word has line ends, and is changed over the API or in files.</span>
+        ) : (
+          <Field label="What it says word for word, a line for each turn" path="contactSays" error={error} hint="A line with – is free: there its model speaks, as after the last one.">
+            {(control) => <textarea {...control} rows={2} defaultValue={contactSays.map((said) => said ?? "–").join("\n")} />}
+          </Field>
+        )}
+      </div>
+    </details>
+  );
+}
+
+const sights = { Prompt: "the agent's prompt", Documents: "the passages it found, whole", Date: "the date" };
+
+/** What the judge is given beside the conversation. */
+export function JudgeSees({ chosen }: { chosen: readonly string[] }) {
+  return (
+    <fieldset className="row">
+      <legend>The judge also sees</legend>
+      {Object.entries(sights).map(([sight, label]) => (
+        <label key={sight} className="check">
+          <input type="checkbox" name="judgeSees" value={sight} defaultChecked={chosen.includes(sight)} /> {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,44 @@
+import type { CombinedError } from "@urql/core";
+import { useState } from "react";
+import { linesOf, type TestValues } from "../../logic/testValues";
+import { Field } from "../../ui/Field";
+import { Weight } from "./CheckRows";
+
+/** Criteria that need no model to be judged. */
+export function CriteriaHint() {
+  return (
+    <>
+      Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
+    </>
+  );
+}
+
+/** The criteria, one in a line, and what they count for. */
+export function CriteriaFields({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
+  const [text, setText] = useState(values.criteria?.join("\n") ?? "");
+  const [weights, setWeights] = useState(() => Object.fromEntries((values.criteria ?? []).map((criterion, i) => [criterion, values.criteriaWeights?.[i] ?? null])));
+  const criteria = linesOf(text);
+  const isWeighted = criteria.some((criterion) => weights[criterion]);
+  return (
+    <>
+      <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={<CriteriaHint />}>
+        {(control) => <textarea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} />}
+      </Field>
+      <input type="hidden" name="criteriaWeights" value={JSON.stringify(isWeighted ? criteria.map((criterion) => weights[criterion] ?? null) : [])} />
+      <details open={isWeighted || values.passAt !== undefined && values.passAt !== 1}>
+        <summary>What they count for</summary>
+        <div className="stack tight">
+          {criteria.map((criterion, i) => (
+            <div key={i} className="row between">
+              <span>{criterion}</span>
+              <Weight label={`Weight of “${criterion}”`} value={weights[criterion] ?? null} change={(weight) => setWeights({ ...weights, [criterion]: weight })} />
+            </div>
+          ))}
+          <Field label="Score that a run needs, 0 to 1" path="passAt" error={error} hint="The share of the weights that hold. What has no weight is required.">
+            {(control) => <input {...control} type="number" min={0} max={1} step="any" defaultValue={values.passAt ?? 1} />}
+          </Field>
+        </div>
+      </details>
+    </>
+  );
+}

@@ -1,0 +1,147 @@
+import { useState, type FormEvent } from "react";
+import { Dialog } from "../../ui/Dialog";
+import { askAs } from "../Keys";
+import { Confirmation, Secret } from "../keys/parts";
+import { events, type Webhook } from "../Webhooks";
+
+const create = "mutation CreateWebhook($input: CreateWebhookInput!) { createWebhook(input: $input) { secret webhook { id } } }";
+const update = "mutation UpdateWebhook($input: UpdateWebhookInput!) { updateWebhook(input: $input) { webhook { id } } }";
+const rotation = "mutation RotateWebhookSecret($input: RotateWebhookSecretInput!) { rotateWebhookSecret(input: $input) { secret } }";
+
+interface Props {
+  /** None for one to be made. */
+  webhook?: Webhook;
+  rotate?: () => void;
+  destroy?: () => void;
+  onClose: () => void;
+}
+
+/** Makes a webhook and shows its secret once, or changes one. */
+export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
+  const [secret, setSecret] = useState<string>();
+  const { problem, attempt } = useAttempt();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const values = { url: String(form.get("url")).trim(), description: form.get("description"), events: form.getAll("event") };
+    void attempt(async () => {
+      const by = { "X-Api-Key": String(form.get("key")).trim() };
+      if (webhook) {
+        const isEnabled = form.has("isEnabled");
+        await askAs(by, update, { input: { webhookId: webhook.id, ...values, isEnabled: isEnabled === webhook.isEnabled ? null : isEnabled } });
+        onClose();
+        return;
+      }
+      setSecret((await askAs<{ createWebhook: { secret: string } }>(by, create, { input: values })).createWebhook.secret);
+    });
+  };
+  if (secret) return <TheSecret secret={secret} onClose={onClose} />;
+  return (
+    <Dialog title={webhook ? "Webhook" : "New webhook"} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <div className="field">
+          <label htmlFor="webhook-url">Address</label>
+          <input id="webhook-url" name="url" type="url" required autoFocus={!webhook} spellCheck={false} defaultValue={webhook?.url} placeholder="https://ci.example.com/hooks/agents" />
+        </div>
+        <div className="field">
+          <label htmlFor="webhook-description">What it is for</label>
+          <input id="webhook-description" name="description" maxLength={500} defaultValue={webhook?.description} />
+        </div>
+        <fieldset className="stack tight">
+          <legend>It is told of</legend>
+          {Object.entries(events).map(([event, meaning]) => (
+            <label key={event} className="check">
+              <input type="checkbox" name="event" value={event} defaultChecked={webhook ? webhook.events.includes(event) : event.startsWith("AgentTest")} />
+              <span>{meaning}</span>
+            </label>
+          ))}
+        </fieldset>
+        {webhook && (
+          <label className="check">
+            <input type="checkbox" name="isEnabled" defaultChecked={webhook.isEnabled} />
+            <span>On</span>
+          </label>
+        )}
+        <Confirmation />
+        <Problem text={problem} />
+        <div className="row">
+          <button type="submit" className="primary">
+            {webhook ? "Save" : "Make the webhook"}
+          </button>
+          {rotate && (
+            <button type="button" className="push" onClick={rotate}>
+              New secret
+            </button>
+          )}
+          {destroy && (
+            <button type="button" className="danger" onClick={destroy}>
+              Delete
+            </button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Gives a webhook a new secret, and shows it once. */
+export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const [secret, setSecret] = useState<string>();
+  const { problem, attempt } = useAttempt();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const key = String(new FormData(event.currentTarget).get("key")).trim();
+    void attempt(async () => {
+      const made = await askAs<{ rotateWebhookSecret: { secret: string } }>({ "X-Api-Key": key }, rotation, { input: { webhookId: webhook.id } });
+      setSecret(made.rotateWebhookSecret.secret);
+    });
+  };
+  if (secret) return <TheSecret secret={secret} onClose={onClose} />;
+  return (
+    <Dialog title="New secret" onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>For 24 hours messages are signed with both secrets, so that the receiver can be changed without losing any.</p>
+        <Confirmation />
+        <Problem text={problem} />
+        <div>
+          <button type="submit" className="primary">
+            Make a new secret
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function TheSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
+  return (
+    <Dialog title="The secret" onClose={onClose}>
+      <div className="stack">
+        <p>It is shown this once. The receiver checks with it that a message is from here.</p>
+        <Secret secret={secret} onClose={onClose} />
+      </div>
+    </Dialog>
+  );
+}
+
+function useAttempt() {
+  const [problem, setProblem] = useState<string>();
+  const attempt = async (action: () => Promise<void>) => {
+    setProblem(undefined);
+    try {
+      await action();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  return { problem, attempt };
+}
+
+function Problem({ text }: { text: string | undefined }) {
+  if (!text) return null;
+  return (
+    <p className="note bad" role="alert">
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,300 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// CreateAgentTests creates tests: all of them, or none. Faults name a test by its place.
+func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTestsInput) ([]model.AgentTest, error) {
+	tests, err := in.NewTests(now())
+	if err != nil {
+		return nil, err
+	}
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.createTests(ctx, tests, in.Path) })
+	return testsOf(tests), err
+}
+
+// createTests inserts tests that fit their agents and have names of their own. Faults of a test are under its path. The number
+// of statements does not depend on that of the tests.
+func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
+	if err := t.placeTests(ctx, tests, path); err != nil {
+		return err
+	}
+	if err := t.checkNames(ctx, tests, func(i int) string { return path(i) + "name" }); err != nil {
+		return err
+	}
+	return insert(ctx, t.Tenant, tests...)
+}
+
+// placeTests holds the agents and the folders of tests, and checks what they expect and mock against the agents.
+func (t tenantTx) placeTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
+	var agentIDs []string
+	for _, test := range tests {
+		agentIDs = append(agentIDs, test.AgentID)
+	}
+	agents, err := t.lockAgents(ctx, agentIDs, forUpdate)
+	if err != nil {
+		return err
+	}
+	foreign, err := t.findFolders(ctx, tests)
+	if err != nil {
+		return err
+	}
+	var faults model.Fields
+	for _, i := range foreign {
+		faults.Add(path(i)+"folderId", "is a folder of another agent")
+	}
+	fits, err := t.fitting(ctx, model.Unique(agentIDs))
+	if err != nil {
+		return err
+	}
+	for i, test := range tests {
+		of := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == test.AgentID })
+		err := fits(test, agents[of])
+		var known *model.Error
+		switch {
+		case err == nil:
+		case len(tests) == 1 && path(i) == "" || !errors.As(err, &known):
+			return err
+		default:
+			faults.AddAll(path(i), known.Fields)
+		}
+	}
+	return faults.As(model.Unprocessable)
+}
+
+// findFolders holds the folders that tests are to be put into, and returns which tests are of another agent than their folder. An
+// empty id stands for the root.
+func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) (foreign []int, err error) {
+	var ids []string
+	for _, test := range tests {
+		if test.FolderID != nil && *test.FolderID == "" {
+			test.FolderID = nil
+		}
+		if test.FolderID != nil {
+			ids = append(ids, *test.FolderID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	folders := []*model.AgentTestFolder{}
+	if err := t.find(&folders).Where("id IN (?)", bun.List(model.Unique(ids))).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	for i, test := range tests {
+		if test.FolderID == nil {
+			continue
+		}
+		of := slices.IndexFunc(folders, func(f *model.AgentTestFolder) bool { return f.ID == *test.FolderID })
+		if of < 0 {
+			return nil, model.Missing(agentTestFolder, *test.FolderID)
+		}
+		if folders[of].AgentID != test.AgentID {
+			foreign = append(foreign, i)
+		}
+	}
+	return foreign, nil
+}
+
+// fitting returns the check whether an agent, one of those, has what a test of it expects and mocks.
+func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error, error) {
+	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
+	if err != nil {
+		return nil, err
+	}
+	subAgents, err := t.SubAgentsOfAgents(ctx, agentIDs, "technical_name")
+	if err != nil {
+		return nil, err
+	}
+	return func(test *model.AgentTestRow, agent *model.Agent) error {
+		if test.Kind == model.AgentTestKindClassification {
+			return checkTags(test, agent)
+		}
+		return test.ToolMocking.Check(ofParent(tools, agent.ID), ofParent(subAgents, agent.ID))
+	}, nil
+}
+
+func ofParent[R interface{ Parent() string }](rows []R, id string) []R {
+	return slices.DeleteFunc(slices.Clone(rows), func(row R) bool { return row.Parent() != id })
+}
+
+// MoveAgentTests moves tests to a folder of their agent, or to the root: all of them, or none.
+func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInput) ([]model.AgentTest, error) {
+	var moved []*model.AgentTestRow
+	ids, err := model.CheckTestIDs(in.TestIds)
+	if err != nil {
+		return nil, err
+	}
+	path := func(i int) string { return fmt.Sprintf("testIds.%d", i) }
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if moved, err = t.holdTests(ctx, ids); err != nil {
+			return err
+		}
+		folder := ""
+		if in.FolderID != nil {
+			folder = *in.FolderID
+		}
+		var coming []*model.AgentTestRow
+		at := now()
+		for _, test := range moved {
+			if placeOf(test).folderID != folder {
+				coming = append(coming, test)
+			}
+			test.FolderID = new(folder)
+		}
+		foreign, err := t.findFolders(ctx, moved)
+		if err != nil {
+			return err
+		}
+		var faults model.Fields
+		for _, i := range foreign {
+			faults.Add(path(i), "is the id of a test of another agent than the folder")
+		}
+		if len(faults) > 0 {
+			return faults.As(model.Unprocessable)
+		}
+		if len(coming) == 0 {
+			return nil
+		}
+		if err := t.checkNames(ctx, coming, func(i int) string { return path(slices.Index(moved, coming[i])) }); err != nil {
+			return err
+		}
+		for _, test := range coming {
+			test.UpdatedAt = model.After(test.UpdatedAt, at)
+		}
+		_, err = t.change(&coming).Column("folder_id", "updated_at").Bulk().Exec(ctx)
+		return translate(err)
+	})
+	return testsOf(moved), err
+}
+
+// CopyAgentTests copies tests, without their runs, to a folder, to another agent, or beside themselves: all of them, or none.
+func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInput) ([]model.AgentTest, error) {
+	ids, err := model.CheckTestIDs(in.TestIds)
+	if err != nil {
+		return nil, err
+	}
+	var copies []*model.AgentTestRow
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		found := []*model.AgentTestRow{}
+		if err := t.find(&found).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		originals, err := testsInOrder(ids, found)
+		if err != nil {
+			return err
+		}
+		mocked := []*model.SubAgent{}
+		if err := t.find(&mocked).Where("id IN (?)", bun.List(mockedSubAgents(originals))).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		var own []*model.SubAgent
+		if in.AgentID != nil {
+			if own, err = t.SubAgentsOfAgents(ctx, []string{*in.AgentID}, "technical_name"); err != nil {
+				return err
+			}
+		}
+		for _, original := range originals {
+			copies = append(copies, original.Copy(in, mocked, own, now()))
+		}
+		if err := t.placeTests(ctx, copies, func(i int) string { return fmt.Sprintf("testIds.%d.", i) }); err != nil {
+			return err
+		}
+		if err := t.number(ctx, copies); err != nil {
+			return err
+		}
+		return insert(ctx, t.Tenant, copies...)
+	})
+	return testsOf(copies), err
+}
+
+func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
+	for _, test := range tests {
+		if test.ToolMocking == nil {
+			continue
+		}
+		for _, mock := range test.ToolMocking.MockedSubAgents {
+			ids = append(ids, mock.SubAgentID)
+		}
+	}
+	return ids
+}
+
+// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on.
+func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
+	ids, err := model.CheckTestIDs(ids)
+	if err != nil {
+		return err
+	}
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		held, err := t.lockTests(ctx, forDelete, where("id IN (?)", bun.List(ids)))
+		if err != nil {
+			return err
+		}
+		if _, err := testsInOrder(ids, held); err != nil {
+			return err
+		}
+		// Whoever changes runs locks their executions first, and so does this: it must not meet them among the runs.
+		moving := []*model.AgentTestExecution{}
+		of := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("test_id IN (?)", bun.List(ids))
+		if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		if _, err := t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		_, err = t.remove((*model.AgentTestRow)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+		return translate(err)
+	})
+}
+
+// holdTests holds the agents of tests against others that give tests names, and then the tests.
+func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
+	// Of what is read before the agents are held, only the agent never changes.
+	known := []*model.AgentTestRow{}
+	if err := t.find(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	agentIDs := []string{}
+	for _, test := range known {
+		agentIDs = append(agentIDs, test.AgentID)
+	}
+	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
+		return nil, err
+	}
+	held, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	if err != nil {
+		return nil, err
+	}
+	return testsInOrder(ids, held)
+}
+
+// testsInOrder returns the tests in the order of their ids; NOT_FOUND names one that is not there.
+func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
+	tests := make([]*model.AgentTestRow, len(ids))
+	for i, id := range ids {
+		at := slices.IndexFunc(found, func(test *model.AgentTestRow) bool { return test.ID == id })
+		if at < 0 {
+			return nil, model.Missing(agentTest, id)
+		}
+		tests[i] = found[at]
+	}
+	return tests, nil
+}
+
+// testsOf returns tests that remember each other.
+func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
+	tests := make([]model.AgentTest, len(rows))
+	for i, row := range rows {
+		tests[i] = row.Test()
+	}
+	return together(tests)
+}

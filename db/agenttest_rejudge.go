@@ -1,0 +1,208 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// What judged the conversations of executions, and of runs, again.
+var (
+	RejudgementsOfExecutions = Rows{none: (*model.AgentTestExecution)(nil), key: "?TableAlias.rejudge_of_id", order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfRuns       = Rows{none: (*model.AgentTestRun)(nil), key: "?TableAlias.rejudge_of_id", order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+)
+
+// RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it. CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged again too often.
+func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context, in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var execution *model.AgentTestExecution
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		held, err := t.AgentTestExecution(ctx, in.ExecutionID)
+		if err != nil {
+			return err
+		}
+		if !held.IsFinished() {
+			return model.Errorf(model.Conflict, "agent test execution %q is not finished", held.ID)
+		}
+		if err := t.holdAgent(ctx, held); err != nil {
+			return err
+		}
+		runs, err := t.conversationsOf(ctx, held)
+		if err != nil {
+			return err
+		}
+		present, err := t.testsOf(ctx, runs)
+		if err != nil {
+			return err
+		}
+		if err := t.mayRejudge(ctx, held.ID); err != nil {
+			return err
+		}
+		execution = in.NewExecution(held)
+		rejudged, err := t.rejudged(ctx, in, execution, runs, present)
+		if err != nil {
+			return err
+		}
+		return t.insertExecution(ctx, execution, rejudged)
+	})
+	return execution, err
+}
+
+// holdAgent holds the agent of an execution, if it still exists, before anything that a deletion of the agent changes.
+func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecution) error {
+	if execution.AgentID == nil {
+		return nil
+	}
+	_, err := t.lockAgent(ctx, *execution.AgentID, forShare)
+	if isMissing(err) {
+		execution.AgentID = nil
+		return nil
+	}
+	return err
+}
+
+// conversationsOf returns the runs of an execution whose conversations came to their end, without what was said.
+func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
+	var faults model.Fields
+	if held.RejudgeOfID != nil {
+		faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q", *held.RejudgeOfID)
+		return nil, faults.As(model.Unprocessable)
+	}
+	runs := []*model.AgentTestRun{}
+	if err := t.find(&runs).Column("id", "test_id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
+		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	if len(runs) == 0 {
+		faults.Add("executionId", "is of an execution in which no conversation came to its end")
+	}
+	return runs, faults.As(model.Unprocessable)
+}
+
+// testsOf returns the tests of runs that still exist, held until the end of the transaction, by their ids.
+func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[string]*model.AgentTestRow, error) {
+	ids := []string{}
+	for _, run := range runs {
+		if run.TestID != nil {
+			ids = append(ids, *run.TestID)
+		}
+	}
+	tests, err := t.lockTests(ctx, forShare, where("id IN (?)", bun.List(model.Unique(ids))))
+	byID := make(map[string]*model.AgentTestRow, len(tests))
+	for _, test := range tests {
+		byID[test.ID] = test
+	}
+	return byID, err
+}
+
+// mayRejudge returns UNPROCESSABLE when an execution, which is held from then on, has been judged again too often.
+func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
+	if _, err := t.lockAgentTestExecution(ctx, id, forUpdate); err != nil {
+		return err
+	}
+	n, err := t.find((*model.AgentTestExecution)(nil)).Where("rejudge_of_id = ?", id).Count(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	var faults model.Fields
+	if n >= model.MaxRejudgements {
+		faults.Add("executionId", "is of an execution that was judged again %d times, which is the bound: delete one of these executions", n)
+	}
+	return faults.As(model.Unprocessable)
+}
+
+// rejudged returns the runs of a new execution that judges the conversations of others again. Tests that are left out, because
+// they do not exist any more, are noted in the execution.
+func (t *Tenant) rejudged(
+	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution, held []*model.AgentTestRun, present map[string]*model.AgentTestRow,
+) ([]*model.AgentTestRun, error) {
+	snapshots, err := t.snapshotsOf(ctx, *execution.RejudgeOfID)
+	if err != nil {
+		return nil, err
+	}
+	for id, snapshot := range snapshots {
+		if in.Criteria == model.RejudgedCriteriaPresent {
+			if present[id] == nil {
+				delete(snapshots, id)
+				continue
+			}
+			snapshot.Test = snapshot.Test.JudgedAs(present[id])
+		}
+		if snapshot.Test, err = in.Judged(snapshot.Test); err != nil {
+			return nil, err
+		}
+		snapshot.Votes = execution.Votes
+		snapshot.Test.MaxTurns = 0 // a process of the version before, which knows of no such runs, must not hold the conversation anew
+		if execution.JudgeModel != nil {
+			snapshot.JudgeModel = *execution.JudgeModel
+		}
+	}
+	var faults model.Fields
+	for i, test := range in.Tests {
+		if snapshots[test.TestID] == nil {
+			faults.Add(fmt.Sprintf("tests.%d.testId", i), "is of no test whose conversations are judged again")
+		}
+	}
+	if err := faults.As(model.Unprocessable); err != nil {
+		return nil, err
+	}
+	runs := []*model.AgentTestRun{}
+	for _, was := range held {
+		snapshot := snapshots[was.TestedID]
+		if snapshot == nil {
+			execution.LeaveOut(was)
+			continue
+		}
+		run := &model.AgentTestRun{
+			TestedID: was.TestedID, TestName: was.TestName, Attempt: was.Attempt, RejudgeOfID: &was.ID,
+			Snapshot: *snapshot, PromptVersion: was.PromptVersion, IsDraft: was.IsDraft,
+			RowKey: was.RowKey, RowNumber: was.RowNumber, RowName: was.RowName, RowValues: was.RowValues,
+		}
+		if present[was.TestedID] != nil {
+			run.TestID = was.TestID
+		}
+		runs = append(runs, run)
+	}
+	if len(runs) == 0 {
+		faults.Add("executionId", "is of an execution whose tests were all deleted, so there are no present criteria")
+	}
+	return runs, faults.As(model.Unprocessable)
+}
+
+// snapshotsOf returns what the tests of an execution and their agents were, by the tests' ids. All runs of a test had the same.
+func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
+	runs := []*model.AgentTestRun{}
+	err := t.find(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
+		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "position").Scan(ctx)
+	snapshots := make(map[string]*model.RunSnapshot, len(runs))
+	for _, run := range runs {
+		snapshots[run.TestedID] = &run.Snapshot
+	}
+	return snapshots, translate(err)
+}
+
+// AgreementsOfExecutions returns how far the verdicts of executions that judge conversations again are those of before, by the
+// execution's id. Others have none.
+func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[string]*model.JudgeAgreement, error) {
+	rows := []struct {
+		ExecutionID string
+		Agreement   model.JudgeAgreement `bun:"embed:"`
+	}{}
+	both := bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").
+		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status IN (?)) AS runs", both, both).
+		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status = ?TableAlias.status) AS same_runs", both).
+		ColumnExpr("coalesce(sum(?TableAlias.compared), 0) AS criteria, coalesce(sum(?TableAlias.agreed), 0) AS same_criteria").
+		Join("JOIN agent_test_runs AS held ON held.company_id = ?TableAlias.company_id AND held.id = ?TableAlias.rejudge_of_id").
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
+	agreements := make(map[string]*model.JudgeAgreement, len(rows))
+	for i := range rows {
+		agreements[rows[i].ExecutionID] = &rows[i].Agreement
+	}
+	return agreements, translate(err)
+}

@@ -1,0 +1,126 @@
+package db
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// skipDecided ends, in executions that stop repeating, the runs that wait although those of their tests that have ended decide,
+// and lets the next ones follow that are needed.
+func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.Time) error {
+	for _, execution := range b.executions {
+		if execution.StopRepeating == nil || execution.State == model.AgentTestExecutionStatusCancelled {
+			continue
+		}
+		ended, follow := b.endedIn(execution), 0
+		b.next = slices.DeleteFunc(b.next, func(p place) bool {
+			isOfIt := p.executionID == execution.ID
+			if isOfIt {
+				follow++
+			}
+			return isOfIt
+		})
+		if len(ended) == 0 {
+			continue
+		}
+		first := execution.NextPosition - int32(len(ended))
+		if err := t.skip(ctx, execution, ended, first, at); err != nil {
+			return err
+		}
+		if err := t.nextNeeded(ctx, b, execution, first, follow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endedIn are the runs of an execution that the batch ends.
+func (b *transitionBatch) endedIn(execution *model.AgentTestExecution) (ended []*model.AgentTestRun) {
+	for _, run := range b.changed {
+		if run.ExecutionID == execution.ID && run.Status.IsFinal() {
+			ended = append(ended, run)
+		}
+	}
+	return ended
+}
+
+// tallyOfRow is how many runs of a test, or of a row of it, are in each state.
+type tallyOfRow struct {
+	TestedID string
+	RowKey   string
+	Counts   model.AgentTestRunCounts `bun:"embed:"`
+}
+
+// ofRow tells the rows of a test apart, each of which is decided by itself.
+const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key"
+
+// skip ends the waiting runs, from a position on, of tests and rows of which the runs that end now decide together with those before.
+func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun, first int32, at time.Time) error {
+	tested := make([]string, len(ended))
+	for i, run := range ended {
+		tested[i] = run.TestedID
+	}
+	before := []tallyOfRow{}
+	if err := t.find((*model.AgentTestRun)(nil)).ColumnExpr(ofRow).Apply(counted).
+		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).Scan(ctx, &before); err != nil {
+		return translate(err)
+	}
+	var decided, rows, decisive []string
+	for _, tally := range before {
+		last := ""
+		for _, run := range ended { // which are not written yet
+			if run.TestedID == tally.TestedID && run.RowKey == tally.RowKey {
+				tally.Counts.Add(run.Status)
+				last = run.ID
+			}
+		}
+		if last != "" && execution.StopRepeating.IsDecided(tally.Counts.Passed, tally.Counts.Failed) {
+			decided, rows, decisive = append(decided, tally.TestedID), append(rows, tally.RowKey), append(decisive, last)
+		}
+	}
+	if len(decided) == 0 {
+		return nil
+	}
+	skipped := []*model.AgentTestRun{}
+	if err := t.change((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).Set("finished_at = ?", at).
+		Set("version = ?", execution.Version+1).Where("execution_id = ?", execution.ID).
+		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(decided), pgdialect.Array(rows)).
+		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").Scan(ctx, &skipped); err != nil {
+		return translate(err)
+	}
+	if len(skipped) == 0 {
+		return nil
+	}
+	execution.Skip(int32(len(skipped)), at)
+	ids := make([]string, len(skipped))
+	for i, run := range skipped {
+		ids[i] = run.ID
+	}
+	// A run that decided says more than one that was not needed. Its status is written with it.
+	_, err := t.change((*model.AgentTestRow)(nil)).
+		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided), pgdialect.Array(decisive)).
+		Set("last_run_id = decided.run_id").Where("?TableAlias.id = decided.test_id").Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx)
+	return translate(err)
+}
+
+// nextNeeded makes the first runs of an execution that wait, from a position on, those that follow.
+func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32, follow int) error {
+	runs := []*model.AgentTestRun{}
+	if follow > 0 {
+		if err := t.find(&runs).Column("position").Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
+			Where("position >= ?", from).Order("position").Limit(int64(follow)).Scan(ctx); err != nil {
+			return translate(err)
+		}
+	}
+	for _, run := range runs {
+		b.next = append(b.next, place{execution.ID, run.Position})
+		execution.NextPosition = run.Position + 1
+	}
+	return nil
+}

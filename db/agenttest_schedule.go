@@ -1,0 +1,171 @@
+package db
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const agentTestSchedule = "agent test schedule"
+
+// Schedules of tests of a company, by their ids and in pages.
+var (
+	AgentTestScheduleRows = Rows{typeName: agentTestSchedule, none: (*model.AgentTestSchedule)(nil), key: byOwnID}
+	AgentTestScheduleList = List{none: (*model.AgentTestSchedule)(nil), order: newestFirst}
+)
+
+// AgentTestSchedule returns one schedule, or NOT_FOUND.
+func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.AgentTestSchedule, error) {
+	schedule := &model.AgentTestSchedule{}
+	return schedule, t.one(ctx, agentTestSchedule, id, schedule)
+}
+
+// AgentTestSchedules returns a page of the schedules, newest first: all of them, or those of one agent's tests. NOT_FOUND
+// names an agent that does not exist.
+func (t *Tenant) AgentTestSchedules(
+	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
+) (*model.Page[*model.AgentTestSchedule], error) {
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	return list[*model.AgentTestSchedule](ctx, t, AgentTestScheduleList, args, columns, OfAgent(agentID))
+}
+
+// CreateAgentTestSchedule makes a schedule. NOT_FOUND names what it is to run, or to compare with, and does not exist.
+// UNPROCESSABLE says that the company has model.MaxSchedules, or that there is no one agent whose prompt counts.
+func (t *Tenant) CreateAgentTestSchedule(ctx context.Context, in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
+	schedule, err := model.NewAgentTestSchedule(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.resolveSchedule(ctx, schedule); err != nil {
+			return err
+		}
+		if err := t.countHeld(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules, "schedules of tests"); err != nil {
+			return err
+		}
+		if err := insert(ctx, t.Tenant, schedule); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateAgentTestSchedule, schedule.ID)
+	})
+}
+
+// UpdateAgentTestSchedule changes what the input gives, with the errors of CreateAgentTestSchedule.
+func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context, in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
+	schedule := &model.AgentTestSchedule{}
+	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		// What it runs is held before it, everywhere.
+		if err := t.one(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
+			return err
+		}
+		if err := schedule.Update(in, now()); err != nil {
+			return err
+		}
+		if schedule.IsEnabled || in.Retargets() || in.BaselineID != nil {
+			if err := t.resolveSchedule(ctx, schedule); err != nil {
+				return err
+			}
+		}
+		agentID := schedule.AgentID
+		*schedule = model.AgentTestSchedule{}
+		if err := t.lock(ctx, agentTestSchedule, in.ScheduleID, schedule, forUpdate); err != nil {
+			return err
+		}
+		if err := schedule.Update(in, now()); err != nil {
+			return err
+		}
+		if in.Retargets() {
+			schedule.AgentID = agentID
+		}
+		if _, err := t.change(schedule).WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.audit(ctx, model.AuditActionUpdateAgentTestSchedule, schedule.ID)
+	})
+}
+
+// DeleteAgentTestSchedule deletes a schedule. Executions that it started stay.
+func (t *Tenant) DeleteAgentTestSchedule(ctx context.Context, id string) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.delete(ctx, agentTestSchedule, id, (*model.AgentTestSchedule)(nil))
+	})
+}
+
+// resolveSchedule looks up what a schedule runs, which is held against being deleted, and the agent of it.
+func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedule) error {
+	var faults model.Fields
+	if s.BaselineID != nil {
+		baseline, err := t.AgentTestExecution(ctx, *s.BaselineID)
+		if err != nil {
+			return err
+		}
+		if !baseline.IsFinished() {
+			faults.Add("baselineId", "is of an execution that is not finished")
+		}
+	}
+	switch {
+	case s.TestIds != nil:
+		tests := []*model.AgentTestRow{}
+		if err := t.find(&tests).Column("id", "agent_id").Where("id IN (?)", bun.List(s.TestIds)).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		s.AgentID = nil
+		for _, id := range s.TestIds {
+			at := slices.IndexFunc(tests, func(test *model.AgentTestRow) bool { return test.ID == id })
+			if at < 0 {
+				return model.Missing(agentTest, id)
+			}
+		}
+		if !slices.ContainsFunc(tests, func(test *model.AgentTestRow) bool { return test.AgentID != tests[0].AgentID }) {
+			s.AgentID = &tests[0].AgentID
+		}
+	case s.FolderID != nil:
+		folder := &model.AgentTestFolder{}
+		if err := t.one(ctx, agentTestFolder, *s.FolderID, folder); err != nil {
+			return err
+		}
+		s.AgentID = &folder.AgentID
+	}
+	if s.AgentID != nil {
+		if _, err := t.lockAgent(ctx, *s.AgentID, forShare); err != nil {
+			return err
+		}
+	}
+	if s.FolderID != nil {
+		if err := t.lock(ctx, agentTestFolder, *s.FolderID, &model.AgentTestFolder{}, forShare); err != nil {
+			return err
+		}
+	}
+	if s.AfterPromptChange && s.AgentID == nil {
+		faults.Add("afterPromptChange", "needs tests of one agent only")
+	}
+	return faults.As(model.Unprocessable)
+}
+
+// runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is for a
+// while.
+func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
+	_, err := t.change((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().Add(model.PromptPause)).
+		Where("agent_id = ?", agent.ID).Where("after_prompt_change").Where("is_enabled").Exec(ctx)
+	return translate(err)
+}
+
+// disableSchedules has schedules start nothing more, because what they run is deleted.
+func (t tenantTx) disableSchedules(ctx context.Context, reason string, which selection) error {
+	schedules := []*model.AgentTestSchedule{}
+	if err := t.find(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return translate(err)
+	}
+	for _, s := range schedules {
+		s.Disable(reason, now())
+		if _, err := t.change(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+	}
+	return nil
+}

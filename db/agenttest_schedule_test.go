@@ -1,0 +1,197 @@
+package db_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func newSchedule(t *testing.T, tenant *db.Tenant, change func(*model.CreateAgentTestScheduleInput)) *model.AgentTestSchedule {
+	t.Helper()
+	in := model.CreateAgentTestScheduleInput{Name: "Nightly", Repeats: 2, Concurrency: 3, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true}
+	change(&in)
+	schedule, err := tenant.CreateAgentTestSchedule(t.Context(), in)
+	require.NoError(t, err)
+	return schedule
+}
+
+// pass makes schedules due, as if their next time had come.
+func pass(t *testing.T, tenant *db.Tenant) {
+	t.Helper()
+	_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_schedules SET next_run_at = now(), last_run_at = last_run_at - interval '1 hour' WHERE company_id = '"+
+		tenant.CompanyID()+"' AND is_enabled")
+	require.NoError(t, err)
+}
+
+func scheduleByID(t *testing.T, tenant *db.Tenant, id string) *model.AgentTestSchedule {
+	t.Helper()
+	schedule, err := tenant.AgentTestSchedule(t.Context(), id)
+	require.NoError(t, err)
+	return schedule
+}
+
+func executionsOf(t *testing.T, tenant *db.Tenant) []*model.AgentTestExecution {
+	t.Helper()
+	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 100}, nil)
+	require.NoError(t, err)
+	return page.Nodes
+}
+
+func TestSchedulesStartOneExecutionForATime(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	newSimulationTest(t, tenant, agent.ID)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestExecutionEnded)
+	stop := &model.StopRepeating{Good: new(0.9), Bad: new(0.5)}
+	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID, in.StopRepeating = &agent.ID, stop })
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	require.Empty(t, executionsOf(t, tenant), "it is not due")
+
+	pass(t, tenant)
+	var processes sync.WaitGroup
+	for range 4 {
+		other := dbtest.Open(t, address, dbtest.Options())
+		processes.Go(func() {
+			if err := db.StartScheduled(t.Context(), other); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	processes.Wait()
+	executions := executionsOf(t, tenant)
+	require.Len(t, executions, 1)
+	require.Equal(t, schedule.ID, *executions[0].ScheduleID)
+	require.EqualValues(t, 2, executions[0].Repeats)
+	require.Equal(t, stop, executions[0].StopRepeating)
+	started := scheduleByID(t, tenant, schedule.ID)
+	require.Equal(t, executions[0].ID, *started.LastExecutionID)
+	require.True(t, started.NextRunAt.After(time.Now()))
+	require.Nil(t, started.LastError)
+
+	// It waits for the end of its last execution.
+	pass(t, tenant)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	require.Len(t, executionsOf(t, tenant), 1)
+	for _, run := range runsOf(t, tenant, executions[0].ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+	}
+	_, err := tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, BaselineID: &executions[0].ID})
+	require.NoError(t, err)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	executions = executionsOf(t, tenant)
+	require.Len(t, executions, 2)
+	for _, run := range runsOf(t, tenant, executions[0].ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
+	}
+	_, data := told(t, tenant, hook.ID)
+	require.Len(t, data, 2)
+	require.Nil(t, data[0]["comparison"])
+	require.Equal(t, map[string]any{"id": schedule.ID, "name": "Nightly"}, data[1]["schedule"])
+	require.Equal(t, 1.0, data[1]["comparison"].(map[string]any)["newlyFailing"])
+
+	require.NoError(t, tenant.DeleteAgentTestSchedule(t.Context(), schedule.ID))
+	require.Equal(t, schedule.ID, *executionsOf(t, tenant)[0].ScheduleID)
+}
+
+func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	newSimulationTest(t, tenant, agent.ID)
+	after := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) {
+		in.AgentID, in.Cron, in.AfterPromptChange = &agent.ID, nil, true
+	})
+	never := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
+	require.Nil(t, after.NextRunAt)
+	write := func(prompt string) time.Time {
+		_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: prompt})
+		require.NoError(t, err)
+		return *scheduleByID(t, tenant, after.ID).NextRunAt
+	}
+	first := write("Be brief.")
+	require.True(t, first.After(time.Now()))
+	require.True(t, write("Be brief, please.").After(first), "it waits until nobody writes any more")
+	require.True(t, never.NextRunAt.Equal(*scheduleByID(t, tenant, never.ID).NextRunAt))
+	_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, Name: new("Desk")})
+	require.NoError(t, err)
+	pass(t, tenant)
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: never.ID, IsEnabled: new(false)})
+	require.NoError(t, err)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	require.Len(t, executionsOf(t, tenant), 1)
+	require.Nil(t, scheduleByID(t, tenant, after.ID).NextRunAt)
+
+	other := newAgent(t, tenant)
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{
+		ScheduleID: after.ID, TestIds: []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, other.ID).ID},
+	})
+	require.Contains(t, fails(t, err, model.Unprocessable), "afterPromptChange needs tests of one agent only")
+}
+
+func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Folder", Color: "#112233"})
+	require.NoError(t, err)
+	kept, gone := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	ofFolder := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.FolderID = &folder.ID })
+	ofTests := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.TestIds = []string{gone.ID, kept.ID, kept.ID} })
+	require.Equal(t, agent.ID, *ofFolder.AgentID)
+
+	setBudget(t, tenant, 1)
+	recordNow(t, tenant, 1)
+	pass(t, tenant)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	require.Contains(t, *scheduleByID(t, tenant, ofTests.ID).LastError, "is used up")
+	require.Contains(t, *scheduleByID(t, tenant, ofFolder.ID).LastError, "folderId has no tests")
+	require.True(t, scheduleByID(t, tenant, ofTests.ID).IsEnabled)
+	require.NoError(t, tenant.ClearPlan(t.Context()))
+
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone.ID))
+	pass(t, tenant)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	executions := executionsOf(t, tenant)
+	require.Len(t, executions, 1, "what was deleted is left out")
+	require.Len(t, runsOf(t, tenant, executions[0].ID), 2)
+	for _, run := range runsOf(t, tenant, executions[0].ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+	}
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
+	pass(t, tenant)
+	require.NoError(t, db.StartScheduled(t.Context(), store))
+	require.Equal(t, "all of its tests were deleted", *scheduleByID(t, tenant, ofTests.ID).DisabledReason)
+
+	require.NoError(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID))
+	require.Equal(t, "the folder was deleted", *scheduleByID(t, tenant, ofFolder.ID).DisabledReason)
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: ofFolder.ID, IsEnabled: new(true)})
+	fails(t, err, model.NotFound)
+	ofAgent := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
+	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
+	require.Equal(t, "the agent was deleted", *scheduleByID(t, tenant, ofAgent.ID).DisabledReason)
+	require.Nil(t, scheduleByID(t, tenant, ofAgent.ID).NextRunAt)
+}
+
+func TestSchedulesAreBounded(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	for range model.MaxSchedules {
+		newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
+	}
+	_, err := tenant.CreateAgentTestSchedule(t.Context(), model.CreateAgentTestScheduleInput{
+		Name: "One more", AgentID: &agent.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC",
+	})
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 50 schedules of tests, which is the most")
+}

@@ -1,0 +1,68 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// snapshotOfRun is what a run runs: its own copy in runs of before, or what its execution keeps for all.
+const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
+	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time, 'votes', execution.votes,
+		'judgeModel', coalesce(execution.judge_model, ''))
+	FROM agent_test_snapshots AS test
+	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
+	JOIN agent_test_executions AS execution ON execution.company_id = test.company_id AND execution.id = test.execution_id
+	WHERE test.company_id = ?TableAlias.company_id AND test.execution_id = ?TableAlias.execution_id AND test.id = ?TableAlias.tested_id)) AS snapshot`
+
+// withSnapshots reads whole runs, with their snapshots.
+func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ExcludeColumn("snapshot").ColumnExpr(snapshotOfRun)
+}
+
+// RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside those that
+// tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are read otherwise have no
+// snapshot.
+func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
+	runs := []*model.AgentTestRun{}
+	q := t.find(&runs).Where("?TableAlias.id IN (?)", bun.List(ids))
+	if len(columns) == 0 {
+		q = q.Apply(withSnapshots)
+	} else {
+		q = q.Apply(only(columns)).ColumnExpr(snapshotOfRun)
+	}
+	return runs, translate(q.Scan(ctx))
+}
+
+// keepSnapshots keeps the tests and agents of an execution's runs, each once.
+func (t *Tenant) keepSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
+	var ids, definitions []string
+	var agents []*string
+	kept := map[string]bool{}
+	keep := func(id string, agentID *string, definition any) error {
+		if kept[id] {
+			return nil
+		}
+		kept[id] = true
+		text, err := json.Marshal(definition)
+		ids, agents, definitions = append(ids, id), append(agents, agentID), append(definitions, string(text))
+		return err
+	}
+	for _, run := range runs {
+		agent, test := run.Snapshot.Agent, run.Snapshot.Test
+		if err := keep(agent.ID, nil, agent); err != nil {
+			return err
+		}
+		if err := keep(run.TestedID, &agent.ID, test); err != nil {
+			return err
+		}
+	}
+	batch.Queue(`INSERT INTO agent_test_snapshots (company_id, execution_id, id, agent_id, definition)
+		SELECT $1, $2, kept.id, kept.agent_id, kept.definition::json FROM unnest($3::text[], $4::text[], $5::text[]) AS kept (id, agent_id, definition)`,
+		t.companyID, runs[0].ExecutionID, ids, agents, definitions)
+	return nil
+}

@@ -1,0 +1,62 @@
+package db_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestSchedulesStartWithoutTheCompaniesThatAreAway(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	near, _ := newCompany(t, store)
+	away, awayID := newCompany(t, store)
+	for _, tenant := range []*db.Tenant{near, away} {
+		agent := newAgent(t, tenant)
+		newSimulationTest(t, tenant, agent.ID)
+		newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
+		pass(t, tenant)
+	}
+	dbtest.Away(t, conn, "agent_test_schedules", awayID)
+	require.ErrorContains(t, db.StartScheduled(t.Context(), store), "the machine is away")
+	require.Len(t, executionsOf(t, near), 1)
+}
+
+func TestWebhooksAreToldWithoutTheCompaniesThatAreAway(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	near, nearID := newCompany(t, store)
+	away, awayID := newCompany(t, store)
+	for _, tenant := range []*db.Tenant{near, away} {
+		hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestExecutionEnded)
+		for range 2 {
+			_, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+			require.NoError(t, err)
+		}
+	}
+	_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET created_at = created_at - interval '400 days' WHERE id IN (SELECT min(id) FROM webhook_deliveries GROUP BY company_id)")
+	require.NoError(t, err)
+	dbtest.Away(t, conn, "webhook_deliveries", awayID)
+
+	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
+	var left int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries_there WHERE company_id = $1", nearID).Scan(&left))
+	require.Equal(t, 1, left, "old messages are forgotten")
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	told := 0
+	store.DeliverWebhooks(ctx, func(context.Context, db.Parcel) (int, error) {
+		told++
+		cancel()
+		return 200, nil
+	}, slog.New(slog.DiscardHandler))
+	require.Equal(t, 1, told)
+}

@@ -1,0 +1,178 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// countedStates are the states of items in the order of a campaign's counters, which count items that are not archived in the
+// first half, and archived ones in the second.
+var countedStates = []model.CampaignItemStatus{
+	model.CampaignItemStatusPending, model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult,
+	model.CampaignItemStatusProcessed, model.CampaignItemStatusError,
+}
+
+// counterOf returns which counter counts the item, from 1 as Postgres counts.
+func counterOf(item *model.CampaignItem) int {
+	place := slices.Index(countedStates, item.RunningStatus) + 1
+	if item.IsArchived {
+		place += len(countedStates)
+	}
+	return place
+}
+
+const (
+	// countersVersion is what the counters of a campaign were last true for.
+	countersVersion = "coalesce(counted_at, 0)"
+	// areCounted says that a campaign's counters hold: neither it nor an item has been changed by a program that keeps none.
+	areCounted = countersVersion + " = version + coalesce(revision, 0)"
+)
+
+// itemsCounted is by how much counters change, by their places.
+type itemsCounted map[int]int
+
+// add counts items that come, or with -1 go.
+func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
+	for _, item := range items {
+		c[counterOf(item)] += n
+	}
+	return c
+}
+
+// keep makes the counters part of the change of a campaign that has its next version or revision by it, so much higher.
+func (c itemsCounted) keep(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
+	return keepCounters(change, higher, func(place int) any { return c[place] })
+}
+
+// keepCounters is keep for what each counter changes by.
+func keepCounters(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
+	counters, values := make([]string, 2*len(countedStates)), make([]any, 2*len(countedStates))
+	for i := range counters {
+		counters[i], values[i] = fmt.Sprintf("coalesce(item_counts[%d], 0) + (?)", i+1), by(i+1)
+	}
+	return change.Set("item_counts = ARRAY["+strings.Join(counters, ", ")+"]::int[]", values...).
+		Set("counted_at = CASE WHEN "+areCounted+" THEN "+countersVersion+" + ? ELSE counted_at END", higher)
+}
+
+// countItems selects the counters of a campaign's items, in their order.
+var countItems = func() string {
+	counts := []string{}
+	for _, archived := range []string{"NOT item.is_archived", "item.is_archived"} {
+		for _, state := range countedStates {
+			counts = append(counts, fmt.Sprintf("count(*) FILTER (WHERE item.running_status = '%s' AND %s)", state, archived))
+		}
+	}
+	return "SELECT ARRAY[" + strings.Join(counts, ", ") + "]::int[] FROM campaign_items AS item WHERE item.company_id = ?0 AND item.campaign_id = campaign.id"
+}()
+
+// recountItems counts the items of campaigns anew. Nobody changes items while their campaign is held.
+func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error {
+	_, err := t.db.NewRaw("UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = ("+countItems+`)
+		WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.companyID, bun.List(campaignIDs)).Exec(ctx)
+	return translate(err)
+}
+
+// recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed them, one
+// after the other.
+func (s *Store) recountCampaigns(ctx context.Context) error {
+	type place struct{ CompanyID, ID string }
+	campaigns := []place{}
+	err := s.across(ctx, func(ofCompany func(string) selection) error {
+		some := []place{}
+		err := s.program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").
+			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
+		campaigns = append(campaigns, some...)
+		return err
+	})
+	errs := make([]error, len(campaigns))
+	for i, c := range campaigns {
+		errs[i] = s.Tenant(c.CompanyID).inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			if _, err := t.lockCampaign(ctx, c.ID, forUpdate); isMissing(err) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			return t.recountItems(ctx, c.ID)
+		})
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// campaignsPerSweep bounds the campaigns that are counted before lost workers are looked for again.
+const campaignsPerSweep = 10
+
+// CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones
+// left out, by the campaign's id; nothing for one without items. They are exact, and read from the campaigns' counters.
+func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
+	rows := []struct {
+		ID     string
+		Counts []int32 `bun:",array"`
+	}{}
+	err := t.db.NewRaw(`SELECT campaign.id, CASE WHEN `+areCounted+` THEN item_counts ELSE (`+countItems+`) END AS counts
+		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.companyID, bun.List(ids)).Scan(ctx, &rows)
+	counts := make(map[string]*model.CampaignItemCounts, len(rows))
+	for _, row := range rows {
+		kept := make([]int32, len(countedStates))
+		copy(kept, row.Counts)
+		of := &model.CampaignItemCounts{Pending: kept[0], Calling: kept[1], ProcessingResult: kept[2], Processed: kept[3], Error: kept[4]}
+		for _, n := range kept {
+			of.Total += n
+		}
+		if of.Total > 0 {
+			counts[row.ID] = of
+		}
+	}
+	return counts, translate(err)
+}
+
+// ofCounters are the conditions of lists of items as conditions on a campaign's counters, of which each is kept with its place.
+var ofCounters = map[string]string{
+	"?TableAlias.campaign_id = ?":    "campaign.id = ?",
+	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") + "'])[1 + (kept.place - 1) % " + fmt.Sprint(len(countedStates)) + "] = ?",
+	"?TableAlias.is_archived = ?":    "(kept.place > " + fmt.Sprint(len(countedStates)) + ") = ?",
+}
+
+func namesOf[S fmt.Stringer](values []S) []string {
+	names := make([]string, len(values))
+	for i, value := range values {
+		names[i] = value.String()
+	}
+	return names
+}
+
+// counted has a count of rows read from counters where these are kept for the list and its filter. values are those of the
+// filter's conditions, or their places. The counters are NULL while they do not hold: then, and only then, rows are counted.
+func (l List) counted(db *bun.DB, company, parent any, f Filter, values []any, rows *bun.SelectQuery) *bun.SelectQuery {
+	if l.none != any((*model.CampaignItem)(nil)) {
+		return rows
+	}
+	kept := db.NewSelect().TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").ColumnExpr("coalesce(sum(kept.n), 0)::int")
+	campaign := db.NewSelect().TableExpr("campaigns AS campaign").Where("campaign.company_id = ?", company).Where(areCounted)
+	isOfOne := l.of != ""
+	if isOfOne {
+		campaign = campaign.Where("campaign.id = ?", parent)
+	}
+	for i, c := range f {
+		condition := ofCounters[c.sql]
+		switch {
+		case condition == "":
+			return rows
+		case strings.HasPrefix(condition, "campaign."):
+			isOfOne = true
+			campaign = campaign.Where(condition, values[i])
+		default:
+			kept = kept.Where(condition, values[i])
+		}
+	}
+	if !isOfOne {
+		return rows
+	}
+	return db.NewSelect().ColumnExpr("coalesce((?), (?))", campaign.ColumnExpr("(?)", kept), rows)
+}

@@ -1,0 +1,30 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+)
+
+// Away has every statement fail that comes upon a row of the company in the table, as if the machine that has it were away.
+func Away(t testing.TB, conn interface {
+	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
+}, table, companyID string) {
+	t.Helper()
+	// What is costly is asked last, of the rows that pass everything else.
+	for _, statement := range []string{
+		fmt.Sprintf(`CREATE FUNCTION is_near(company text) RETURNS bool LANGUAGE plpgsql COST 100000 AS $$ BEGIN
+				IF company = '%s' THEN RAISE 'the machine is away'; END IF;
+				RETURN true;
+			END $$`, companyID),
+		fmt.Sprintf("ALTER TABLE %[1]s RENAME TO %[1]s_there", table),
+		fmt.Sprintf("CREATE VIEW %[1]s AS SELECT * FROM %[1]s_there WHERE is_near(company_id)", table),
+		fmt.Sprintf("GRANT ALL ON %s TO PUBLIC", table),
+	} {
+		_, err := conn.Exec(context.Background(), statement)
+		require.NoError(t, err)
+	}
+}

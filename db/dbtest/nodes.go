@@ -1,0 +1,61 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// shards are as few as there can be: a test makes all tables anew.
+const shards = 2
+
+// nodes are the addresses of a Citus cluster, its coordinator first, that DBTEST_NODES names, parted by commas: the databases of
+// tests are then made there.
+func nodes() []string {
+	if of := os.Getenv("DBTEST_NODES"); of != "" {
+		return strings.Split(of, ",")
+	}
+	return nil
+}
+
+// onNodes makes a database on every node, dropped after the test, and joins them. Templates cannot be copied there.
+func onNodes(t testing.TB, name string, isMigrated bool) string {
+	t.Helper()
+	ctx := context.Background()
+	execute := func(address, statement string, args ...any) {
+		conn, err := pgx.Connect(ctx, address)
+		require.NoError(t, err)
+		_, err = conn.Exec(ctx, statement, args...)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close(ctx))
+	}
+	coordinator := inDatabase(nodes()[0], name)
+	for i, node := range nodes() {
+		execute(node, "CREATE DATABASE "+name)
+		t.Cleanup(func() { execute(node, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+		execute(inDatabase(node, name), "CREATE EXTENSION citus")
+		u, err := url.Parse(node)
+		require.NoError(t, err)
+		join := "SELECT citus_set_coordinator_host($1, $2::int)"
+		if i > 0 {
+			join = "SELECT citus_add_node($1, $2::int)"
+		}
+		execute(coordinator, join, u.Hostname(), u.Port())
+	}
+	if isMigrated {
+		migrator, err := db.NewMigrator(ctx, coordinator)
+		require.NoError(t, err)
+		defer func() { _ = migrator.Close() }()
+		require.NoError(t, migrator.Up(ctx))
+		require.NoError(t, migrator.Distribute(ctx, shards, func(string) {}))
+	}
+	return coordinator
+}

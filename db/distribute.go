@@ -1,0 +1,335 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Distribution says how a Citus cluster is to hold the tables, as the database's catalog has them.
+type Distribution struct {
+	// Reference are the tables that every node holds as a whole: the companies, and what is looked up without knowing one.
+	Reference []string `json:"reference"`
+	// Steps are the tables that are sharded by company, behind those that they refer to.
+	Steps []DistributionStep `json:"steps"`
+	// Local are the tables that stay where the program connects to: the queue's couriers, of which none has a company.
+	Local []string `json:"local"`
+}
+
+// DistributionStep is what is sharded in one transaction: a table, or several that refer to each other in a circle.
+type DistributionStep struct {
+	Tables []string `json:"tables"`
+	// Cut are the references that close the circle. They are dropped before, and made again after.
+	Cut []TableConstraint `json:"cut"`
+}
+
+// TableConstraint is a constraint of a table, as SQL defines it.
+type TableConstraint struct {
+	Table      string `json:"table"`
+	Name       string `json:"name"`
+	Definition string `json:"definition"`
+}
+
+// catalogTable is a table of the product's schema. A table with a unique key that does not have the company cannot be sharded.
+type catalogTable struct {
+	Name                 string
+	IsOfCompanies, IsKey bool
+}
+
+const catalogTables = `SELECT t.relname::text AS name,
+		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id' AND NOT attisdropped) AS is_of_companies,
+		EXISTS (SELECT 1 FROM pg_index WHERE indrelid = t.oid AND indisunique AND NOT EXISTS (
+			SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id' AND attnum = ANY (indkey::int2[]))) AS is_key
+	FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
+	AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e') ORDER BY t.oid`
+
+// catalogReference is a foreign key.
+type catalogReference struct{ Table, Name, Definition, To string }
+
+const catalogReferences = `SELECT t.relname::text AS table, conname::text AS name, pg_get_constraintdef(c.oid) AS definition, r.relname::text AS to
+	FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = conrelid JOIN pg_class AS r ON r.oid = confrelid
+	WHERE contype = 'f' AND connamespace = 'public'::regnamespace ORDER BY c.oid`
+
+// Distribution returns how the tables would be held by a Citus cluster. It reads the catalog of any Postgres.
+func (m *Migrator) Distribution(ctx context.Context) (Distribution, error) {
+	return distribution(ctx, m.pool)
+}
+
+func distribution(ctx context.Context, db querier) (Distribution, error) {
+	var d Distribution
+	tables, err := readRows[catalogTable](ctx, db, catalogTables)
+	if err != nil {
+		return d, fmt.Errorf("read the catalog: %w", err)
+	}
+	references, err := readRows[catalogReference](ctx, db, catalogReferences)
+	if err != nil {
+		return d, fmt.Errorf("read the catalog: %w", err)
+	}
+	sharded := []string{}
+	for _, t := range tables {
+		switch {
+		case t.Name == "companies", t.IsOfCompanies && t.IsKey:
+			d.Reference = append(d.Reference, t.Name)
+		case t.IsOfCompanies:
+			sharded = append(sharded, t.Name)
+		default:
+			d.Local = append(d.Local, t.Name)
+		}
+	}
+	d.Steps = stepsOf(sharded, references)
+	return d, nil
+}
+
+// stepsOf orders tables, those that were made first first.
+func stepsOf(tables []string, references []catalogReference) (steps []DistributionStep) {
+	refers := map[string][]string{}
+	for _, r := range references {
+		if slices.Contains(tables, r.Table) && slices.Contains(tables, r.To) {
+			refers[r.Table] = append(refers[r.Table], r.To)
+		}
+	}
+	reached := map[string]map[string]bool{}
+	for _, table := range tables {
+		reached[table] = map[string]bool{}
+		for waiting := slices.Clone(refers[table]); len(waiting) > 0; waiting = waiting[1:] {
+			if to := waiting[0]; !reached[table][to] {
+				reached[table][to] = true
+				waiting = append(waiting, refers[to]...)
+			}
+		}
+	}
+	done := map[string]bool{}
+	for left := tables; len(left) > 0; {
+		step := DistributionStep{Cut: []TableConstraint{}}
+		for _, table := range left {
+			circle := slices.DeleteFunc(slices.Clone(left), func(other string) bool {
+				return other != table && (!reached[table][other] || !reached[other][table])
+			})
+			isNext := true
+			for to := range reached[table] {
+				isNext = isNext && (done[to] || slices.Contains(circle, to))
+			}
+			if isNext {
+				step.Tables = circle
+				break
+			}
+		}
+		for _, r := range references {
+			from, to := slices.Index(step.Tables, r.Table), slices.Index(step.Tables, r.To)
+			if from >= 0 && to > from {
+				step.Cut = append(step.Cut, TableConstraint{r.Table, r.Name, r.Definition})
+			}
+		}
+		for _, table := range step.Tables {
+			done[table] = true
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(table string) bool { return done[table] })
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// querier is a connection, or connections.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+// readRows reads rows as structs.
+func readRows[R any](ctx context.Context, db querier, query string, args ...any) ([]R, error) {
+	rows, err := db.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
+}
+
+// MostShards bounds the shards of a table.
+const MostShards = 1024
+
+// distributionLock tells the lock of whoever distributes tables from other advisory locks.
+const distributionLock = 0x73686172
+
+// Distribute has a Citus cluster hold the tables by their Distribution, with so many shards of each, and says what it does. What
+// is distributed already stays as it is, so it can be interrupted and called again, as after each migration that makes a table.
+// Row-level security and its roles do not reach shards: it is taken off each table, and the program alone holds companies apart.
+func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
+	if shards < 1 || shards > MostShards {
+		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)
+	}
+	schema, err := m.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if err := schema.Err(); err != nil {
+		return err
+	}
+	if err := errors.Join(checkSessions(ctx, m.pool, m.pool), m.checkCluster(ctx)); err != nil {
+		return err
+	}
+	d, err := m.Distribution(ctx)
+	if err != nil {
+		return err
+	}
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", distributionLock); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", distributionLock)
+	}()
+	done, err := distributed(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if len(d.left(done)) == 0 {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, dropViews); err != nil {
+		return fmt.Errorf("distribute: %w", err)
+	}
+	err = d.carryOut(ctx, conn.Conn(), done, shards, say)
+	return errors.Join(err, m.secureRows(ctx))
+}
+
+// carryOut distributes what is not distributed yet, a step at a time.
+func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []string, shards int, say func(string)) error {
+	for _, table := range d.Reference {
+		if slices.Contains(done, table) {
+			continue
+		}
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			return runEach(ctx, tx, unsecure(table), fmt.Sprintf("SELECT create_reference_table('%s')", table))
+		})
+		if err != nil {
+			return fmt.Errorf("distribute %s: %w", table, err)
+		}
+		say(table + " is on every node")
+	}
+	for _, step := range d.Steps {
+		statements := []string{}
+		for _, table := range step.Tables {
+			if slices.Contains(done, table) {
+				continue
+			}
+			how := fmt.Sprintf("colocate_with => '%s'", d.Steps[0].Tables[0])
+			if table == d.Steps[0].Tables[0] {
+				how = fmt.Sprintf("colocate_with => 'none', shard_count => %d", shards)
+			}
+			statements = append(statements, unsecure(table), fmt.Sprintf("SELECT create_distributed_table('%s', 'company_id', %s)", table, how))
+		}
+		if len(statements) == 0 {
+			continue
+		}
+		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return runEach(ctx, tx, step.within(statements)...) }); err != nil {
+			return fmt.Errorf("distribute %s: %w", strings.Join(step.Tables, ", "), err)
+		}
+		say(strings.Join(step.Tables, ", ") + " sharded by company")
+	}
+	return nil
+}
+
+// within puts the statements between those that cut the circle and close it again.
+func (s DistributionStep) within(statements []string) []string {
+	all := []string{}
+	for _, c := range s.Cut {
+		all = append(all, fmt.Sprintf(`ALTER TABLE %s DROP CONSTRAINT "%s"`, c.Table, c.Name))
+	}
+	all = append(all, statements...)
+	for _, c := range s.Cut {
+		all = append(all, fmt.Sprintf(`ALTER TABLE %s ADD CONSTRAINT "%s" %s`, c.Table, c.Name, c.Definition))
+	}
+	return all
+}
+
+func unsecure(table string) string {
+	return fmt.Sprintf(`ALTER TABLE %[1]s NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+		DROP POLICY IF EXISTS company ON %[1]s; DROP POLICY IF EXISTS program ON %[1]s`, table)
+}
+
+func runEach(ctx context.Context, tx pgx.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left are the tables that ought to be distributed and are not.
+func (d Distribution) left(done []string) (left []string) {
+	wanted := slices.Clone(d.Reference)
+	for _, step := range d.Steps {
+		wanted = append(wanted, step.Tables...)
+	}
+	return slices.DeleteFunc(wanted, func(table string) bool { return slices.Contains(done, table) })
+}
+
+// LocalTables returns the tables that a Citus cluster ought to have distributed and has not: a later version has made them. There
+// are none where nothing is distributed.
+func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
+	return localTables(ctx, m.pool)
+}
+
+func localTables(ctx context.Context, db querier) ([]string, error) {
+	done, err := distributed(ctx, db)
+	if err != nil || len(done) == 0 {
+		return nil, err
+	}
+	d, err := distribution(ctx, db)
+	return d.left(done), err
+}
+
+// distributed returns the tables that are distributed: none of a server without Citus.
+func distributed(ctx context.Context, db querier) ([]string, error) {
+	citus, err := readRows[struct{ Name string }](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = to_regclass('pg_dist_partition')")
+	if err != nil || len(citus) == 0 {
+		return nil, err
+	}
+	rows, err := readRows[struct{ Name string }](ctx, db,
+		"SELECT relname::text AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrel WHERE relnamespace = 'public'::regnamespace")
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = row.Name
+	}
+	return names, err
+}
+
+// checkCluster returns one sentence that says what a cluster lacks, before anything is done.
+func (m *Migrator) checkCluster(ctx context.Context) error {
+	var isThere, hasVectors bool
+	err := m.pool.QueryRow(ctx, `SELECT to_regproc('create_distributed_table') IS NOT NULL,
+		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('chunk_vectors') AND attname = 'embedding' AND atttypid <> 'real[]'::regtype)`).Scan(&isThere, &hasVectors)
+	if err != nil {
+		return fmt.Errorf("look for Citus: %w", err)
+	}
+	if !isThere {
+		return errors.New("the database has no Citus: install it on every node, and run CREATE EXTENSION citus here; nothing was done")
+	}
+	var nodes int
+	if err := m.pool.QueryRow(ctx, "SELECT count(*) FROM citus_get_active_worker_nodes()").Scan(&nodes); err != nil {
+		return fmt.Errorf("look for nodes: %w", err)
+	}
+	if nodes == 0 {
+		return errors.New("the cluster has no worker nodes: add them with citus_add_node; nothing was done")
+	}
+	if !hasVectors {
+		return nil
+	}
+	without, err := readRows[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
+		FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''') WHERE NOT success OR result <> '1' ORDER BY 1`)
+	if err != nil {
+		return fmt.Errorf("look for pgvector: %w", err)
+	}
+	if len(without) > 0 {
+		return fmt.Errorf("vectors are kept with pgvector, which the node %s lacks: install it there; nothing was done", without[0].Node)
+	}
+	return nil
+}

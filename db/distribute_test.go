@@ -1,0 +1,137 @@
+package db_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// citus stands in for Citus: it distributes nothing, and refuses what Citus refuses.
+const citus = `CREATE SCHEMA citus;
+	CREATE TABLE citus.pg_dist_partition (logicalrel regclass PRIMARY KEY, partmethod "char" NOT NULL, shards int);
+	CREATE TABLE citus.nodes (nodename text, nodeport int, extensions text);
+	CREATE FUNCTION citus.citus_get_active_worker_nodes() RETURNS SETOF citus.nodes LANGUAGE sql AS 'SELECT * FROM citus.nodes';
+	CREATE FUNCTION citus.run_command_on_workers(command text) RETURNS TABLE (nodename text, nodeport int, success bool, result text)
+		LANGUAGE sql AS $$ SELECT nodename, nodeport, true, extensions FROM citus.nodes $$;
+	CREATE FUNCTION citus.refuse_policies(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+		IF EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = what) THEN RAISE 'subqueries are not supported in policies on distributed tables'; END IF;
+		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = what) THEN RAISE '% is already distributed', what; END IF;
+	END $$;
+	CREATE FUNCTION citus.create_reference_table(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM citus.refuse_policies(what);
+		IF EXISTS (SELECT 1 FROM pg_constraint WHERE contype = 'f' AND conrelid = what
+			AND confrelid NOT IN (SELECT logicalrel FROM citus.pg_dist_partition WHERE partmethod = 'n')) THEN RAISE '% refers to a local table', what; END IF;
+		INSERT INTO citus.pg_dist_partition VALUES (what, 'n');
+	END $$;
+	CREATE FUNCTION citus.create_distributed_table(what regclass, distribution_column text, distribution_type text DEFAULT 'hash',
+		colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE place int2; f pg_constraint; BEGIN
+		PERFORM citus.refuse_policies(what);
+		SELECT attnum INTO STRICT place FROM pg_attribute WHERE attrelid = what AND attname = distribution_column;
+		IF colocate_with <> 'none' THEN
+			IF shard_count IS NOT NULL THEN RAISE 'cannot specify shard_count with colocate_with'; END IF;
+			SELECT shards INTO STRICT shard_count FROM citus.pg_dist_partition WHERE logicalrel = colocate_with::regclass AND partmethod = 'h';
+		END IF;
+		IF EXISTS (SELECT 1 FROM pg_index WHERE indrelid = what AND indisunique AND NOT place = ANY (indkey::int2[])) THEN
+			RAISE '% has a unique index without the distribution column', what; END IF;
+		FOR f IN SELECT * FROM pg_constraint WHERE contype = 'f' AND conrelid = what LOOP
+			CONTINUE WHEN EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid AND partmethod = 'n');
+			IF f.confrelid <> what AND NOT EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid AND shards = shard_count) THEN
+				RAISE '% refers to the local table %', what, f.confrelid::regclass; END IF;
+			IF NOT EXISTS (SELECT 1 FROM generate_subscripts(f.conkey, 1) AS i JOIN pg_attribute ON attrelid = f.confrelid AND attnum = f.confkey[i]
+				WHERE f.conkey[i] = place AND attname = distribution_column) THEN RAISE '% has a reference without the distribution column', what; END IF;
+		END LOOP;
+		INSERT INTO citus.pg_dist_partition VALUES (what, 'h', shard_count);
+	END $$;`
+
+func constraints(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+		FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return lines
+}
+
+func TestTablesAreDistributed(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	execute := func(statement string) {
+		_, err := conn.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
+		require.NoError(t, err)
+	}
+	said := []string{}
+	say := func(what string) { said = append(said, what) }
+	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the database has no Citus")
+	require.ErrorContains(t, migrator.Distribute(ctx, 0, say), "--shards must be between 1 and 1024, not 0")
+
+	d, err := migrator.Distribution(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"companies", "imported_key_hashes"}, d.Reference)
+	sharded, circles := []string{}, 0
+	for _, step := range d.Steps {
+		sharded = append(sharded, step.Tables...)
+		if len(step.Cut) > 0 {
+			circles++
+			require.Equal(t, []string{"agent_tests", "agent_test_runs"}, step.Tables)
+			require.Equal(t, "agent_tests_company_id_last_run_id_fkey", step.Cut[0].Name)
+		}
+	}
+	require.Equal(t, 1, circles)
+	for table := range securedTables(t, conn) {
+		require.True(t, slices.Contains(sharded, table) != slices.Contains(d.Reference, table), table)
+	}
+	require.Contains(t, d.Local, "river_job")
+
+	execute(citus)
+	execute("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, citus', current_database()); END $$")
+	migrator, conn = newMigrator(t, address), connect(t, address)
+	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "no worker nodes")
+	execute("INSERT INTO citus.nodes VALUES ('one', 5432, '1'), ('two', 5432, '0')")
+	dbtest.Arrays(t, address)
+	execute("CREATE DOMAIN citus.vector AS real[]; ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE citus.vector")
+	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the node two:5432 lacks")
+	execute("UPDATE citus.nodes SET extensions = '1'")
+	require.Empty(t, said, "nothing is done before everything is there")
+
+	// The first try is interrupted in the middle.
+	before := constraints(t, conn)
+	execute("ALTER TABLE citus.pg_dist_partition ADD CONSTRAINT away CHECK (logicalrel <> 'agent_test_runs'::regclass)")
+	require.Error(t, migrator.Distribute(ctx, 32, say))
+	require.Equal(t, before, constraints(t, conn))
+	execute("ALTER TABLE citus.pg_dist_partition DROP CONSTRAINT away")
+	begun := len(said)
+	require.Positive(t, begun)
+	local, err := migrator.LocalTables(ctx)
+	require.NoError(t, err)
+	require.Contains(t, local, "agent_test_runs")
+	require.NoError(t, migrator.Distribute(ctx, 32, say))
+	require.Len(t, said, len(d.Steps)+len(d.Reference), "what was done is not done again")
+	require.Equal(t, before, constraints(t, conn))
+	rest := said
+	require.NoError(t, migrator.Distribute(ctx, 32, say))
+	require.Equal(t, rest, said)
+
+	// A program serves what is distributed, and says which tables of a later version are not.
+	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[]; DROP DOMAIN citus.vector")
+	require.NoError(t, migrator.Up(ctx))
+	execute("CREATE TABLE later (company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE, id text, PRIMARY KEY (company_id, id))")
+	store := dbtest.Open(t, address, db.Options{})
+	require.Equal(t, `not distributed: later; run "agentgraph distribute"`, strings.Join(store.Remarks(ctx), ""))
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	other, _ := newCompany(t, store)
+	newAgent(t, other)
+	found, err := tenant.Agents(ctx, model.PageArgs{First: 10}, &model.AgentFilter{NameContains: &agent.Name})
+	require.NoError(t, err)
+	require.Len(t, found.Nodes, 1, "searches see their own company")
+}

@@ -1,0 +1,156 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// AddLabelledQuestions adds questions to a dataset, in place of those with the same words. BAD_INPUT names a document that the dataset
+// has not; UNPROCESSABLE when it would have more than 500 questions.
+func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var added []*model.LabelledQuestion
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		// Held, so that additions follow each other, and no document of it comes or goes.
+		if err := t.lock(ctx, dataset, in.DatasetID, &model.Dataset{}, forUpdate); err != nil {
+			return err
+		}
+		var err error
+		if added, err = t.labelled(ctx, in); err != nil {
+			return err
+		}
+		asked := make([]string, len(added))
+		for i, q := range added {
+			asked[i] = q.Question
+		}
+		replaced := t.remove((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("question IN (?)", bun.List(asked))
+		if _, err := replaced.Exec(ctx); err != nil {
+			return translate(err)
+		}
+		if err := insert(ctx, t.Tenant, added...); err != nil {
+			return err
+		}
+		count, err := t.find((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)
+		if err == nil && count > model.MaxLabelledQuestions {
+			return model.Errorf(model.Unprocessable, "a dataset has %d labelled questions at most, this one would have %d", model.MaxLabelledQuestions, count)
+		}
+		return translate(err)
+	})
+	return added, err
+}
+
+// labelled returns the questions of the input with their documents. The last of several with the same words counts.
+func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
+	ids, names := []string{""}, []string{""}
+	for _, q := range in.Questions {
+		if q.DocumentID != nil {
+			ids = append(ids, *q.DocumentID)
+		} else {
+			names = append(names, *q.DocumentName)
+		}
+	}
+	documents := []*model.Document{}
+	err := t.find(&documents).Column("id", "name").Where("dataset_id = ?", in.DatasetID).
+		Where("(id IN (?) OR name IN (?))", bun.List(ids), bun.List(names)).Order("created_at", "id").Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	var faults model.Fields
+	at, added := now(), []*model.LabelledQuestion{}
+	for i, q := range in.Questions {
+		found := slices.IndexFunc(documents, func(d *model.Document) bool {
+			return q.DocumentID != nil && d.ID == *q.DocumentID || q.DocumentName != nil && d.Name == *q.DocumentName
+		})
+		if found < 0 {
+			faults.Add(fmt.Sprintf("questions.%d.documentId", i), "must be a document of the dataset, or documentName the name of one")
+			continue
+		}
+		added = slices.DeleteFunc(added, func(other *model.LabelledQuestion) bool { return other.Question == q.Question })
+		added = append(added, &model.LabelledQuestion{
+			ID: model.NewID("question"), DatasetID: in.DatasetID, DocumentID: documents[found].ID, DocumentName: documents[found].Name,
+			Question: q.Question, Passage: q.Passage, CreatedAt: at,
+		})
+	}
+	return added, faults.Err()
+}
+
+// mostDrawn is among how many chunks of a dataset passages are drawn: drawing looks at each.
+const mostDrawn = 10_000
+
+// DrawPassages draws chunks of a dataset by lot, at most so many, and returns them as drafts without questions. The dataset may be empty.
+func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32) ([]*model.DraftedQuestion, error) {
+	if _, err := t.Dataset(ctx, datasetID); err != nil {
+		return nil, err
+	}
+	firsts := t.find((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(mostDrawn)
+	drawn := t.db.NewSelect().TableExpr("(?) AS firsts", firsts).Column("id").OrderExpr("random()").Limit(int64(count))
+	drafts := []*model.DraftedQuestion{}
+	err := t.find((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage", model.MaxPassage).
+		ColumnExpr("document.name AS document_name").
+		Join("JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.id = ?TableAlias.document_id").
+		Where("?TableAlias.id IN (?)", drawn).Scan(ctx, &drafts)
+	return drafts, translate(err)
+}
+
+// DeleteLabelledQuestions deletes questions of a dataset and returns the ids of those that it had.
+func (t *Tenant) DeleteLabelledQuestions(ctx context.Context, in model.DeleteLabelledQuestionsInput) ([]string, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	if _, err := t.Dataset(ctx, in.DatasetID); err != nil {
+		return nil, err
+	}
+	deleted := []string{}
+	if len(in.Ids) == 0 {
+		return deleted, nil
+	}
+	_, err := t.remove((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("id IN (?)", bun.List(in.Ids)).
+		Returning("id").Exec(ctx, &deleted)
+	return deleted, translate(err)
+}
+
+// LabelledQuestionsOfDatasets returns the questions of each of the datasets, by its id.
+func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context, ids []string) (map[string][]*model.LabelledQuestion, error) {
+	rows := []*model.LabelledQuestion{}
+	err := t.find(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	found := make(map[string][]*model.LabelledQuestion, len(ids))
+	for _, row := range rows {
+		found[row.DatasetID] = append(found[row.DatasetID], row)
+	}
+	return found, translate(err)
+}
+
+// LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after one of these, and how many there are in
+// all. There may be one more than the first that were asked for.
+func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, datasetID, after *string, first int32) ([]*model.LabelledQuestion, int64, error) {
+	rows := []*model.LabelledQuestion{}
+	of := func(q *bun.SelectQuery) *bun.SelectQuery {
+		q = q.Where(`?TableAlias.dataset_id IN (SELECT dataset_id FROM knowledge_base_chat_datasets AS searched
+			WHERE searched.company_id = ?TableAlias.company_id AND searched.chat_id = ?)`, chatID)
+		if datasetID != nil {
+			q = q.Where("?TableAlias.dataset_id = ?", *datasetID)
+		}
+		return q
+	}
+	count, err := t.find((*model.LabelledQuestion)(nil)).Apply(of).Count(ctx)
+	if err != nil {
+		return nil, 0, translate(err)
+	}
+	q := t.find(&rows).Apply(withDocumentName, of).Order("id").Limit(int64(first) + 1)
+	if after != nil {
+		q = q.Where("?TableAlias.id > ?", *after)
+	}
+	return rows, count, translate(q.Scan(ctx))
+}
+
+func withDocumentName(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr("?TableColumns").ColumnExpr(`(SELECT name FROM documents AS document
+		WHERE document.company_id = ?TableAlias.company_id AND document.id = ?TableAlias.document_id) AS document_name`)
+}

@@ -1,0 +1,65 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// expands begins a line of a migration that programs of the versions before can live with: it adds what they do not need,
+// and what they write holds to it. All other migrations end their time.
+const expands = "-- Expands:"
+
+// oldestFor returns the version wanted by the oldest programs that can use a schema of the version: that of the last
+// migration up to it that does more than expand.
+func oldestFor(version int64) (oldest int64, err error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		number, _, _ := strings.Cut(path.Base(file), "_")
+		of, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s has no number: %w", file, err)
+		}
+		text, err := migrations.ReadFile(file)
+		if err != nil {
+			return 0, err
+		}
+		if of <= version && !bytes.HasPrefix(text, []byte(expands)) {
+			oldest = max(oldest, of)
+		}
+	}
+	return oldest, nil
+}
+
+// nameOldestProgram keeps in the database what oldestFor says, for programs that do not know its migrations.
+func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
+	oldest, err := oldestFor(version)
+	if err != nil {
+		return err
+	}
+	// Two processes that make a table at once disturb each other, even if it may exist.
+	_, err = m.db.ExecContext(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(hashtext('migration.oldest_program'));
+		CREATE TABLE IF NOT EXISTS migration.oldest_program (is_row boolean PRIMARY KEY DEFAULT true CHECK (is_row), schema_version bigint NOT NULL);
+		INSERT INTO migration.oldest_program (schema_version) VALUES (%d)
+			ON CONFLICT (is_row) DO UPDATE SET schema_version = EXCLUDED.schema_version`, oldest))
+	return err
+}
+
+// oldestProgram returns the version wanted by the oldest programs that can use the schema of the version. Where the
+// database does not say, they are those of the same version.
+func (m *Migrator) oldestProgram(ctx context.Context, version int64) (oldest int64, err error) {
+	var says bool
+	err = m.db.QueryRowContext(ctx, `SELECT coalesce(has_table_privilege(to_regclass('migration.oldest_program'), 'SELECT'), false)`).Scan(&says)
+	if err != nil || !says {
+		return version, err
+	}
+	err = m.db.QueryRowContext(ctx, "SELECT schema_version FROM migration.oldest_program").Scan(&oldest)
+	return oldest, err
+}

@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pressly/goose/v3"
+)
+
+// executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a second.
+const executionsPerBatch = 200
+
+// runEnds is the migration that counts the runs of executions which were finished before these had counters. It works in batches, so
+// nobody waits for it; one that is interrupted goes on where it was.
+func runEnds(pool *pgxpool.Pool, say func(string)) *goose.Migration {
+	m := goose.NewGoMigration(51,
+		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return countEnds(ctx, pool, say) }},
+		&goose.GoFunc{RunDB: func(context.Context, *sql.DB) error { return nil }},
+	)
+	m.Source = "0051_run_ends.go"
+	return m
+}
+
+func countEnds(ctx context.Context, pool *pgxpool.Pool, say func(string)) error {
+	const uncounted = "finished_at IS NOT NULL AND passed_runs IS NULL"
+	rows, err := pool.Query(ctx, "SELECT company_id, count(*) FROM agent_test_executions WHERE "+uncounted+" GROUP BY company_id ORDER BY company_id")
+	if err != nil {
+		return err
+	}
+	left, total, done := map[string]int64{}, int64(0), int64(0)
+	var companyID string
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&companyID, &n}, func() error {
+		left[companyID], total = n, total+n
+		return nil
+	}); err != nil {
+		return err
+	}
+	for companyID := range left {
+		for {
+			counted, err := pool.Exec(ctx, "UPDATE agent_test_executions AS agent_test_execution SET "+endsOfRuns+` WHERE company_id = $1
+				AND id = ANY (ARRAY(SELECT id FROM agent_test_executions WHERE company_id = $1 AND `+uncounted+" LIMIT $2))", companyID, executionsPerBatch)
+			if err != nil {
+				return err
+			}
+			if done += counted.RowsAffected(); counted.RowsAffected() == 0 {
+				break
+			}
+			say(fmt.Sprintf("counted the runs of %d of %d executions", done, total))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// MigrationStep is a statement of a migration that has not been applied, and how it gets in the way of others.
+type MigrationStep struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name"`
+	// Statement is how it begins.
+	Statement string `json:"statement"`
+	Table     string `json:"table"`
+	// Rows is about how many the table has, Bytes its size without indexes.
+	Rows  int64 `json:"rows"`
+	Bytes int64 `json:"bytes"`
+	// Lock is how Postgres calls the lock of the table; Waits says who waits for it.
+	Lock  string `json:"lock"`
+	Waits string `json:"waits"`
+	// For is about how long that takes, at the rates of a common disk; 0 for a moment.
+	For time.Duration `json:"-"`
+	// Seconds is For.
+	Seconds float64 `json:"seconds"`
+
+	work func(rows, bytes int64) time.Duration
+}
+
+// What statements do to a table while they run.
+const (
+	takesNobodysTurn = "nobody"
+	takesWriters     = "writers"
+	takesEverybody   = "everybody"
+	takesSameRows    = "who changes the same rows"
+)
+
+// lockRule is how statements of one form lock a table, which the pattern finds.
+type lockRule struct {
+	form        *regexp.Regexp
+	lock, waits string
+	// work is how long it takes with a table of so many rows and bytes; nil for a moment.
+	work func(rows, bytes int64) time.Duration
+}
+
+// Rates of a common machine, rather too low than too high.
+var (
+	reading  = func(_, bytes int64) time.Duration { return seconds(bytes, 100e6) }
+	indexing = func(rows, bytes int64) time.Duration { return seconds(rows, 200e3) + reading(rows, bytes) }
+	changing = func(rows, bytes int64) time.Duration { return seconds(rows, 30e3) + reading(rows, bytes) }
+)
+
+func seconds(amount int64, rate float64) time.Duration {
+	return time.Duration(float64(amount) / rate * float64(time.Second))
+}
+
+// lockRules are the forms of statements, of which the first that fits holds.
+var lockRules = []lockRule{
+	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .*? ON (\w+)`), "SHARE UPDATE EXCLUSIVE", takesNobodysTurn, indexing},
+	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX .*? ON (\w+)`), "SHARE", takesWriters, indexing},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\s+VALIDATE`), "SHARE UPDATE EXCLUSIVE", takesNobodysTurn, reading},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*\bTYPE\b`), "ACCESS EXCLUSIVE", takesEverybody, changing},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*NOT VALID\s*$`), "ACCESS EXCLUSIVE", takesEverybody, nil},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*(?:ADD CONSTRAINT|SET NOT NULL|ADD (?:CHECK|FOREIGN|UNIQUE|PRIMARY))`), "ACCESS EXCLUSIVE", takesEverybody, reading},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
+	{regexp.MustCompile(`(?is)^DROP TABLE (?:IF EXISTS )?(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
+	{regexp.MustCompile(`(?is)^UPDATE (?:ONLY )?(\w+)`), "ROW EXCLUSIVE", takesSameRows, changing},
+	{regexp.MustCompile(`(?is)^DELETE FROM (\w+)`), "ROW EXCLUSIVE", takesSameRows, changing},
+	{regexp.MustCompile(`(?is)^INSERT INTO \w+.*\bFROM (\w+)`), "ACCESS SHARE", takesNobodysTurn, changing},
+}
+
+var (
+	commentOfMigration = regexp.MustCompile(`(?m)--.*$`)
+	tableReferred      = regexp.MustCompile(`(?i)\bREFERENCES (\w+)`)
+)
+
+// Plan returns what the migrations that are missing would lock, in their order. Statements that touch no table of before, and
+// what the program makes by itself, are left out.
+func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
+	all, err := m.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := readRows[struct {
+		Name        string
+		Rows, Bytes int64
+	}](ctx, m.pool, `SELECT relname::text AS name, greatest(reltuples, 0)::bigint AS rows, pg_table_size(oid) AS bytes
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	steps := []MigrationStep{}
+	for _, migration := range all {
+		if !migration.AppliedAt.IsZero() || path.Ext(migration.Name) != ".sql" {
+			continue
+		}
+		text, err := migrations.ReadFile("migrations/" + path.Base(migration.Name))
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range stepsOfMigration(string(text)) {
+			for _, table := range known {
+				if table.Name == step.Table {
+					step.Version, step.Name, step.Rows, step.Bytes = migration.Version, path.Base(migration.Name), table.Rows, table.Bytes
+					if step.work != nil {
+						step.For = step.work(step.Rows, step.Bytes)
+						step.Seconds = math.Round(step.For.Seconds()*10) / 10
+					}
+					steps = append(steps, step)
+				}
+			}
+		}
+	}
+	return steps, nil
+}
+
+// stepsOfMigration returns what the statements of the part that goes up lock, by their forms.
+func stepsOfMigration(text string) (steps []MigrationStep) {
+	up, _, _ := strings.Cut(text, "-- +goose Down")
+	for statement := range strings.SplitSeq(commentOfMigration.ReplaceAllString(up, ""), ";") {
+		statement = strings.Join(strings.Fields(statement), " ")
+		for _, rule := range lockRules {
+			if found := rule.form.FindStringSubmatch(statement); found != nil {
+				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: found[1], Lock: rule.lock, Waits: rule.waits, work: rule.work})
+				break
+			}
+		}
+		if strings.HasPrefix(statement, "CREATE TABLE") || strings.HasPrefix(statement, "ALTER TABLE") {
+			for _, referred := range tableReferred.FindAllStringSubmatch(statement, -1) {
+				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: referred[1], Lock: "SHARE ROW EXCLUSIVE", Waits: takesWriters})
+			}
+		}
+	}
+	return steps
+}
+
+// mostOfStatement bounds what is shown of a statement.
+const mostOfStatement = 70
+
+func beginOf(statement string) string {
+	if len(statement) > mostOfStatement {
+		return statement[:mostOfStatement] + "…"
+	}
+	return statement
+}

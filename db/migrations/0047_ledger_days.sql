@@ -1,0 +1,25 @@
+-- Expands: The ledger may be kept for some time only. In place of older entries there is one for each day, channel, agent and campaign, which
+-- may have more credits than an entry that is recorded. What is there holds to the narrower rule, so it need not be read.
+
+-- +goose Up
+ALTER TABLE retentions DROP CONSTRAINT retentions_kind_check;
+
+ALTER TABLE retentions ADD CONSTRAINT retentions_kind_check
+CHECK (kind IN ('Chats', 'Executions', 'CampaignItems', 'Tombstones', 'Ledger'));
+
+ALTER TABLE usage_entries DROP CONSTRAINT usage_entries_micro_credits_check;
+
+ALTER TABLE usage_entries ADD CONSTRAINT usage_entries_micro_credits_check
+CHECK (micro_credits BETWEEN -1000000000000 AND 1000000000000 OR idempotency_key LIKE 'agentgraph:day:%') NOT VALID;
+
+-- +goose Down
+ALTER TABLE usage_entries DROP CONSTRAINT usage_entries_micro_credits_check;
+
+ALTER TABLE usage_entries ADD CONSTRAINT usage_entries_micro_credits_check
+CHECK (micro_credits BETWEEN -1000000000000 AND 1000000000000) NOT VALID;
+
+DELETE FROM retentions WHERE kind = 'Ledger';
+
+ALTER TABLE retentions DROP CONSTRAINT retentions_kind_check;
+
+ALTER TABLE retentions ADD CONSTRAINT retentions_kind_check CHECK (kind IN ('Chats', 'Executions', 'CampaignItems', 'Tombstones'));

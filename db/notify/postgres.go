@@ -1,0 +1,85 @@
+package notify
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	channel = "agentgraph"
+
+	connectTimeout = 10 * time.Second
+	closeTimeout   = time.Second
+	firstBackoff   = 50 * time.Millisecond
+	lastBackoff    = 5 * time.Second
+)
+
+// postgres is a bus of notifications. Every replica hears all of them, its own as well, on one connection, and sends one
+// statement at a time, however many signal.
+type postgres struct {
+	pool    *pgxpool.Pool
+	listens atomic.Bool
+}
+
+// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool.
+func Postgres(pool *pgxpool.Pool) Bus { return &postgres{pool: pool} }
+
+func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
+	_, err := p.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads(signals))
+	return err
+}
+
+func (*postgres) follow(*Hub, Key) {}
+func (*postgres) leave(Key)        {}
+func (*postgres) close()           {}
+
+func (p *postgres) isListening() bool { return p.listens.Load() }
+
+// listen connects again whenever the connection breaks.
+func (p *postgres) listen(ctx context.Context, h *Hub) {
+	backoff := firstBackoff
+	for {
+		if p.receive(ctx, h) {
+			backoff = firstBackoff
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(backoff/2 + rand.N(backoff)):
+		}
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+// receive listens on one connection until it breaks, and reports whether it ever listened.
+func (p *postgres) receive(ctx context.Context, h *Hub) bool {
+	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connecting, p.pool.Config().ConnConfig)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
+		return false
+	}
+	p.listens.Store(true)
+	defer p.listens.Store(false)
+	h.hears()
+	for {
+		notification, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return true
+		}
+		h.deliverPayload([]byte(notification.Payload))
+	}
+}

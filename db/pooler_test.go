@@ -1,0 +1,105 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Many companies share the pooler's few connections, and each sees its own rows by every way to them.
+func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	pooled := dbtest.Pooled(t, address)
+	store := dbtest.Open(t, pooled, db.Options{SessionAddress: address, Tracer: dbtest.Unchecked{}})
+
+	tenants := make([]*db.Tenant, 6)
+	for i := range tenants {
+		tenants[i], _ = newCompany(t, store)
+	}
+	errBack := errors.New("back")
+	everyAgent := db.RawStatement("SELECT id FROM agents WHERE $1 <> ''")
+	var all sync.WaitGroup
+	errs := make(chan error, len(tenants))
+	for mine, tenant := range tenants {
+		all.Go(func() {
+			errs <- func() error {
+				for made := range 4 {
+					agent, err := tenant.CreateAgent(t.Context(), agentInput())
+					if err != nil {
+						return err
+					}
+					if err := tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+						_, err := tenant.CreateAgent(ctx, agentInput())
+						return errors.Join(errBack, err)
+					}); !errors.Is(err, errBack) {
+						return err
+					}
+					page, err := tenant.Agents(t.Context(), model.PageArgs{First: 50}, nil)
+					if err != nil {
+						return err
+					}
+					read := 0
+					err = tenant.Read(t.Context(), []db.Read{{Statement: everyAgent}, {Statement: everyAgent}}, func(int, [][]byte) error {
+						read++
+						return nil
+					})
+					if err != nil {
+						return err
+					}
+					if _, err := tenant.VectorsOfChunks(t.Context(), []string{agent.ID}); err != nil {
+						return err
+					}
+					theirs, err := tenants[(mine+1)%len(tenants)].Find(t.Context(), db.AgentRows, []string{agent.ID})
+					if err != nil {
+						return err
+					}
+					if len(page.Nodes) != made+1 || read != 2*(made+1) || len(theirs) != 0 {
+						return errors.New("a company sees rows of another, or not all of its own")
+					}
+				}
+				return nil
+			}()
+		})
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+
+	pool, err := pgxpool.New(t.Context(), pooled+"&default_query_exec_mode=exec")
+	require.NoError(t, err)
+	defer pool.Close()
+	var isFree bool
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_user = session_user AND coalesce(current_setting('agentgraph.company', true), '') = ''").Scan(&isFree))
+	require.True(t, isFree, "nothing of a company stays on a connection")
+}
+
+func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	pooled := dbtest.Pooled(t, address)
+	for why, options := range map[string]db.Options{
+		"unsupported startup parameter":  {},
+		"leads to another database than": {SessionAddress: dbtest.URL(t)},
+		"the address for sessions":       {SessionAddress: "postgres://127.0.0.1:1/none"},
+	} {
+		_, err := db.Open(t.Context(), pooled, options)
+		require.ErrorContains(t, err, why)
+	}
+	_, err := db.Open(t.Context(), pooled, db.Options{SessionAddress: pooled})
+	require.ErrorContains(t, err, "the address for sessions: unsupported startup parameter")
+	migrator, err := db.NewMigrator(t.Context(), pooled)
+	require.NoError(t, err)
+	defer func() { _ = migrator.Close() }()
+	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")
+}

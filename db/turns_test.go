@@ -1,0 +1,41 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestOneResponseHasFewConnections(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	ctx := db.WithTurns(t.Context())
+	var readers []*db.Reader
+	for range 3 {
+		reader, err := tenant.Reader(ctx)
+		require.NoError(t, err)
+		readers = append(readers, reader)
+	}
+	impatient, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err := tenant.Reader(impatient)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = tenant.Agents(impatient, model.PageArgs{First: 1}, nil)
+	require.Error(t, err, "by either way to read")
+	other, err := tenant.Reader(db.WithTurns(t.Context()))
+	require.NoError(t, err, "another response has turns of its own")
+	other.Close()
+
+	readers[0].Close()
+	_, err = tenant.Reader(model.WithBudget(ctx, &purse{left: -1}))
+	require.ErrorIs(t, err, model.ErrTooLarge, "nothing is read for a response that is cut short")
+	_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err, "and its turn is given back")
+	for _, reader := range readers[1:] {
+		reader.Close()
+	}
+}

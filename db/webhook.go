@@ -1,0 +1,152 @@
+package db
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	webhook         = "webhook"
+	webhookDelivery = "webhook delivery"
+)
+
+// WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks what webhooks were told.
+var (
+	WebhookRows          = Rows{typeName: webhook, none: (*model.Webhook)(nil), key: byOwnID}
+	DeliveriesOfWebhooks = List{none: (*model.WebhookDelivery)(nil), of: "?TableAlias.webhook_id = ?1", order: newestFirst}
+)
+
+// DeliveriesThat narrows a list to the deliveries in the state, or to nothing when it is nil.
+func DeliveriesThat(status *model.WebhookDeliveryStatus) Filter { return given(nil, "status", status) }
+
+// Webhooks returns every webhook of the company, newest first.
+func (t *Tenant) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
+	webhooks := []*model.Webhook{}
+	err := t.find(&webhooks).OrderExpr("created_at DESC, id DESC").Scan(ctx)
+	return together(webhooks), translate(err)
+}
+
+// Webhook returns one webhook, or NOT_FOUND.
+func (t *Tenant) Webhook(ctx context.Context, id string) (*model.Webhook, error) {
+	found := &model.Webhook{}
+	return found, t.one(ctx, webhook, id, found)
+}
+
+// CreateWebhook makes a webhook and returns it with its secret, which is not shown again. UNPROCESSABLE says that the
+// company has model.MaxWebhooks, or that the Store has no secret key.
+func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput) (*model.Webhook, string, error) {
+	made, secret, err := model.NewWebhook(in, now(), t.seal)
+	if err != nil {
+		return nil, "", err
+	}
+	return made, secret, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.countHeld(ctx, (*model.Webhook)(nil), model.MaxWebhooks, "webhooks"); err != nil {
+			return err
+		}
+		if err := insert(ctx, t.Tenant, made); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateWebhook, made.ID)
+	})
+}
+
+// countHeld returns UNPROCESSABLE when the company has so many rows already. Those who add some at the same time wait here,
+// so that each counts the other's.
+func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	count, err := t.find(none).Count(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if count >= most {
+		return model.Errorf(model.Unprocessable, "the company has %d %s, which is the most", count, name)
+	}
+	return nil
+}
+
+// changeWebhook changes a webhook, which is held.
+func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.AuditAction, change func(*model.Webhook) error) (*model.Webhook, error) {
+	changed := &model.Webhook{}
+	return changed, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, webhook, id, changed, forUpdate); err != nil {
+			return err
+		}
+		if err := change(changed); err != nil {
+			return err
+		}
+		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.audit(ctx, action, id)
+	})
+}
+
+// UpdateWebhook changes what the input gives.
+func (t *Tenant) UpdateWebhook(ctx context.Context, in model.UpdateWebhookInput) (*model.Webhook, error) {
+	return t.changeWebhook(ctx, in.WebhookID, model.AuditActionUpdateWebhook, func(w *model.Webhook) error { return w.Update(in, now()) })
+}
+
+// RotateWebhookSecret gives a webhook a new secret, which is not shown again.
+func (t *Tenant) RotateWebhookSecret(ctx context.Context, id string) (rotated *model.Webhook, secret string, err error) {
+	rotated, err = t.changeWebhook(ctx, id, model.AuditActionRotateWebhookSecret, func(w *model.Webhook) (err error) {
+		secret, err = w.Rotate(now(), t.seal)
+		return err
+	})
+	return rotated, secret, err
+}
+
+// DeleteWebhook deletes a webhook with its deliveries.
+func (t *Tenant) DeleteWebhook(ctx context.Context, id string) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.delete(ctx, webhook, id, (*model.Webhook)(nil)) })
+}
+
+// SendTestWebhook has a message delivered that only tries the webhook. UNPROCESSABLE when it is disabled.
+func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.WebhookDelivery, error) {
+	var ping *model.WebhookDelivery
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		tried, err := t.enabledWebhook(ctx, id)
+		if err != nil {
+			return err
+		}
+		if ping, err = model.NewPing(tried, now()); err != nil {
+			return err
+		}
+		return insert(ctx, t.Tenant, ping)
+	})
+	return ping, err
+}
+
+// RedeliverWebhook has a message delivered once more. UNPROCESSABLE when its webhook is disabled.
+func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.WebhookDelivery, error) {
+	again := &model.WebhookDelivery{}
+	return again, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		// Webhooks are held before their deliveries, everywhere.
+		if err := t.one(ctx, webhookDelivery, id, again); err != nil {
+			return err
+		}
+		if _, err := t.enabledWebhook(ctx, again.WebhookID); err != nil {
+			return err
+		}
+		if err := t.lock(ctx, webhookDelivery, id, again, forUpdate); err != nil {
+			return err
+		}
+		again.Again(now())
+		_, err := t.change(again).Column("status", "failures", "due_at").WherePK().Exec(ctx)
+		return translate(err)
+	})
+}
+
+// enabledWebhook returns a webhook that gets messages, held against being deleted.
+func (t tenantTx) enabledWebhook(ctx context.Context, id string) (*model.Webhook, error) {
+	found := &model.Webhook{}
+	if err := t.lock(ctx, webhook, id, found, forReference); err != nil {
+		return nil, err
+	}
+	if !found.IsEnabled {
+		return nil, model.Errorf(model.Unprocessable, "webhook %q is disabled: enable it first", id)
+	}
+	return found, nil
+}

@@ -1,0 +1,243 @@
+package db_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMessagesAreDeliveredOnce(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	hook, secret := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	require.NoError(t, err)
+	sent := map[string]bool{}
+	for range 20 {
+		ping, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+		require.NoError(t, err)
+		sent[ping.ID] = true
+	}
+	to := &receiver{status: http.StatusNoContent}
+	var processes sync.WaitGroup
+	for range 3 {
+		processes.Go(func() {
+			if err := db.DeliverOnce(context.Background(), store, to.post); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	processes.Wait()
+	require.Len(t, to.parcels, len(sent))
+	for _, p := range to.parcels {
+		require.True(t, sent[p.ID])
+		delete(sent, p.ID)
+		require.Equal(t, hook.URL, p.URL)
+		require.Equal(t, [][]byte{key}, p.Keys)
+	}
+	for _, d := range deliveriesOf(t, tenant, hook.ID) {
+		require.Equal(t, model.WebhookDeliveryStatusDelivered, d.Status)
+		require.Nil(t, d.NextAttemptAt)
+		require.Len(t, d.Attempts, 1)
+		require.EqualValues(t, http.StatusNoContent, *d.Attempts[0].Status)
+		require.Nil(t, d.Attempts[0].Error)
+	}
+	to.take()
+
+	// A delivered message can be delivered again, and nothing else is.
+	one := deliveriesOf(t, tenant, hook.ID)[3]
+	_, err = tenant.RedeliverWebhook(t.Context(), one.ID)
+	require.NoError(t, err)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	require.Len(t, to.parcels, 1)
+	require.Equal(t, one.ID, to.parcels[0].ID)
+	to.take()
+
+	// For a day there are two secrets.
+	_, next, err := tenant.RotateWebhookSecret(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.NotEqual(t, secret, next)
+	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	require.Len(t, to.parcels[0].Keys, 2)
+	require.Equal(t, key, to.parcels[0].Keys[1])
+	to.take()
+	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhooks SET previous_secret_until = now() WHERE company_id = '"+tenant.CompanyID()+"'")
+	require.NoError(t, err)
+	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	require.Len(t, to.parcels[0].Keys, 1)
+}
+
+func TestMessagesAreTriedAgainUntilTheWebhookIsDisabled(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	conn := connect(t, address)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	_, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	to := &receiver{status: http.StatusInternalServerError, err: errors.New("the webhook answered 500")}
+	waited := time.Duration(0)
+	for range 10 {
+		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post), "nothing is due")
+		require.Len(t, to.take(), 1)
+		d := deliveriesOf(t, tenant, hook.ID)[0]
+		require.Equal(t, model.WebhookDeliveryStatusPending, d.Status)
+		wait := time.Until(*d.NextAttemptAt)
+		require.Greater(t, wait, time.Second)
+		waited += wait
+		_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET due_at = now()")
+		require.NoError(t, err)
+	}
+	require.Greater(t, waited, 60*time.Hour)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	d := deliveriesOf(t, tenant, hook.ID)[0]
+	require.Equal(t, model.WebhookDeliveryStatusFailed, d.Status)
+	require.Len(t, d.Attempts, 11)
+	require.Equal(t, "the webhook answered 500", *d.Attempts[10].Error)
+	stored, err := tenant.Webhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.True(t, stored.IsEnabled)
+	require.NotNil(t, stored.FailingSince)
+
+	_, err = conn.Exec(t.Context(), "UPDATE webhooks SET failing_since = now() - interval '5 days'")
+	require.NoError(t, err)
+	_, err = tenant.RedeliverWebhook(t.Context(), d.ID)
+	require.NoError(t, err)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	stored, err = tenant.Webhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.False(t, stored.IsEnabled)
+	require.Contains(t, *stored.DisabledReason, "the webhook answered 500")
+	_, err = tenant.RedeliverWebhook(t.Context(), d.ID)
+	require.Contains(t, fails(t, err, model.Unprocessable), "is disabled")
+	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
+	fails(t, err, model.Unprocessable)
+
+	// Enabled again, it goes on with what waits, and a success forgets the failures.
+	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: hook.ID, IsEnabled: new(true)})
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "UPDATE webhook_deliveries SET due_at = now()")
+	require.NoError(t, err)
+	to.status, to.err = http.StatusOK, nil
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	stored, err = tenant.Webhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.Nil(t, stored.FailingSince)
+
+	// 410 says that nobody wants to be told.
+	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	to.status, to.err = http.StatusGone, errors.New("the webhook answered 410 Gone")
+	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+	stored, err = tenant.Webhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	require.False(t, stored.IsEnabled)
+}
+
+// A process is killed, or ends, while it delivers.
+func TestMessagesOfAProcessThatEnds(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	ping, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	ending, end := context.WithCancel(t.Context())
+	require.NoError(t, db.DeliverOnce(ending, store, func(ctx context.Context, _ db.Parcel) (int, error) {
+		end()
+		return 0, ctx.Err()
+	}))
+	to := &receiver{status: http.StatusOK}
+	var late []string
+	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
+		late = append(late, p.ID)
+		// Meanwhile it was taken for lost, and delivered by another process.
+		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+tenant.CompanyID()+"'")
+		if err == nil {
+			err = db.DeliverOnce(ctx, store, to.post)
+		}
+		return 0, errors.Join(errors.New("it did not answer in time"), err)
+	}))
+	require.Equal(t, []string{ping.ID}, late)
+	require.Len(t, to.take(), 1)
+	d := deliveriesOf(t, tenant, hook.ID)[0]
+	require.Equal(t, model.WebhookDeliveryStatusDelivered, d.Status)
+	require.Len(t, d.Attempts, 1, "who comes late writes nothing")
+}
+
+// Of a process that is killed while it delivers, only the claim is left.
+func TestMessagesOfAKilledProcess(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, dbtest.Options()))
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	ping, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	claimed, err := db.ClaimMessage(t.Context(), tenant, hook.ID)
+	require.NoError(t, err)
+	require.Equal(t, ping.ID, claimed)
+
+	other, to := dbtest.Open(t, address, dbtest.Options()), &receiver{status: http.StatusOK}
+	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
+	require.Empty(t, to.take(), "it may still be under way")
+	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = due_at - interval '1 minute' WHERE company_id = '"+tenant.CompanyID()+"'")
+	require.NoError(t, err)
+	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
+	require.Len(t, to.take(), 1)
+	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
+	require.Empty(t, to.take())
+	d := deliveriesOf(t, tenant, hook.ID)[0]
+	require.Equal(t, ping.ID, d.ID)
+	require.Equal(t, model.WebhookDeliveryStatusDelivered, d.Status)
+	require.Len(t, d.Attempts, 1)
+}
+
+// A company whose receivers do not answer keeps nobody else waiting.
+func TestACompanyWaitsForItsOwnWebhooksAlone(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	slow, _ := newCompany(t, store)
+	quick, _ := newCompany(t, store)
+	for range 6 {
+		hook, _ := newWebhook(t, slow, model.WebhookEventBudgetWarned)
+		_, err := slow.SendTestWebhook(t.Context(), hook.ID)
+		require.NoError(t, err)
+	}
+	hook, _ := newWebhook(t, quick, model.WebhookEventBudgetWarned)
+	ping, err := quick.SendTestWebhook(t.Context(), hook.ID)
+	require.NoError(t, err)
+	delivered, atOnce := make(chan struct{}), make(chan struct{}, 10)
+	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
+		if p.ID == ping.ID {
+			close(delivered)
+			return http.StatusOK, nil
+		}
+		atOnce <- struct{}{}
+		select {
+		case <-delivered:
+		case <-ctx.Done():
+		}
+		return http.StatusOK, ctx.Err()
+	}))
+	require.Len(t, atOnce, 4, "of one company")
+	require.Equal(t, model.WebhookDeliveryStatusDelivered, deliveriesOf(t, quick, hook.ID)[0].Status)
+}

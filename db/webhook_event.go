@@ -1,0 +1,178 @@
+package db
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// listeners are the webhooks that are told of events, by the event.
+type listeners map[model.WebhookEvent][]string
+
+// listening returns the webhooks that are told of the events, held against being deleted until the end of the transaction.
+// Mostly there are none, and the one statement is all that an event costs.
+func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
+	webhooks := []*model.Webhook{}
+	if err := t.find(&webhooks).Column("id", "events").Where("is_enabled").
+		Where("jsonb_exists_any(events, ?::text[])", pgdialect.Array(events)).Order("id").For(string(forReference)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	found := listeners{}
+	for _, w := range webhooks {
+		for _, event := range events {
+			if slices.Contains(w.Events, event) {
+				found[event] = append(found[event], w.ID)
+			}
+		}
+	}
+	return found, nil
+}
+
+// tell writes the message of an event for each of the webhooks. What is an occasion is told to each of them once.
+func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string, data any) error {
+	if len(webhookIDs) == 0 {
+		return nil
+	}
+	deliveries, err := model.NewDeliveries(webhookIDs, event, occasion, data, now())
+	if err != nil {
+		return err
+	}
+	for _, d := range deliveries {
+		d.OwnBy(t.companyID)
+	}
+	_, err = t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").Returning("NULL").Exec(ctx)
+	return translate(err)
+}
+
+// tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their runs.
+func (t tenantTx) tellOfExecutions(ctx context.Context, executions []*model.AgentTestExecution) error {
+	finished := slices.DeleteFunc(slices.Clone(executions), func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
+	if len(finished) == 0 {
+		return nil
+	}
+	told, err := t.listening(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
+	if err != nil || len(told) == 0 {
+		return err
+	}
+	for _, execution := range finished {
+		if err := t.tellOfExecution(ctx, told, execution); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t tenantTx) tellOfExecution(ctx context.Context, told listeners, execution *model.AgentTestExecution) error {
+	tallies, err := t.TalliesOfExecutions(ctx, []string{execution.ID})
+	if err != nil {
+		return err
+	}
+	var agentName *string
+	if execution.AgentID != nil {
+		agents, err := t.AgentsByID(ctx, []string{*execution.AgentID}, "name")
+		if err != nil {
+			return err
+		}
+		for _, agent := range agents {
+			agentName = &agent.Name
+		}
+	}
+	if webhookIDs := told[model.WebhookEventAgentTestExecutionEnded]; len(webhookIDs) > 0 {
+		ended := execution.Ended(agentName, tallies[execution.ID])
+		if err := t.addSchedule(ctx, &ended, execution.ScheduleID); err != nil {
+			return err
+		}
+		if err := t.tell(ctx, webhookIDs, model.WebhookEventAgentTestExecutionEnded, nil, ended); err != nil {
+			return err
+		}
+	}
+	webhookIDs := told[model.WebhookEventAgentTestsTurnedRed]
+	if len(webhookIDs) == 0 || execution.IsDraft || execution.RejudgeOfID != nil {
+		return nil
+	}
+	tests, err := t.turnedRed(ctx, execution, model.FailedTests(tallies[execution.ID]))
+	if err != nil || len(tests) == 0 {
+		return err
+	}
+	return t.tell(ctx, webhookIDs, model.WebhookEventAgentTestsTurnedRed, nil,
+		model.TestsTurnedRed{ExecutionID: execution.ID, AgentID: execution.AgentID, AgentName: agentName, Tests: tests})
+}
+
+// addSchedule adds the schedule that started an execution, and how that compares with the schedule's baseline.
+func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, id *string) error {
+	if id == nil {
+		return nil
+	}
+	schedule, err := t.AgentTestSchedule(ctx, *id)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ended.Schedule = &model.EndedSchedule{ID: schedule.ID, Name: schedule.Name}
+	if schedule.BaselineID == nil {
+		return nil
+	}
+	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID, model.AgentTestCorrectionHolm)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ended.Comparison = &model.EndedComparison{BaselineID: c.Base.ID, Conclusion: c.Conclusion, NewlyFailing: c.NewlyFailing, NewlyPassing: c.NewlyPassing}
+	return nil
+}
+
+// turnedRed returns those of the tests, which have failed in the execution, that passed before: in the newest earlier
+// execution in which a run of the test was judged, none of its runs failed.
+func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecution, failed []model.ToldTest) ([]model.ToldTest, error) {
+	if len(failed) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(failed))
+	for i, test := range failed {
+		ids[i] = test.ID
+	}
+	judged := pgdialect.Array([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
+	before := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
+		Where("?TableAlias.test_id = parent.id").Where(ofRecord).Where("?TableAlias.created_at < ?", execution.CreatedAt).
+		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
+	passed := []string{}
+	// The runs of an execution were created at the same time, and that leads to them.
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
+		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
+		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = ?TableAlias.created_at", before).
+		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).Scan(ctx, &passed)
+	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !slices.Contains(passed, test.ID) }), translate(err)
+}
+
+// tellOfDocument tells that the indexing of a document has ended.
+func (t tenantTx) tellOfDocument(ctx context.Context, d *model.Document) error {
+	event := model.WebhookEventDocumentReady
+	if d.Status == model.DocumentStatusFailed {
+		event = model.WebhookEventDocumentFailed
+	}
+	told, err := t.listening(ctx, event)
+	if err != nil {
+		return err
+	}
+	return t.tell(ctx, told[event], event, nil, d.Indexed())
+}
+
+// tellOfBudget tells once that the month's budget is nearly used up, and once that it is.
+func (t *Tenant) tellOfBudget(ctx context.Context, s *model.CompanySubscription) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		told, err := t.listening(ctx, model.WebhookEventBudgetWarned)
+		if err != nil {
+			return err
+		}
+		warned := s.Warned()
+		occasion := warned.Occasion()
+		return t.tell(ctx, told[model.WebhookEventBudgetWarned], model.WebhookEventBudgetWarned, &occasion, warned)
+	})
+}

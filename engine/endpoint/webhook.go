@@ -1,0 +1,71 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// maxDiscarded is how much of an answer is read only so that its connection can be used again.
+const maxDiscarded = 64 << 10
+
+// Message is what a webhook is told, as Standard Webhooks has it.
+type Message struct {
+	ID   string
+	Body []byte
+	// Keys sign it, each for itself. There is at least one.
+	Keys [][]byte
+}
+
+// Deliver posts a message as JSON to a webhook, which takes it by answering with a status 2xx before ctx ends. Redirects are
+// not followed. It returns the status of the answer, 0 without one. Every error is an *Error.
+func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status int, err error) {
+	x := &exchange{callee: "the webhook", client: &c.webhooks}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(m.Body))
+	if err != nil || !isWeb(req.URL) {
+		return 0, x.fail(Refused, nil, "the address of %s is not valid", x.callee)
+	}
+	req.Header = newHeader(true)
+	if err := m.sign(req.Header, time.Now()); err != nil {
+		return 0, x.fail(Arguments, err, "the message cannot be signed")
+	}
+	res, err := x.client.Do(req)
+	if err != nil {
+		return 0, x.failure(ctx, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode >= 200 && res.StatusCode <= 299 {
+		_, _ = io.CopyN(io.Discard, res.Body, maxDiscarded)
+		return res.StatusCode, nil
+	}
+	if res.StatusCode >= 300 && res.StatusCode <= 399 {
+		return res.StatusCode, x.fail(Status, nil, "%s answered %d, and redirects are not followed", x.callee, res.StatusCode)
+	}
+	_, failure := x.read(ctx, res)
+	return res.StatusCode, failure
+}
+
+// sign writes the headers of Standard Webhooks, with a signature by each key.
+func (m Message) sign(header http.Header, at time.Time) error {
+	signatures := make([]string, len(m.Keys))
+	for i, key := range m.Keys {
+		webhook, err := standardwebhooks.NewWebhookRaw(key)
+		if err == nil {
+			signatures[i], err = webhook.Sign(m.ID, at, m.Body)
+		}
+		if err != nil {
+			return fmt.Errorf("sign message %s: %w", m.ID, err)
+		}
+	}
+	header.Set(standardwebhooks.HeaderWebhookID, m.ID)
+	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	header.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	return nil
+}

@@ -1,0 +1,84 @@
+package knowledge
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// lookedBelow is how many chunks below the threshold are looked at for the right one.
+	lookedBelow = 20
+	// shownFound is how many chunks of a question are told.
+	shownFound = 3
+)
+
+// Evaluate asks labelled questions of the chat's datasets, or of one of them, after one of these: at most as many as said, 1 to
+// model.MaxEvaluated. Each takes as much as Examine.
+func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string, first int32) (*model.RetrievalEvaluation, error) {
+	if err := model.ValidateEvaluation(first); err != nil {
+		return nil, err
+	}
+	if datasetID != nil {
+		if _, err := t.Dataset(ctx, *datasetID); err != nil {
+			return nil, err
+		}
+	}
+	questions, count, err := t.LabelledQuestionsOfChat(ctx, chat.ID, datasetID, after, first)
+	if err != nil {
+		return nil, err
+	}
+	evaluation := &model.RetrievalEvaluation{TotalCount: int32(count), Questions: []*model.EvaluatedQuestion{}}
+	if len(questions) > int(first) {
+		questions = questions[:first]
+		evaluation.EndCursor = &questions[first-1].ID
+	}
+	for _, q := range questions {
+		evaluated, err := b.evaluate(ctx, t, chat, q)
+		if err != nil {
+			return nil, err
+		}
+		evaluation.Add(evaluated)
+	}
+	return evaluation, nil
+}
+
+func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
+	// Questions are not those of conversations, which are counted.
+	found, err := b.retrieve(model.WithBudget(ctx, nil), t, chat, q.Question, lookedBelow)
+	if err != nil {
+		return nil, err
+	}
+	evaluated := &model.EvaluatedQuestion{LabelledQuestion: q, Found: found[:min(len(found), shownFound)]}
+	place, right := 0, (*model.RetrievedChunk)(nil)
+	for i, c := range found {
+		if q.IsAnsweredBy(c) {
+			place, right = i+1, c
+			break
+		}
+	}
+	if right != nil && !right.IsBelowThreshold && place <= model.EvaluatedRanks {
+		evaluated.Rank = new(int32(place))
+	}
+	if place != 1 || right.IsBelowThreshold {
+		evaluated.Reason = new(whyMissed(chat.PromptSettings, found, right, place))
+	}
+	return evaluated, nil
+}
+
+// whyMissed says why a right chunk, if any was found, is not the first.
+func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, right *model.RetrievedChunk, place int) string {
+	switch {
+	case right == nil && len(found) == 0:
+		return "nothing holds a word of the question"
+	case right == nil && len(used(found)) >= int(settings.TopN):
+		return fmt.Sprintf("at least %d chunks score higher, and more than topN are not looked at; or no chunk holds the passage any more", settings.TopN)
+	case right == nil:
+		return "it holds no word of the question, or scores far below the threshold; or no chunk holds the passage any more"
+	case right.IsBelowThreshold:
+		return fmt.Sprintf("its score %.3f is below similarityThreshold, %g", right.Score, settings.SimilarityThreshold)
+	}
+	return fmt.Sprintf("it is in place %d; its score is %.3f, that of the first %.3f", place, right.Score, found[0].Score)
+}

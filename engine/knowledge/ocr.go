@@ -1,0 +1,230 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // DecodeConfig knows it.
+	_ "image/jpeg" // DecodeConfig knows it.
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/requests"
+)
+
+// OCR is the program that recognises writing in pictures: it takes a picture on its standard input and the arguments of Tesseract, and
+// writes the text.
+type OCR struct {
+	// Program is its path; empty means that pictures are not read.
+	Program string
+	// Languages are those of the writing as the program calls them, such as eng+fra.
+	Languages string
+}
+
+const (
+	// maxScanned bounds the pages of scanned PDFs that are looked at, and maxScans their pictures together, in bytes.
+	maxScanned, maxScans = 50, 32 << 20
+	// scanWidth and scanHeight bound the picture of a page, in pixels: about 200 to the inch of a sheet.
+	scanWidth, scanHeight = 1_700, 2_400
+	// scanWork is the processor time that drawing a page earns.
+	scanWork = time.Second
+	// maxPixels bounds pictures: the program takes several bytes for each.
+	maxPixels = 40_000_000
+	// recognition bounds the program's time for one picture, and recognitions that for one file.
+	recognition, recognitions = time.Minute, 5 * time.Minute
+	// maxRecognised bounds what the program writes for one picture, in bytes.
+	maxRecognised = 1 << 20
+)
+
+// quickly writes pictures that are read once.
+var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
+
+// errPicture and errScanned are the faults of files that hold no text but pictures.
+var (
+	errPicture = unreadable("the file is an image: there is no text to read, since writing in pictures is not recognised")
+	errScanned = unreadable("the PDF holds no text: it may be scanned pages")
+)
+
+// errBusy says that another file's pictures are being read. Waiting for minutes would keep the worker from other files.
+var errBusy = errors.New("the writing in another file is being recognised")
+
+// recogniser reads pictures, one file at a time.
+type recogniser struct {
+	OCR
+	// pages bounds those of a PDF.
+	pages int
+	busy  sync.Mutex
+}
+
+// newRecogniser returns nil without a program.
+func newRecogniser(o OCR) *recogniser {
+	if o.Program == "" {
+		return nil
+	}
+	return &recogniser{OCR: o, pages: maxScanned}
+}
+
+// reads reports whether the fault of a file is that it has writing in pictures only.
+func (r *recogniser) reads(fault error) bool {
+	return r != nil && (errors.Is(fault, errPicture) || errors.Is(fault, errScanned))
+}
+
+// read returns the writing in a picture or in a scanned PDF. The error is errBusy if it is to be tried later.
+func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
+	if !r.busy.TryLock() {
+		return Text{}, errBusy
+	}
+	defer r.busy.Unlock()
+	pictures, warning, err := [][]byte{content}, "", error(nil)
+	if isPDF(content) {
+		pictures, warning, err = scans(ctx, content, r.pages)
+	} else {
+		err = isSmall(content)
+	}
+	if err != nil {
+		return Text{}, err
+	}
+	text := Text{limit: maxText, Warning: "its writing was recognised in pictures and may have mistakes" + warning}
+	reading, cancel := context.WithTimeout(ctx, recognitions)
+	defer cancel()
+	for _, picture := range pictures {
+		written, err := r.recognise(reading, picture)
+		if ctx.Err() != nil {
+			return Text{}, ctx.Err()
+		}
+		if err != nil {
+			return Text{}, err
+		}
+		for part := range strings.SplitSeq(strings.ReplaceAll(written, "\f", "\n\n"), "\n\n") {
+			text.add(Block{Text: part})
+		}
+	}
+	if len(text.Blocks) == 0 {
+		return Text{}, unreadable("no writing was recognised in the file")
+	}
+	return text, nil
+}
+
+// recognise runs the program. It is killed when ctx ends, or after a minute.
+func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, recognition)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.Program, "stdin", "stdout", "-l", r.Languages)
+	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations. The keys that
+	// the gateway has are not for others.
+	cmd.Env = []string{"OMP_THREAD_LIMIT=1", "PATH=" + os.Getenv("PATH")}
+	if data := os.Getenv("TESSDATA_PREFIX"); data != "" {
+		cmd.Env = append(cmd.Env, "TESSDATA_PREFIX="+data)
+	}
+	cmd.Stdin = bytes.NewReader(picture)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("start the program that recognises writing: %w", err)
+	}
+	written, readErr := io.ReadAll(io.LimitReader(out, maxRecognised+1))
+	if len(written) > maxRecognised {
+		cancel()
+	}
+	err = cmd.Wait()
+	switch {
+	case len(written) > maxRecognised:
+		return "", unreadable("more than 1 MiB of writing was recognised in a picture")
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", unreadable("recognising the writing takes longer than a minute for a picture, or five for the file")
+	case err != nil || readErr != nil:
+		return "", unreadable("writing could not be recognised: the picture is damaged, or of a kind that is not known")
+	}
+	return strings.ToValidUTF8(string(written), ""), nil
+}
+
+// isSmall refuses pictures of too many pixels, and those that do not tell how many they have.
+func isSmall(picture []byte) error {
+	config, _, err := image.DecodeConfig(bytes.NewReader(picture))
+	switch {
+	case err != nil:
+		return unreadable("the picture is damaged, or neither PNG nor JPEG nor GIF")
+	case config.Width*config.Height > maxPixels:
+		return unreadable("the picture has more than 40 million pixels")
+	}
+	return nil
+}
+
+// scans draws the first pages of a PDF, at most so many.
+func scans(ctx context.Context, content []byte, most int) ([][]byte, string, error) {
+	type result struct {
+		pictures [][]byte
+		warning  string
+	}
+	// A reader that does not stop when told to is abandoned.
+	done := make(chan result, 1)
+	draws, err := pdfReader(ctx, func(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
+		pictures, warning, err := drawn(ctx, reader, content, most)
+		done <- result{pictures, warning}
+		return Text{}, err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := within(ctx, draws, content); err != nil {
+		return nil, "", err
+	}
+	r := <-done
+	return r.pictures, r.warning, nil
+}
+
+// drawn returns pictures of the first pages.
+func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, most int) (pictures [][]byte, warning string, err error) {
+	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
+	if err != nil {
+		return nil, "", unreadable("the PDF is damaged")
+	}
+	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document.Document})
+	if err != nil {
+		return nil, "", unreadable("the PDF is damaged")
+	}
+	size := 0
+	for i := range count.PageCount {
+		if i == most || size > maxScans {
+			return pictures, fmt.Sprintf("; only the first %d pages were looked at", i), nil
+		}
+		earn(ctx, scanWork)
+		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}
+		shown, err := reader.RenderPageInPixels(&requests.RenderPageInPixels{Page: page, Width: scanWidth, Height: scanHeight})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, "", ctx.Err()
+			}
+			return nil, "", unreadable("a page of the PDF is damaged, or takes more than 48 MiB of memory to draw")
+		}
+		picture := &bytes.Buffer{}
+		err = quickly.Encode(picture, gray(shown.Result.Image))
+		shown.Cleanup()
+		if err != nil {
+			return nil, "", err
+		}
+		pictures, size = append(pictures, picture.Bytes()), size+picture.Len()
+	}
+	return pictures, "", nil
+}
+
+// gray returns a picture without colours, a quarter of its size. PDFium draws on white, so nothing is transparent.
+func gray(picture *image.RGBA) *image.Gray {
+	out := image.NewGray(picture.Bounds())
+	for i := range out.Pix {
+		p := picture.Pix[4*i : 4*i+3 : 4*i+3]
+		out.Pix[i] = uint8((299*int(p[0]) + 587*int(p[1]) + 114*int(p[2])) / 1000)
+	}
+	return out
+}

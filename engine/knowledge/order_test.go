@@ -1,0 +1,64 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+)
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	fillers := make([]string, 400)
+	for i := range fillers {
+		fillers[i] = fmt.Sprintf("padding%d", i)
+	}
+	// The long chunk holds the most words of a long question, by chance.
+	long := "kettle " + strings.Join(fillers[:300], " ")
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"refund of a pear\npears refund a pear\nany pear comes with a bowl and a lid\n" + long + "\nkettle descaling with vinegar\nan orange"})
+
+	l.chat.PromptSettings.SimilarityThreshold = 0.05
+
+	t.Run("of equal scores, by frequency", func(t *testing.T) {
+		found := l.ask("refund pear")
+		require.Equal(t, found[0].Score, found[1].Score)
+		require.Equal(t, "pears refund a pear", found[0].Content)
+	})
+	t.Run("of equal scores, by length", func(t *testing.T) {
+		found := l.ask("pear")
+		require.Equal(t, found[1].Score, found[2].Score)
+		require.Equal(t, "any pear comes with a bowl and a lid", found[2].Content)
+	})
+	t.Run("of a long question, by frequency and length", func(t *testing.T) {
+		found := l.ask("My kettle needs descaling, is vinegar right? " + strings.Join(fillers[298:340], " "))
+		require.Equal(t, "kettle descaling with vinegar", found[0].Content)
+		require.Less(t, found[0].Score, found[1].Score, "the score remains the share of the words")
+	})
+	t.Run("a long question reaches the threshold", func(t *testing.T) {
+		question := "orange"
+		for i := range 200 {
+			question += fmt.Sprintf(" unheard%d", i)
+		}
+		require.Equal(t, []string{"an orange"}, texts(l.ask(question)))
+	})
+}
+
+func TestFrequentWordsCountForChunksWithAnother(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("delivery number%d", i), fmt.Sprintf("parcel number%d", i))
+	}
+	lines = append(lines, "parcel delivery", "a zebra")
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join(lines, "\n")})
+	l.chat.PromptSettings.SimilarityThreshold = 0
+	l.base = l.base.Glancing(10)
+	require.Equal(t, "parcel delivery", texts(l.ask("parcel delivery"))[0], "both words are in more chunks than are looked at")
+	found := texts(l.ask("zebra delivery parcel"))
+	require.Equal(t, []string{"a zebra", "parcel delivery"}, found[:2])
+	require.Greater(t, len(found), 2, "chunks with one of the frequent words are found too")
+}

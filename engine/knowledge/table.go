@@ -1,0 +1,92 @@
+package knowledge
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxTable is the largest document that is read as a table, in bytes: the rows of a test have far less.
+	maxTable = 4 << 20
+	// nameColumn is the column that names rows.
+	nameColumn = "row"
+)
+
+// Rows returns the rows of a document that is a table, as a test has them: with the named columns, or all. BAD_INPUT for too
+// many columns, NOT_FOUND when there is no such document, UNPROCESSABLE when it is no such table.
+func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestRowsInput) ([]*model.TestRow, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	d, err := t.Document(ctx, in.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	var faults model.Fields
+	if d.Size > maxTable {
+		faults.Add("documentId", "is of a document of %d bytes, and a table has at most %d", d.Size, maxTable)
+		return nil, faults.As(model.Unprocessable)
+	}
+	if err := b.files.Enter(ctx, t.CompanyID()); err != nil {
+		return nil, err
+	}
+	_, text, err := readDocument(ctx, t, d)
+	b.files.Leave(t.CompanyID())
+	if err != nil {
+		return nil, err
+	}
+	rows, count, err := rowsOf(text, in.Columns)
+	if err == nil && count == 0 {
+		faults.Add("documentId", "is of a document without a table: its first row names the columns, and the others are the rows")
+	}
+	if count > model.MaxRows {
+		faults.Add("documentId", "is of a table of %d rows, and a test has at most %d", count, model.MaxRows)
+	}
+	if err == nil {
+		err = faults.As(model.Unprocessable)
+	}
+	return rows, err
+}
+
+// rowsOf returns the rows of all tables of a text, as many as a test may have, and how many there are.
+func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err error) {
+	known := map[string]bool{}
+	for _, block := range text.Blocks {
+		if block.Kind != Row || len(block.Header) == 0 {
+			continue
+		}
+		if count++; count > model.MaxRows {
+			continue
+		}
+		row, values := &model.TestRow{}, map[string]string{}
+		for i, column := range block.Header {
+			known[column] = true
+			switch cell := block.Cells[i]; {
+			case column == nameColumn:
+				if name := strings.TrimSpace(cell); name != "" {
+					row.Name = &name
+				}
+			case column != "" && (len(columns) == 0 || slices.Contains(columns, column)):
+				values[column] = cell
+			}
+		}
+		object, err := json.Marshal(values)
+		if err != nil {
+			return nil, 0, err
+		}
+		row.Values = object
+		rows = append(rows, row)
+	}
+	var faults model.Fields
+	for _, column := range columns {
+		if count > 0 && !known[column] {
+			faults.Add("columns", "has %q, which is no column of the table", column)
+		}
+	}
+	return rows, count, faults.As(model.Unprocessable)
+}

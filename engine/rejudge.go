@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// JudgeModels are the names of the models that can judge tests: first the one that does unless another is asked for.
+func (e *Engine) JudgeModels() []string { return slices.Clone(e.judgeNames) }
+
+// withJudge gives the judge of tests the model with a name; empty for the one that judges unless another is asked for.
+func (e *Engine) withJudge(take *parts, name string, counted *meter) error {
+	if name == "" {
+		return nil
+	}
+	judge := e.judges[name]
+	if judge == nil {
+		return take.judge.fault(nil, "the model %q is none of those that can judge here", name)
+	}
+	take.judge.Model = counted.of(judge)
+	return nil
+}
+
+// rejudge decides the conversation again that another run held, and sets the outcome in the run as simulate does.
+func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
+	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
+		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results")
+	if err != nil {
+		if db.IsAway(err) {
+			return err
+		}
+		return conclude(ctx, run, false, faultOfGateway(err))
+	}
+	reset(run)
+	if len(found) == 0 || found[0].(*model.AgentTestRun).EndReason == nil {
+		return conclude(ctx, run, false, faultOfGateway(fmt.Errorf("run %s has no conversation", *run.RejudgeOfID)))
+	}
+	held := found[0].(*model.AgentTestRun)
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
+	variables, err := bagOf(run.Snapshot.Test.Variables)
+	if err != nil {
+		return conclude(ctx, run, false, faultOfGateway(err))
+	}
+	began := run.CreatedAt
+	if held.StartedAt != nil {
+		began = *held.StartedAt
+	}
+	opening, err := begin(run.Snapshot.Agent, "", variables, began)
+	if err != nil {
+		return conclude(ctx, run, false, faultOfAgent(err))
+	}
+	err = runner.decide(ctx, run, opening.values)
+	if run.Status.IsFinal() {
+		run.Compare(held)
+	}
+	return err
+}
+
+const (
+	contactEnded = "The contact ended the conversation: "
+	limitReached = "The test's limit of "
+)
+
+// conversationOf returns what a run kept of its conversation. Of runs of versions that kept nothing, the reason of the end tells
+// who ended it.
+func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
+	if run.Held != nil {
+		kept := *run.Held
+		return &kept
+	}
+	kept := &model.HeldConversation{EndedBy: speakerAgent}
+	switch {
+	case strings.HasPrefix(*run.EndReason, contactEnded):
+		kept.EndedBy = speakerContact
+	case strings.HasPrefix(*run.EndReason, limitReached):
+		kept.EndedBy = endedByLimit
+	}
+	return kept
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// leaving is how long a balancer may still send requests to a replica that it no longer wants to use.
+const leaving = 200 * time.Millisecond
+
+// upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request fails.
+func upgrade(from, to string) []act {
+	replaced := func(name, program string) act {
+		return act{name: name, do: func(ctx context.Context, s *stage) error {
+			for i, r := range s.replicas {
+				if err := s.replace(ctx, i, r, program); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}
+	return []act{
+		{name: "none", do: func(ctx context.Context, _ *stage) error { return rest(ctx, 3*time.Second) }},
+		{name: "the schema moves on", do: func(ctx context.Context, s *stage) error {
+			s.program = to
+			_, err := s.command(ctx, "migrate", "up")
+			return err
+		}},
+		replaced("old replicas start again", from),
+		replaced("new replicas take their place", to),
+		replaced("back to the old ones", from),
+		replaced("and up again", to),
+	}
+}
+
+// replace ends the replica, as soon as nobody is sent to it any more, and starts the program in its place.
+func (s *stage) replace(ctx context.Context, i int, r *replica, program string) error {
+	if err := rest(ctx, between); err != nil {
+		return err
+	}
+	s.company.avoid(i, true)
+	if err := rest(ctx, leaving); err != nil {
+		return err
+	}
+	r.program = program
+	if err := r.restart(ctx); err != nil {
+		return err
+	}
+	s.company.avoid(i, false)
+	return nil
+}
+
+// verdictOfUpgrade returns an error if a request has failed, beside what a verdict says.
+func (b *books) verdictOfUpgrade() error {
+	all := tally{}
+	for _, o := range b.operations {
+		all.add(o)
+	}
+	if failed := all.inDoubt + int(b.unreached.Load()); failed > 0 {
+		return errors.Join(b.verdict(), fmt.Errorf("%d requests failed", failed))
+	}
+	return b.verdict()
+}

@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// heavyCost is the cost, but for what each mutation has, from which an operation takes turns with others: a hundredth of what one
+// may cost.
+const heavyCost = 10_000
+
+// Turns shares places between companies. Enter waits for one, which the company has to Leave, or returns the context's error.
+type Turns interface {
+	Enter(ctx context.Context, companyID string) error
+	Leave(companyID string)
+}
+
+// heavy is an extension by which heavy operations take turns. Each takes a processor for tens of milliseconds, and however many of
+// them one company sends at a time, others must not wait for all of them. What waits for a language model is left alone: it takes
+// no processor meanwhile.
+type heavy struct{ turns Turns }
+
+func (heavy) ExtensionName() string                   { return "Heavy" }
+func (heavy) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptResponse waits for a turn before anything is done.
+func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	operation := graphql.GetOperationContext(ctx)
+	if operation.Operation == nil || !isHeavy(ctx, operation) {
+		return next(ctx)
+	}
+	principal, _ := model.PrincipalOf(ctx)
+	if h.turns.Enter(ctx, principal.CompanyID) != nil {
+		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are carried out; nothing was done, try again, or ask for less at a time")
+		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, fault)}}
+	}
+	defer h.turns.Leave(principal.CompanyID)
+	return next(ctx)
+}
+
+func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
+	rec, _ := ctx.Value(recordKey{}).(*record)
+	if rec == nil || rec.cost < heavyCost {
+		return false
+	}
+	switch operation.Operation.Operation {
+	case ast.Query:
+		return true
+	case ast.Mutation:
+		return rec.cost-mutated*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
+	default:
+		return false
+	}
+}

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// noTurns says who asked for a turn, and gives none.
+type noTurns struct{ asked []string }
+
+func (n *noTurns) Enter(_ context.Context, companyID string) error {
+	n.asked = append(n.asked, companyID)
+	return errors.New("none")
+}
+
+func (*noTurns) Leave(string) { panic("nobody has entered") }
+
+func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	field := func(directives ...*ast.Directive) ast.SelectionSet {
+		return ast.SelectionSet{&ast.Field{Name: "a", Alias: "a", Definition: &ast.FieldDefinition{Directives: directives}}}
+	}
+	for _, c := range []struct {
+		name  string
+		of    ast.Operation
+		root  ast.SelectionSet
+		cost  int
+		takes bool
+	}{
+		{"a heavy query", ast.Query, field(), heavyCost, true},
+		{"a light query", ast.Query, field(), heavyCost - 1, false},
+		{"a mutation with a heavy payload", ast.Mutation, field(), mutated + heavyCost, true},
+		{"a mutation", ast.Mutation, field(), mutated + heavyCost - 1, false},
+		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutated, false},
+		{"a subscription", ast.Subscription, field(), heavyCost, false},
+	} {
+		turns, isDone := &noTurns{}, false
+		ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
+		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{}, &record{cost: c.cost})
+		response := heavy{turns}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+			isDone = true
+			return &graphql.Response{}
+		})
+		require.Equal(t, c.takes, len(turns.asked) == 1 && turns.asked[0] == "c1", c.name)
+		require.Equal(t, !c.takes, isDone, c.name)
+		if c.takes {
+			require.Equal(t, string(model.Unavailable), codeOf(response.Errors[0]))
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// Command growth fills a database with what a service has after years, and measures the same queries on it and on a small one.
+// docs/scaling.md says what it found.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/local"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "growth:", err)
+		os.Exit(1)
+	}
+}
+
+// size is how much a database is filled with.
+type size struct{ companies, agents, runs, entries, messages, items int }
+
+// whole is the size of a service after years.
+var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000, items: 500_000}
+
+// scaled is a part of the size, at least one of each.
+func (s size) scaled(by float64) size {
+	part := func(n int) int { return max(1, int(float64(n)*by)) }
+	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
+}
+
+// ofSmall is the part of the whole that the small database has.
+const ofSmall = 0.001
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("growth", flag.ExitOnError)
+	scale := flags.Float64("scale", 1, "how much of the whole is loaded: 1 takes some ten minutes and ten GB")
+	runs := flags.Int("runs", 0, "runs of the largest company, whatever the scale")
+	items := flags.Int("items", 0, "items of its campaign, whatever the scale")
+	times := flags.Int("times", 50, "how often each query is measured")
+	dir := flags.String("dir", "", "directory for the databases, a new one without it; it is removed at the end")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *scale <= 0 || *times < 1 {
+		return errors.New("-scale and -times must be above 0")
+	}
+	large := whole.scaled(*scale)
+	if *runs > 0 {
+		large.runs = *runs
+	}
+	if *items > 0 {
+		large.items = *items
+	}
+	var measured [2]*measurement
+	for i, s := range []size{whole.scaled(ofSmall), large} {
+		var err error
+		if measured[i], err = measure(ctx, *dir, s, *times); err != nil {
+			return err
+		}
+	}
+	return printAll(out, measured[0], measured[1])
+}
+
+// measure fills a database of its own, measures and removes it.
+func measure(ctx context.Context, parent string, s size, times int) (*measurement, error) {
+	dir, err := os.MkdirTemp(parent, "agentgraph-growth-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o755); err != nil { // Postgres may run as another user.
+		return nil, err
+	}
+	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(dir, "data"), Durable: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = server.Stop() }()
+	migrator, err := db.NewMigrator(ctx, server.URL())
+	if err != nil {
+		return nil, err
+	}
+	err = migrator.Up(ctx)
+	_ = migrator.Close()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.Connect(ctx, server.URL())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	m := &measurement{size: s}
+	begun := time.Now()
+	if err := fill(ctx, conn, s); err != nil {
+		return nil, err
+	}
+	m.filledIn = time.Since(begun)
+	if m.tables, m.bytes, err = sizes(ctx, conn); err != nil {
+		return nil, err
+	}
+	store, err := db.Open(ctx, server.URL(), db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return m, m.measure(ctx, store.Tenant(largest), times)
+}

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Bounds of the rows of a test.
+const (
+	MaxRows       = 500
+	maxRowName    = 100
+	maxRowColumns = 50
+	maxRowsSize   = 500_000
+)
+
+// TestRow is values for the placeholders of a test, which is run with each of its rows.
+type TestRow struct {
+	// Name is what it is called; nil means its number.
+	Name   *string    `json:"name,omitempty"`
+	Values JSONObject `json:"values"`
+	// Key tells it from the others, also in executions before and after: by its name, or else by its values.
+	Key string `json:"key,omitempty"`
+}
+
+// rows returns the rows with their keys, and records their faults.
+func (f *Fields) rows(path string, given []TestRow) []TestRow {
+	rows := []TestRow{}
+	if !f.list(path, len(given), MaxRows) {
+		return rows
+	}
+	size, seen := 0, map[string]int{}
+	for i, row := range given {
+		at := fmt.Sprintf("%s.%d", path, i)
+		if row.Name != nil {
+			f.name(at+".name", *row.Name, maxRowName)
+		}
+		row.Values = row.Values.withoutNulls()
+		size += len(row.Values)
+		if n := len(f.members(at+".values", row.Values)); n == 0 {
+			f.Add(at+".values", "must have at least one value")
+		} else {
+			f.list(at+".values", n, maxRowColumns)
+		}
+		f.values(at+".values", row.Values)
+		row.Key = row.key()
+		if before, known := seen[row.Key]; known && row.Name != nil {
+			f.Add(at+".name", "is the name of row %d too", before)
+		} else if known {
+			f.Add(at, "has the values of row %d: one of them needs a name", before)
+		}
+		seen[row.Key] = i
+		rows = append(rows, row)
+	}
+	if size > maxRowsSize {
+		f.Add(path, "must have at most %d bytes of JSON in all, not %d", maxRowsSize, size)
+	}
+	return rows
+}
+
+// Validate returns BAD_INPUT when the input names too many columns.
+func (in ImportAgentTestRowsInput) Validate() error {
+	var faults Fields
+	faults.list("columns", len(in.Columns), maxRowColumns)
+	return faults.Err()
+}
+
+// key returns what tells the row from others: neither the spelling nor the order of its values.
+func (r *TestRow) key() string {
+	if r.Name != nil {
+		return "=" + *r.Name
+	}
+	text := []byte(r.Values)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var values map[string]any
+	if decoder.Decode(&values) == nil {
+		if sorted, err := json.Marshal(values); err == nil {
+			text = sorted
+		}
+	}
+	digest := sha256.Sum256(text)
+	return "#" + hex.EncodeToString(digest[:16])
+}
+
+// TagsExpected are the tags that a classification test expects: of one with rows, the texts in the column that its placeholder
+// names. What else fills it, and where it is only a part, is not known before the test is run.
+func (t *AgentTestRow) TagsExpected() []string {
+	column, isPlaceholder := strings.CutPrefix(t.TagExpected, "{")
+	column, isWhole := strings.CutSuffix(column, "}")
+	if len(t.Rows) == 0 || !isPlaceholder || !isWhole {
+		if len(t.Rows) > 0 && strings.Contains(t.TagExpected, "{") {
+			return nil
+		}
+		return []string{t.TagExpected}
+	}
+	var tags []string
+	for _, row := range t.Rows {
+		values := map[string]any{}
+		if json.Unmarshal(row.Values, &values) != nil {
+			continue
+		}
+		if tag, isText := values[column].(string); isText {
+			tags = append(tags, tag)
+		}
+	}
+	return Unique(tags)
+}
+
+// RowLabel is what people call the row: its name, or else its number.
+func RowLabel(name *string, number *int32) *string {
+	if name != nil || number == nil {
+		return name
+	}
+	return new(fmt.Sprintf("row %d", *number))
+}

@@ -1,0 +1,240 @@
+package model
+
+import (
+	"strings"
+	"time"
+	_ "time/tzdata" // the names of time zones, wherever the program runs
+
+	"github.com/robfig/cron/v3"
+	"github.com/uptrace/bun"
+)
+
+// Bounds of schedules.
+const (
+	// MaxSchedules is how many schedules of tests a company may have.
+	MaxSchedules = 50
+	// ScheduleGap is the least time between two executions that a schedule starts.
+	ScheduleGap = 5 * time.Minute
+	// PromptPause is for how long a prompt has to stay as it is before a schedule runs the tests of its agent.
+	PromptPause = time.Minute
+
+	// timesChecked is how many times of a cron text are looked at for the gap.
+	timesChecked = 1_000
+)
+
+// AgentTestSchedule starts executions of tests at times, and after changes of a prompt.
+type AgentTestSchedule struct {
+	bun.BaseModel `bun:"table:agent_test_schedules,alias:agent_test_schedule"`
+	Owned
+
+	ID   string `bun:",pk"`
+	Name string
+	// AgentID is that of all tests; nil when they are of several. They are those of FolderID or TestIds, if one is given.
+	AgentID     *string
+	FolderID    *string
+	TestIds     []string `bun:"type:jsonb,nullzero"`
+	Repeats     int32
+	Concurrency int32
+	VirtualTime bool
+	Votes       int32
+	// StopRepeating is nil if each test is run as often as Repeats says.
+	StopRepeating *StopRepeating `bun:"type:json"`
+	// Cron is nil for no times.
+	Cron              *string
+	TimeZone          string
+	AfterPromptChange bool
+	IsEnabled         bool
+	DisabledReason    *string
+	BaselineID        *string
+	// CronAt is the next time of Cron, and NextRunAt when it is due: then, or after a change of the prompt.
+	CronAt    *time.Time
+	NextRunAt *time.Time
+	LastRunAt *time.Time
+	// LastExecutionID is that of an execution that may have been deleted.
+	LastExecutionID *string
+	LastError       *string
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
+// IsNode marks a Node.
+func (*AgentTestSchedule) IsNode() {}
+
+// Cursor is its place in a list of schedules.
+func (s *AgentTestSchedule) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
+
+type (
+	// AgentTestScheduleConnection is a page of schedules.
+	AgentTestScheduleConnection = Page[*AgentTestSchedule]
+	// AgentTestScheduleEdge is a schedule in a page.
+	AgentTestScheduleEdge = Edge[*AgentTestSchedule]
+)
+
+// NewAgentTestSchedule returns the schedule that the input describes, or BAD_INPUT with every bound that it breaks. What it
+// runs is the caller's to look up.
+func NewAgentTestSchedule(in CreateAgentTestScheduleInput, now time.Time) (*AgentTestSchedule, error) {
+	s := &AgentTestSchedule{ID: NewID("schedule"), CreatedAt: now}
+	return s, s.Update(UpdateAgentTestScheduleInput{
+		Name: &in.Name, TestIds: in.TestIds, FolderID: in.FolderID, AgentID: in.AgentID, Repeats: &in.Repeats, StopRepeating: in.StopRepeating, Concurrency: &in.Concurrency,
+		VirtualTime: &in.VirtualTime, Votes: &in.Votes, Cron: in.Cron, TimeZone: &in.TimeZone, AfterPromptChange: &in.AfterPromptChange,
+		IsEnabled: &in.IsEnabled, BaselineID: in.BaselineID,
+	}, now)
+}
+
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the schedule would break a
+// bound.
+func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Time) error {
+	before := *s
+	defer touch(&s.UpdatedAt, After(s.UpdatedAt, now), s, before)
+	if in.Retargets() || s.UpdatedAt.IsZero() {
+		s.TestIds, s.FolderID, s.AgentID = in.TestIds, in.FolderID, in.AgentID
+	}
+	set(&s.Name, in.Name)
+	set(&s.Repeats, in.Repeats)
+	set(&s.Concurrency, in.Concurrency)
+	set(&s.VirtualTime, in.VirtualTime)
+	set(&s.Votes, in.Votes)
+	if in.StopRepeating != nil || in.RemoveStopRepeating {
+		s.StopRepeating = in.StopRepeating
+	}
+	setText(&s.Cron, in.Cron)
+	set(&s.TimeZone, in.TimeZone)
+	set(&s.AfterPromptChange, in.AfterPromptChange)
+	setText(&s.BaselineID, in.BaselineID)
+	if set(&s.IsEnabled, in.IsEnabled); s.IsEnabled {
+		s.DisabledReason = nil
+	}
+
+	var faults Fields
+	faults.name("name", s.Name, 100)
+	if in.RemoveStopRepeating && in.StopRepeating != nil {
+		faults.Add("removeStopRepeating", "must not be given together with stopRepeating")
+	}
+	execution := s.Execution()
+	if in.Retargets() {
+		execution.AgentID = in.AgentID
+	}
+	faults.execution(execution)
+	if s.Cron == nil && !s.AfterPromptChange {
+		faults.Add("cron", "must be given, or else afterPromptChange must be true")
+	}
+	next := s.nextTime(&faults, now)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if s.TestIds != nil {
+		s.TestIds = unique(s.TestIds)
+	}
+	switch {
+	case !s.IsEnabled:
+		s.CronAt, s.NextRunAt = nil, nil
+	case !s.hasTimesOf(&before):
+		s.CronAt, s.NextRunAt = next, next
+	}
+	return nil
+}
+
+// hasTimesOf reports whether it starts executions when the other one does. Then what is due stays due.
+func (s *AgentTestSchedule) hasTimesOf(other *AgentTestSchedule) bool {
+	return other.IsEnabled && s.AfterPromptChange == other.AfterPromptChange && s.TimeZone == other.TimeZone &&
+		(s.Cron == nil) == (other.Cron == nil) && (s.Cron == nil || *s.Cron == *other.Cron)
+}
+
+// Retargets reports whether the input says what to run.
+func (in UpdateAgentTestScheduleInput) Retargets() bool {
+	return in.TestIds != nil || in.FolderID != nil || in.AgentID != nil
+}
+
+// Execution is what the schedule starts.
+func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
+	in := StartAgentTestExecutionInput{
+		TestIds: s.TestIds, FolderID: s.FolderID, Repeats: s.Repeats, StopRepeating: s.StopRepeating, Concurrency: s.Concurrency,
+		VirtualTime: s.VirtualTime, Votes: &s.Votes,
+	}
+	if in.TestIds == nil && in.FolderID == nil {
+		in.AgentID = s.AgentID
+	}
+	return in
+}
+
+// cronFields are the five fields of cron.
+var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// times are the times of Cron in its time zone. The error says what is wrong with which of the two.
+func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
+	zone, err := time.LoadLocation(s.TimeZone)
+	// The empty name and Local would mean something else on each server.
+	if err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
+		faults.Add("timeZone", "must be the name of a time zone, such as Europe/Berlin")
+		return nil
+	}
+	if s.Cron == nil {
+		return nil
+	}
+	if faults.text("cron", *s.Cron, 1, 100); strings.Contains(*s.Cron, "TZ=") {
+		faults.Add("cron", "must not name a time zone: timeZone does")
+		return nil
+	}
+	parsed, err := cronFields.Parse(*s.Cron)
+	if err != nil {
+		faults.Add("cron", "must have the five fields of cron: %s", err.Error())
+		return nil
+	}
+	parsed.(*cron.SpecSchedule).Location = zone
+	return parsed
+}
+
+// nextTime returns the first time of Cron after now; nil when it has none.
+func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
+	times := s.times(faults)
+	if times == nil {
+		return nil
+	}
+	next := times.Next(now)
+	if next.IsZero() {
+		faults.Add("cron", "names a day that never comes")
+		return nil
+	}
+	before := next
+	for range timesChecked {
+		at := times.Next(before)
+		if at.IsZero() {
+			break // for years
+		}
+		if at.Sub(before) < ScheduleGap {
+			faults.Add("cron", "must not name times that are less than five minutes apart")
+			return nil
+		}
+		before = at
+	}
+	return new(next.UTC())
+}
+
+// IsDue reports whether it is to start an execution.
+func (s *AgentTestSchedule) IsDue(now time.Time) bool {
+	return s.NextRunAt != nil && !s.NextRunAt.After(now) && (s.LastRunAt == nil || now.Sub(*s.LastRunAt) >= ScheduleGap)
+}
+
+// Started notes that it started the execution. What was due meanwhile is done with it.
+func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
+	s.LastRunAt, s.LastExecutionID, s.LastError = &now, &executionID, nil
+	s.goOn(now)
+}
+
+// Failed notes why it could not start an execution that was due.
+func (s *AgentTestSchedule) Failed(err error, now time.Time) {
+	s.LastError = new(err.Error())
+	s.goOn(now)
+}
+
+// goOn waits for the next time.
+func (s *AgentTestSchedule) goOn(now time.Time) {
+	var faults Fields // it had none when it was made
+	s.CronAt = s.nextTime(&faults, now)
+	s.NextRunAt = s.CronAt
+}
+
+// Disable has it start nothing more, because what it runs is gone.
+func (s *AgentTestSchedule) Disable(reason string, now time.Time) {
+	s.IsEnabled, s.DisabledReason, s.CronAt, s.NextRunAt, s.UpdatedAt = false, &reason, nil, nil, After(s.UpdatedAt, now)
+}

@@ -1,0 +1,123 @@
+package model_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func scheduleInput(cron, zone string) model.CreateAgentTestScheduleInput {
+	return model.CreateAgentTestScheduleInput{
+		Name: "Nightly", AgentID: new("agent_1"), Repeats: 1, Concurrency: 5, Votes: 1, Cron: &cron, TimeZone: zone, IsEnabled: true,
+	}
+}
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	moment, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	return moment
+}
+
+func TestSchedulesKeepTheTimeOfTheirZone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ cron, zone, now, want string }{
+		{"0 3 * * *", "UTC", "2026-03-01T03:00:00Z", "2026-03-02T03:00:00Z"},
+		{"0 3 * * *", "Europe/Berlin", "2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z"},
+		{"0 3 * * *", "Europe/Berlin", "2026-07-01T00:00:00Z", "2026-07-01T01:00:00Z"},
+		{"0 3 * * MON-FRI", "America/New_York", "2026-03-06T12:00:00Z", "2026-03-09T07:00:00Z"},
+		{"*/5 * * * *", "Asia/Kathmandu", "2026-03-01T03:02:00Z", "2026-03-01T03:05:00Z"},
+		{"0 0 29 2 *", "UTC", "2026-03-01T03:00:00Z", "2028-02-29T00:00:00Z"},
+	} {
+		s, err := model.NewAgentTestSchedule(scheduleInput(c.cron, c.zone), at(t, c.now))
+		require.NoError(t, err, c.cron)
+		require.Equal(t, at(t, c.want), *s.NextRunAt, "%s %s", c.cron, c.zone)
+		require.True(t, s.IsDue(*s.NextRunAt))
+		require.False(t, s.IsDue(s.NextRunAt.Add(-time.Second)))
+	}
+}
+
+func TestSchedulesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for cron, want := range map[string]string{
+		"* * * * *":         "cron must not name times that are less than five minutes apart",
+		"0,4 3 * * *":       "less than five minutes apart",
+		"58 23 * * 1":       "",
+		"0,58 0,23 * * 1,2": "less than five minutes apart",
+		"0 3 * *":           "cron must have the five fields of cron",
+		"0 0 3 * * *":       "cron must have the five fields of cron",
+		"@daily":            "cron must have the five fields of cron",
+		"@every 1s":         "cron must have the five fields of cron",
+		"TZ=UTC 0 3 * * *":  "must not name a time zone",
+		"CRON_TZ=":          "must not name a time zone",
+		"0 3 30 2 *":        "names a day that never comes",
+		"61 3 * * *":        "cron must have the five fields of cron",
+		"":                  "cron must be given, or else afterPromptChange must be true",
+		"0 3 * * 1\x00":     "U+0000",
+		"*/0 3 * * *":       "cron must have the five fields of cron",
+	} {
+		_, err := model.NewAgentTestSchedule(scheduleInput(cron, "UTC"), at(t, "2026-03-01T03:00:00Z"))
+		if want == "" {
+			require.NoError(t, err, cron)
+			continue
+		}
+		require.ErrorContains(t, err, want, cron)
+	}
+	for _, zone := range []string{"", "Local", "Nowhere/Land", "../etc/passwd"} {
+		_, err := model.NewAgentTestSchedule(scheduleInput("0 3 * * *", zone), time.Now())
+		require.ErrorContains(t, err, "timeZone must be the name of a time zone", zone)
+	}
+	in := scheduleInput("0 3 * * *", "UTC")
+	in.FolderID, in.Repeats, in.Votes = new("folder_1"), 21, 2
+	_, err := model.NewAgentTestSchedule(in, time.Now())
+	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given, or else folderId or agentId: exactly one of them; votes must be 1, 3 or 5")
+}
+
+func TestSchedulesStopRepeating(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-03-01T03:00:00Z")
+	in := scheduleInput("0 * * * *", "UTC")
+	in.StopRepeating = &model.StopRepeating{}
+	s, err := model.NewAgentTestSchedule(in, now)
+	require.NoError(t, err)
+	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{Name: new("Hourly")}, now))
+	require.NotNil(t, s.Execution().StopRepeating)
+	one := &model.StopRepeating{Good: new(0.9)}
+	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: one}, now), "stopRepeating must have both good and bad, or neither")
+	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: &model.StopRepeating{}, RemoveStopRepeating: true}, now),
+		"removeStopRepeating must not be given together with stopRepeating")
+	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{RemoveStopRepeating: true}, now))
+	require.Nil(t, s.Execution().StopRepeating)
+}
+
+func TestMissedTimesCountOnce(t *testing.T) {
+	t.Parallel()
+	s, err := model.NewAgentTestSchedule(scheduleInput("0 * * * *", "UTC"), at(t, "2026-03-01T03:00:00Z"))
+	require.NoError(t, err)
+	late := at(t, "2026-03-03T10:20:00Z")
+	require.True(t, s.IsDue(late))
+	s.Started("execution_1", late)
+	require.Equal(t, at(t, "2026-03-03T11:00:00Z"), *s.NextRunAt)
+
+	// A change of something else leaves what is due.
+	due := at(t, "2026-03-03T11:00:01Z")
+	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{Name: new("Hourly")}, due))
+	require.True(t, s.IsDue(due))
+	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{TimeZone: new("Asia/Tokyo")}, due))
+	require.False(t, s.IsDue(due))
+
+	s.Failed(errors.New("the budget is used up"), at(t, "2026-03-03T12:00:00Z"))
+	require.Equal(t, "the budget is used up", *s.LastError)
+	require.Equal(t, at(t, "2026-03-03T13:00:00Z"), *s.NextRunAt)
+	s.Started("execution_2", at(t, "2026-03-03T13:00:00Z"))
+	require.Nil(t, s.LastError)
+	s.NextRunAt = new(at(t, "2026-03-03T13:01:00Z")) // after a change of the prompt
+	require.False(t, s.IsDue(at(t, "2026-03-03T13:04:59Z")))
+	require.True(t, s.IsDue(at(t, "2026-03-03T13:05:00Z")))
+	s.Disable("the agent was deleted", due)
+	require.False(t, s.IsDue(at(t, "2026-04-03T13:05:00Z")))
+}

@@ -1,0 +1,139 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+const (
+	// MaxLabelledQuestions bounds those of a dataset.
+	MaxLabelledQuestions = 500
+	// MaxEvaluated bounds those that are asked at once.
+	MaxEvaluated = 30
+	// EvaluatedRanks is how many chunks count as found.
+	EvaluatedRanks = 6
+	// maxDrafted bounds those that a model writes at once.
+	maxDrafted = 20
+	// maxQuestion bounds a question, in characters.
+	maxQuestion = 2_000
+	// MaxPassage bounds a passage, in characters.
+	MaxPassage = 2_000
+	// maxLabelled bounds the questions, or the ids, of one request.
+	maxLabelled = 100
+)
+
+// LabelledQuestion is a question whose answer in a dataset is known.
+type LabelledQuestion struct {
+	bun.BaseModel `bun:"table:labelled_questions,alias:labelled_question"`
+	Owned
+
+	ID         string `bun:",pk"`
+	DatasetID  string
+	DocumentID string
+	Question   string
+	// Passage is nil if any chunk of the document answers the question.
+	Passage   *string
+	CreatedAt time.Time
+	// DocumentName is read with the question.
+	DocumentName string `bun:",scanonly"`
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in AddLabelledQuestionsInput) Validate() error {
+	var faults Fields
+	if len(in.Questions) == 0 {
+		faults.Add("questions", "must not be empty")
+	}
+	faults.list("questions", len(in.Questions), maxLabelled)
+	for i, q := range in.Questions[:min(len(in.Questions), maxLabelled)] {
+		path := fmt.Sprintf("questions.%d.", i)
+		faults.text(path+"question", q.Question, 1, maxQuestion)
+		if q.Passage != nil {
+			faults.text(path+"passage", *q.Passage, 1, MaxPassage)
+		}
+		if (q.DocumentID == nil) == (q.DocumentName == nil) {
+			faults.Add(path+"documentId", "must be given, or documentName, but not both")
+		}
+	}
+	return faults.Err()
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in DeleteLabelledQuestionsInput) Validate() error {
+	var faults Fields
+	faults.list("ids", len(in.Ids), maxLabelled)
+	return faults.Err()
+}
+
+// Validate returns BAD_INPUT for a number of passages out of bounds.
+func (in DraftLabelledQuestionsInput) Validate() error {
+	var faults Fields
+	faults.count("count", &in.Count, 1, maxDrafted)
+	return faults.Err()
+}
+
+// CheckQuestion returns what keeps a text from being a labelled question, nil for nothing.
+func CheckQuestion(text string) error {
+	var faults Fields
+	if faults.text("question", text, 1, maxQuestion); len(faults) > 0 {
+		return errors.New(faults["question"][0])
+	}
+	return nil
+}
+
+// IsAnsweredBy reports whether the chunk is a right answer.
+func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
+	if c.DocumentID != q.DocumentID || q.Passage == nil {
+		return c.DocumentID == q.DocumentID
+	}
+	passage, content := inOneLine(*q.Passage), inOneLine(c.Content)
+	return strings.Contains(content, passage) || strings.Contains(passage, content)
+}
+
+// inOneLine parts the words of a text by single spaces.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// RetrievalEvaluation is how well some labelled questions were answered.
+type RetrievalEvaluation struct {
+	TotalCount, AskedCount, FirstHitCount, HitCount int32
+	// ReciprocalRankSum is that of the hits.
+	ReciprocalRankSum float64
+	Questions         []*EvaluatedQuestion
+	// EndCursor is nil after the last question.
+	EndCursor *string
+}
+
+// EvaluatedQuestion is a labelled question and what was found for it.
+type EvaluatedQuestion struct {
+	LabelledQuestion *LabelledQuestion
+	// Rank is that of the first right chunk, from 1, or nil.
+	Rank *int32
+	// Reason is why the first chunk is not a right one.
+	Reason *string
+	Found  []*RetrievedChunk
+}
+
+// Add counts a question.
+func (e *RetrievalEvaluation) Add(q *EvaluatedQuestion) {
+	e.Questions = append(e.Questions, q)
+	e.AskedCount++
+	if q.Rank == nil {
+		return
+	}
+	e.HitCount++
+	e.ReciprocalRankSum += 1 / float64(*q.Rank)
+	if *q.Rank == 1 {
+		e.FirstHitCount++
+	}
+}
+
+// ValidateEvaluation returns BAD_INPUT for a number of questions that cannot be asked at once.
+func ValidateEvaluation(first int32) error {
+	var faults Fields
+	faults.count("first", &first, 1, MaxEvaluated)
+	return faults.Err()
+}

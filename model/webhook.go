@@ -1,0 +1,246 @@
+package model
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of webhooks.
+const (
+	// MaxWebhooks is how many webhooks a company may have.
+	MaxWebhooks = 20
+	// MaxDeliveries is how many messages of a webhook are kept, and DeliveryDays for how long.
+	MaxDeliveries = 1_000
+	DeliveryDays  = 30
+	// SecretOverlap is how long the secret before the current one signs, too.
+	SecretOverlap = 24 * time.Hour
+
+	keptAttempts = 20
+	// maxFailing is how long a webhook may fail before it is disabled.
+	maxFailing = 5 * 24 * time.Hour
+)
+
+// retries are the waits before the attempts after the first: they take some three days together.
+var retries = []time.Duration{
+	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// typePing is the type of messages that only try a webhook.
+const typePing = "webhook.ping"
+
+// messageTypes are the types of the messages of events.
+var messageTypes = map[WebhookEvent]string{
+	WebhookEventAgentTestExecutionEnded: "agent_test_execution.ended",
+	WebhookEventAgentTestsTurnedRed:     "agent_tests.turned_red",
+	WebhookEventBudgetWarned:            "budget.warned",
+	WebhookEventDocumentReady:           "document.ready",
+	WebhookEventDocumentFailed:          "document.failed",
+}
+
+// Webhook is an address that is told what happens.
+type Webhook struct {
+	bun.BaseModel `bun:"table:webhooks,alias:webhook"`
+	Owned
+
+	ID             string `bun:",pk"`
+	URL            string `bun:"url"`
+	Description    string
+	Events         []WebhookEvent `bun:"type:jsonb"`
+	IsEnabled      bool
+	DisabledReason *string
+	// FailingSince is when the first of the attempts failed of which none has succeeded since.
+	FailingSince *time.Time
+	// SealedSecret signs messages, and so does SealedPreviousSecret until PreviousSecretUntil. They are encrypted.
+	SealedSecret         []byte
+	SealedPreviousSecret []byte
+	PreviousSecretUntil  *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
+}
+
+// IsNode lets loaders follow the webhook; it is no Node of the schema.
+func (*Webhook) IsNode() {}
+
+// Cursor is its place among the company's webhooks.
+func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
+
+// NewWebhook returns the webhook that the input describes with its secret, or BAD_INPUT with every bound that it breaks.
+func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, string, error) {
+	w := &Webhook{ID: NewID("webhook"), IsEnabled: true, CreatedAt: now}
+	if err := w.Update(UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events}, now); err != nil {
+		return nil, "", err
+	}
+	secret, err := w.renewSecret(seal)
+	return w, secret, err
+}
+
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the webhook would break a
+// bound.
+func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
+	defer touch(&w.UpdatedAt, After(w.UpdatedAt, now), w, *w)
+	set(&w.URL, in.URL)
+	set(&w.Description, in.Description)
+	if in.Events != nil || w.Events == nil {
+		w.Events = unique(in.Events)
+	}
+	if set(&w.IsEnabled, in.IsEnabled); in.IsEnabled != nil {
+		w.DisabledReason, w.FailingSince = nil, nil
+	}
+	var faults Fields
+	faults.text("url", w.URL, 1, 2_000)
+	if u, err := url.Parse(w.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
+		faults.Add("url", "must be an absolute http or https address without credentials")
+	}
+	faults.text("description", w.Description, 0, 500)
+	if len(w.Events) == 0 {
+		faults.Add("events", "must have at least one event")
+	}
+	return faults.Err()
+}
+
+// Rotate gives the webhook a new secret, which it returns. The one before stays valid for SecretOverlap.
+func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
+	before := w.SealedSecret
+	secret, err := w.renewSecret(seal)
+	if err != nil {
+		return "", err
+	}
+	w.SealedPreviousSecret, w.PreviousSecretUntil, w.UpdatedAt = before, new(now.Add(SecretOverlap)), After(w.UpdatedAt, now)
+	return secret, nil
+}
+
+// renewSecret makes a secret: 32 random bytes, shown as Standard Webhooks writes them.
+func (w *Webhook) renewSecret(seal Seal) (string, error) {
+	var key [32]byte
+	_, _ = rand.Read(key[:])
+	sealed, err := seal(w.ID, key[:])
+	if err != nil {
+		return "", err
+	}
+	w.SealedSecret = sealed
+	return "whsec_" + base64.StdEncoding.EncodeToString(key[:]), nil
+}
+
+// WebhookDelivery is a message for a webhook, which is delivered until that has succeeded or failed for good.
+type WebhookDelivery struct {
+	bun.BaseModel `bun:"table:webhook_deliveries,alias:webhook_delivery"`
+	Owned
+
+	// ID is the message's.
+	ID        string `bun:",pk"`
+	WebhookID string
+	Type      string
+	Payload   JSONObject `bun:"type:json"`
+	// Occasion is what the webhook is told of once; nil where nobody else could tell it.
+	Occasion *string
+	Status   WebhookDeliveryStatus
+	Attempts []WebhookAttempt `bun:"type:json"`
+	// Failures counts the attempts that failed since it was last made Pending.
+	Failures int32
+	// Claim fences the attempts: it grows with each, and only the latest may be recorded.
+	Claim int32
+	// NextAttemptAt is nil unless it is Pending.
+	NextAttemptAt *time.Time `bun:"due_at"`
+	CreatedAt     time.Time
+}
+
+// WebhookAttempt is an attempt to deliver a message.
+type WebhookAttempt struct {
+	At         time.Time `json:"at"`
+	Status     *int32    `json:"status,omitempty"`
+	DurationMs int32     `json:"durationMs"`
+	Error      *string   `json:"error,omitempty"`
+}
+
+// IsNode lets loaders follow the delivery; it is no Node of the schema.
+func (*WebhookDelivery) IsNode() {}
+
+// Cursor is its place in a list of deliveries.
+func (d *WebhookDelivery) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
+
+type (
+	// WebhookDeliveryConnection is a page of deliveries.
+	WebhookDeliveryConnection = Page[*WebhookDelivery]
+	// WebhookDeliveryEdge is a delivery in a page.
+	WebhookDeliveryEdge = Edge[*WebhookDelivery]
+)
+
+// NewDeliveries returns the same message for several webhooks: what happened, and when. An occasion is told to each of them
+// once; nil for none.
+func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any, now time.Time) ([]*WebhookDelivery, error) {
+	deliveries := make([]*WebhookDelivery, len(webhookIDs))
+	for i, id := range webhookIDs {
+		delivery, err := newDelivery(id, messageTypes[event], data, now)
+		if err != nil {
+			return nil, err
+		}
+		delivery.Occasion = occasion
+		deliveries[i] = delivery
+	}
+	return deliveries, nil
+}
+
+// NewPing returns a message for trying a webhook.
+func NewPing(w *Webhook, now time.Time) (*WebhookDelivery, error) {
+	return newDelivery(w.ID, typePing, struct {
+		WebhookID string `json:"webhookId"`
+	}{w.ID}, now)
+}
+
+func newDelivery(webhookID, messageType string, data any, now time.Time) (*WebhookDelivery, error) {
+	payload, err := json.Marshal(struct {
+		Type      string `json:"type"`
+		Timestamp string `json:"timestamp"`
+		Data      any    `json:"data"`
+	}{messageType, now.UTC().Format(dateTimeLayout), data})
+	return &WebhookDelivery{
+		ID: NewID("msg"), WebhookID: webhookID, Type: messageType, Payload: payload, Attempts: []WebhookAttempt{},
+		Status: WebhookDeliveryStatusPending, NextAttemptAt: &now, CreatedAt: now,
+	}, err
+}
+
+// Again makes a delivery Pending anew.
+func (d *WebhookDelivery) Again(now time.Time) {
+	d.Status, d.Failures, d.NextAttemptAt = WebhookDeliveryStatusPending, 0, &now
+}
+
+// Record notes an attempt at a delivery, and what it says of the webhook. A failure is followed by the next attempt, or is
+// the last one. spread, 0 to 1, keeps attempts of many messages apart.
+func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, now time.Time) {
+	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > keptAttempts {
+		d.Attempts = d.Attempts[len(d.Attempts)-keptAttempts:]
+	}
+	if a.Error == nil {
+		d.Status, d.NextAttemptAt, w.FailingSince = WebhookDeliveryStatusDelivered, nil, nil
+		return
+	}
+	if int(d.Failures) < len(retries) {
+		wait := retries[d.Failures]
+		d.NextAttemptAt = new(now.Add(wait - wait/10 + time.Duration(spread*float64(wait/5))))
+	} else {
+		d.Status, d.NextAttemptAt = WebhookDeliveryStatusFailed, nil
+	}
+	d.Failures++
+	if w.FailingSince == nil {
+		w.FailingSince = &now
+	}
+	switch {
+	case a.Status != nil && *a.Status == http.StatusGone:
+		w.disable("it answered 410 Gone", now)
+	case now.Sub(*w.FailingSince) >= maxFailing:
+		w.disable("every attempt since "+w.FailingSince.UTC().Format(time.DateOnly)+" has failed, the last one because "+*a.Error, now)
+	}
+}
+
+func (w *Webhook) disable(reason string, now time.Time) {
+	w.IsEnabled, w.DisabledReason, w.UpdatedAt = false, &reason, After(w.UpdatedAt, now)
+}
+
+// DeliveriesKeptSince is from when on messages are kept.
+func DeliveriesKeptSince(now time.Time) time.Time { return now.AddDate(0, 0, -DeliveryDays) }

@@ -1,0 +1,52 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
+)
+
+func (r *datasetResolver) LabelledQuestions(ctx context.Context, obj *model.Dataset) ([]*model.LabelledQuestion, error) {
+	return query.Value(ctx, obj, "labelled questions", query.Of((*db.Tenant).LabelledQuestionsOfDatasets))
+}
+
+func (r *mutationResolver) AddLabelledQuestions(ctx context.Context, input model.AddLabelledQuestionsInput) (*model.AddLabelledQuestionsPayload, error) {
+	added, err := r.tenant(ctx).AddLabelledQuestions(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.AddLabelledQuestionsPayload{LabelledQuestions: added}, nil
+}
+
+func (r *mutationResolver) DraftLabelledQuestions(ctx context.Context, input model.DraftLabelledQuestionsInput) (*model.DraftLabelledQuestionsPayload, error) {
+	if r.server.IsOffline {
+		return nil, model.Errorf(model.Unprocessable, "the offline model writes no questions: let the server have a language model (OPENAI_API_KEY or OPENAI_BASE_URL)")
+	}
+	drafted, err := r.engine.DraftLabelledQuestions(ctx, r.tenant(ctx), input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.DraftLabelledQuestionsPayload{DraftedQuestions: drafted}, nil
+}
+
+func (r *mutationResolver) DeleteLabelledQuestions(ctx context.Context, input model.DeleteLabelledQuestionsInput) (*model.DeleteLabelledQuestionsPayload, error) {
+	deleted, err := r.tenant(ctx).DeleteLabelledQuestions(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.DeleteLabelledQuestionsPayload{DeletedIds: deleted}, nil
+}
+
+func (r *queryResolver) EvaluateRetrieval(ctx context.Context, knowledgeBaseChatID string, datasetID *string, settings *model.PromptSettingsInput, first int32, after *string) (*model.RetrievalEvaluation, error) {
+	chat, err := r.tenant(ctx).KnowledgeBaseChat(ctx, knowledgeBaseChatID)
+	if err != nil {
+		return nil, err
+	}
+	tried, err := r.store.TryPromptSettings(chat, settings)
+	if err != nil {
+		return nil, err
+	}
+	return r.engine.Knowledge().Evaluate(ctx, r.tenant(ctx), tried, datasetID, after, first)
+}

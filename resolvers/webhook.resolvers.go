@@ -1,0 +1,73 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
+)
+
+func (r *mutationResolver) CreateWebhook(ctx context.Context, input model.CreateWebhookInput) (*model.CreateWebhookPayload, error) {
+	webhook, secret, err := r.tenant(ctx).CreateWebhook(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateWebhookPayload{Webhook: webhook, Secret: secret}, nil
+}
+
+func (r *mutationResolver) UpdateWebhook(ctx context.Context, input model.UpdateWebhookInput) (*model.UpdateWebhookPayload, error) {
+	webhook, err := r.tenant(ctx).UpdateWebhook(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateWebhookPayload{Webhook: webhook}, nil
+}
+
+func (r *mutationResolver) DeleteWebhook(ctx context.Context, input model.DeleteWebhookInput) (*model.DeleteWebhookPayload, error) {
+	if err := r.tenant(ctx).DeleteWebhook(ctx, input.WebhookID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteWebhookPayload{DeletedID: input.WebhookID}, nil
+}
+
+func (r *mutationResolver) RotateWebhookSecret(ctx context.Context, input model.RotateWebhookSecretInput) (*model.RotateWebhookSecretPayload, error) {
+	webhook, secret, err := r.tenant(ctx).RotateWebhookSecret(ctx, input.WebhookID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RotateWebhookSecretPayload{Webhook: webhook, Secret: secret}, nil
+}
+
+func (r *mutationResolver) SendTestWebhook(ctx context.Context, input model.SendTestWebhookInput) (*model.SendTestWebhookPayload, error) {
+	delivery, err := r.tenant(ctx).SendTestWebhook(ctx, input.WebhookID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.SendTestWebhookPayload{Delivery: delivery}, nil
+}
+
+func (r *mutationResolver) RedeliverWebhook(ctx context.Context, input model.RedeliverWebhookInput) (*model.RedeliverWebhookPayload, error) {
+	delivery, err := r.tenant(ctx).RedeliverWebhook(ctx, input.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RedeliverWebhookPayload{Delivery: delivery}, nil
+}
+
+func (r *queryResolver) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
+	return r.tenant(ctx).Webhooks(ctx)
+}
+
+func (r *queryResolver) Webhook(ctx context.Context, id string) (*model.Webhook, error) {
+	return query.ByID[*model.Webhook](ctx, id)
+}
+
+func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, status *model.WebhookDeliveryStatus, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.WebhookDelivery], error) {
+	return query.Page[*model.WebhookDelivery](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.DeliveriesThat(status))
+}
+
+func (r *Resolver) Webhook() graph.WebhookResolver { return &webhookResolver{r} }
+
+type webhookResolver struct{ *Resolver }

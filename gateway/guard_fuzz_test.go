@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 // unanswered is a schema that is never executed.
@@ -32,6 +33,7 @@ func FuzzGuard(f *testing.F) {
 		`{"i":{"name":"n","technicalName":"t","parameters":{"type":"object","b":1.0,"a":{"b":1,"b":2}}}}`, true)
 	f.Add(`mutation { addCampaignItems(input: {campaignId: "c", items: [{phoneNumber: "+1", dataBag: {b: 1.50, a: [{}]}}]}) { items { id } } }`, `{}`, true)
 	f.Add(`{ nodes(ids: ["a"]) { id ... on Agent { subAgents { agent { ...a } } } } } fragment a on Agent { ...a }`, `{}`, true)
+	f.Add(`{ agents { nodes { ...a } } } fragment a on aTesy { id }`, `{}`, true)
 	operations, err := filepath.Glob("rest/operations/*.graphql")
 	require.NoError(f, err)
 	for _, name := range operations {
@@ -48,6 +50,8 @@ func FuzzGuard(f *testing.F) {
 		documents := newDocuments(10, settings.CachedBytes)
 		exec := executor.New(unanswered{schema})
 		exec.SetQueryCache(documents)
+		exec.SetDisableSuggestion(!introspection)
+		exec.SetDefaultRulesFn(func() *rules.Rules { return validation(introspection) })
 		exec.Use(guard{settings, documents, schema})
 		look := func() (*graphql.OperationContext, string) {
 			again := params

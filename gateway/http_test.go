@@ -190,6 +190,12 @@ func TestIntrospectionIsASetting(t *testing.T) {
 		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
 		require.Equal(t, "introspection is switched off", err["message"])
 	}
-	require.NotContains(t, closed.post(t, "{ helo }").text, "hello")
+	open := start(t)
+	for q, suggests := range map[string]bool{
+		"{ helo }": true, "{ echo(inputs: {}) { text } }": true, "{ echo(input: {txt: 1}) { text } }": true, "{ ...f } fragment f on Quer { hello }": false,
+	} {
+		require.Equal(t, suggests, strings.Contains(open.post(t, q).text, "Did you mean"), q)
+		require.NotContains(t, closed.post(t, q).text, "Did you mean", q)
+	}
 	require.JSONEq(t, `{"data":{"__typename":"Query"}}`, closed.post(t, "{ __typename }").text)
 }

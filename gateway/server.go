@@ -18,6 +18,7 @@ import (
 	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
@@ -158,6 +159,7 @@ func New(o Options) *Server {
 	s.exec.Use(resume{})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
+	s.exec.SetDefaultRulesFn(func() *rules.Rules { return validation(o.Settings.Introspection) })
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
 	}

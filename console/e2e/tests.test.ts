@@ -217,4 +217,37 @@ journeys("tests", () => {
       await page.getByText(/^\d+ – cancelled$/).waitFor();
       await page.getByRole("button", { name: "Retry not passed" }).waitFor();
     }));
+
+  test("a schedule repeats tests until they are decided, and is changed to all attempts", () =>
+    visit(`schedules?agent=${agent("Clinic reception")}`, async (page) => {
+      const dialog = page.getByRole("dialog");
+      await page.getByRole("button", { name: "New schedule" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Until decided");
+      await dialog.getByLabel("Runs of each test").fill("20");
+      await dialog.getByLabel("Repeat", { exact: true }).selectOption("decided");
+      await dialog.getByLabel("A good test passes").fill("0.4");
+      await dialog.getByRole("button", { name: "Create schedule" }).click();
+      await dialog.getByText(/stopRepeating|good|bad/).first().waitFor();
+      await dialog.getByLabel("A good test passes").fill("0.95");
+      await dialog.getByRole("button", { name: "Create schedule" }).click();
+      await page.getByText("× 20 at most, until decided between 0.95 and 0.5").waitFor();
+      await page.getByRole("button", { name: "Edit Until decided" }).click();
+      assert.equal(await dialog.getByLabel("A good test passes").inputValue(), "0.95");
+      await dialog.getByLabel("Repeat", { exact: true }).selectOption("all");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("row", { name: /Until decided/ }).getByText(/× 20$/).waitFor();
+    }));
+
+  test("tests are repeated until one fails", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.getByRole("combobox", { name: "When a test is run no more" }).selectOption("failed");
+      await page.getByRole("button", { name: "Run all" }).click();
+      await page.waitForURL(/execution=/);
+      await page.getByRole("button", { name: "Retry not passed" }).waitFor({ timeout: 60_000 });
+      const { agentTestExecution } = await gateway.ask<{ agentTestExecution: { stopRepeating: object | null; counts: { failed: number; skipped: number } } }>(
+        `{ agentTestExecution(id: "${new URL(page.url()).searchParams.get("execution")}") { stopRepeating { good bad } counts { failed skipped } } }`,
+      );
+      assert.ok(agentTestExecution.stopRepeating);
+      assert.ok(agentTestExecution.counts.failed > 0);
+    }));
 });

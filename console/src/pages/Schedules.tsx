@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
+import { repeatsText } from "../logic/stopping";
 import { Act } from "../ui/Act";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
@@ -15,7 +16,7 @@ const SchedulesQuery = graphql(`
   query Schedules($agentId: ID) {
     agentTestSchedules(agentId: $agentId, first: 50) {
       nodes {
-        id name agentId folderId testIds repeats cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError
+        id name agentId folderId testIds repeats stopRepeating { good bad } cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError
         agent { id name }
         folder { id name }
         lastExecution { id status verdict finishedAt counts { total passed failed error } }
@@ -85,7 +86,7 @@ function ScheduleTable({ schedules, edit }: { schedules: Schedule[]; edit: (sche
               </th>
               <td className="wide">
                 {whatOf(schedule)}
-                {schedule.repeats > 1 && ` × ${schedule.repeats}`}
+                {repeatsText(schedule.repeats, schedule.stopRepeating)}
               </td>
               <td className="wide">
                 <Next of={schedule} />

@@ -1,6 +1,8 @@
+import type { CombinedError } from "@urql/core";
 import { useState, type FormEvent } from "react";
 import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
+import { stoppingName, stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
@@ -44,6 +46,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
   const update = useAction(UpdateSchedule);
   const remove = useAction(DeleteSchedule);
   const error = create.error ?? update.error ?? remove.error;
+  const [stopping, setStopping] = useState<StoppingName>(stoppingName(schedule?.stopRepeating));
   const [cron, setCron] = useState(schedule ? (schedule.cron ?? "") : usual[0][0]);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -56,13 +59,14 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
       isEnabled: form.has("isEnabled"),
       repeats: Number(form.get("repeats")),
     };
+    const stopRepeating = stoppingOf(stopping, { good: Number(form.get("stopRepeating.good")), bad: Number(form.get("stopRepeating.bad")) });
     if (schedule) {
-      if (await update.run({ input: { scheduleId: schedule.id, ...values, baselineId: String(form.get("baselineId")).trim() } })) onClose();
+      if (await update.run({ input: { scheduleId: schedule.id, ...values, ...(stopRepeating ? { stopRepeating } : { removeStopRepeating: true }), baselineId: String(form.get("baselineId")).trim() } })) onClose();
       return;
     }
     const [kind, id] = String(form.get("target")).split(" ");
     const baselineId = String(form.get("baselineId")).trim() || null;
-    if (await create.run({ input: { ...values, baselineId, [kind === "folder" ? "folderId" : "agentId"]: id } })) onClose();
+    if (await create.run({ input: { ...values, stopRepeating, baselineId, [kind === "folder" ? "folderId" : "agentId"]: id } })) onClose();
   };
   const destroy = async () => {
     if (schedule && confirm(`Delete the schedule “${schedule.name}”? What it has run stays.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
@@ -85,6 +89,20 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
             {(control) => <input {...control} type="number" min={1} max={20} required defaultValue={schedule?.repeats ?? 1} />}
           </Field>
         </div>
+        <div className="row top">
+          <Field label="Repeat" path="stopRepeating" error={error}>
+            {(control) => (
+              <select {...control} value={stopping} onChange={(event) => setStopping(event.target.value as StoppingName)}>
+                {stoppings.map(([name, text]) => (
+                  <option key={name} value={name}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          {stopping === "decided" && <Rates of={schedule?.stopRepeating} error={error} />}
+        </div>
         <datalist id="usual-times">
           {usual.map(([text, meaning]) => (
             <option key={text} value={text}>
@@ -104,7 +122,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
           <span>On</span>
         </label>
         <p className="muted small">Each execution costs what one costs that somebody starts.</p>
-        <FormFailure error={error} shown={["name", "cron", "timeZone", "repeats", "baselineId"]} />
+        <FormFailure error={error} shown={["name", "cron", "timeZone", "repeats", "stopRepeating", "stopRepeating.good", "stopRepeating.bad", "baselineId"]} />
         <div className="row">
           <Act scope="simulate" type="submit" className="primary" disabled={create.isBusy || update.isBusy}>
             {schedule ? "Save" : "Create schedule"}
@@ -117,6 +135,20 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** The pass rates between which a test is decided. */
+function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error: CombinedError | undefined }) {
+  return (
+    <>
+      <Field label="A good test passes" path="stopRepeating.good" error={error}>
+        {(control) => <input {...control} type="number" min={0} max={0.999} step="any" required defaultValue={of?.good ?? usualRates.good} />}
+      </Field>
+      <Field label="A bad test passes" path="stopRepeating.bad" error={error}>
+        {(control) => <input {...control} type="number" min={0.001} max={1} step="any" required defaultValue={of?.bad ?? usualRates.bad} />}
+      </Field>
+    </>
   );
 }
 

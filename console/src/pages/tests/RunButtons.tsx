@@ -3,6 +3,7 @@ import type { CombinedError } from "@urql/core";
 import { useClient } from "urql";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { plural } from "../../ui/format";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
@@ -38,10 +39,11 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   const start = useAction(RunTests);
   const client = useClient();
   const [repeats, setRepeats] = useState(5);
+  const [stopping, setStopping] = useState<StoppingName>("all");
   const [doubted, setDoubted] = useState<Coverage>();
   const [unknown, setUnknown] = useState<CombinedError>();
   const error = unknown ?? start.error;
-  const input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats };
+  const input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
   const ask = async () => {
     const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
     const coverage = covered.data?.agentTestExecutionCoverage;
@@ -69,6 +71,20 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
           </option>
         ))}
       </select>
+      {repeats > 1 && (
+        <select
+          aria-label="When a test is run no more"
+          title={`Decided: it passes as often as ${usualRates.good * 100} %, or as seldom as ${usualRates.bad * 100} %`}
+          value={stopping}
+          onChange={(event) => setStopping(event.target.value as StoppingName)}
+        >
+          {stoppings.map(([name, text]) => (
+            <option key={name} value={name}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
       <Act scope="simulate" className="primary" disabled={start.isBusy || isEmpty} onClick={() => void ask()}>
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>

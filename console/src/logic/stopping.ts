@@ -1,0 +1,33 @@
+/** When a test is repeated no more; null when each is run as often as it is said. Without rates: once a run failed. */
+export type Stopping = { good?: number | null; bad?: number | null } | null;
+
+/** The ways, and what they are called. */
+export const stoppings = [
+  ["all", "every time"],
+  ["failed", "until one fails"],
+  ["decided", "until decided"],
+] as const;
+
+export type StoppingName = (typeof stoppings)[number][0];
+
+/** Pass rates between which Wald's test decides in few runs. */
+export const usualRates = { good: 0.9, bad: 0.5 };
+
+export function stoppingName(stopping: Stopping | undefined): StoppingName {
+  if (!stopping) return "all";
+  return stopping.good == null ? "failed" : "decided";
+}
+
+/** The input of a choice. */
+export function stoppingOf(name: StoppingName, rates = usualRates): Stopping {
+  if (name === "all") return null;
+  return name === "failed" ? {} : rates;
+}
+
+/** How often tests of a schedule are run, in words; empty for once. */
+export function repeatsText(repeats: number, stopping: Stopping | undefined): string {
+  if (repeats === 1) return "";
+  const name = stoppingName(stopping);
+  if (name === "all") return ` × ${repeats}`;
+  return name === "failed" ? ` × ${repeats} at most, until one fails` : ` × ${repeats} at most, until decided between ${stopping?.good} and ${stopping?.bad}`;
+}

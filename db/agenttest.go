@@ -74,9 +74,16 @@ func withKind(row reflect.Type, columns []string) []string {
 	return append(slices.Clip(columns), "kind")
 }
 
-// lockTests returns the tests that the selection leaves, held until the end of the transaction. They
+// lockTests returns the tests that the selection leaves, without what is run, held until the end of the transaction. They
 // are held in one order, so that two requests never wait for each other.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {
+	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
+	})
+}
+
+// lockWholeTests is lockTests, with what is run: a megabyte a test at most.
+func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
 	err := t.find(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
 	return rows, translate(err)

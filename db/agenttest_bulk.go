@@ -270,7 +270,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	held, err := t.lockWholeTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -304,7 +305,10 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err := t.find(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	tests, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(each)))
+	tests, err := t.lockWholeTests(model.WithAtMost(ctx, timesRead*model.MaxTestsBytes), forUpdate, where("id IN (?)", bun.List(each)))
+	if errors.Is(err, model.ErrTooLarge) {
+		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: start fewer of them, or smaller ones", model.MaxTestsBytes)
+	}
 	if err != nil {
 		return nil, err
 	}

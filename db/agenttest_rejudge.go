@@ -92,7 +92,7 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 			ids = append(ids, *run.TestID)
 		}
 	}
-	tests, err := t.lockTests(ctx, forShare, where("id IN (?)", bun.List(model.Unique(ids))))
+	tests, err := t.lockWholeTests(ctx, forShare, where("id IN (?)", bun.List(model.Unique(ids))))
 	byID := make(map[string]*model.AgentTestRow, len(tests))
 	for _, test := range tests {
 		byID[test.ID] = test

@@ -95,3 +95,50 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 		require.NoError(t, read(t.Context()), name)
 	}
 }
+
+// However much tests hold, deleting them, or what they are in, does not read it.
+func TestWhatIsDeletedIsNotRead(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Large", Color: "#336699"})
+	require.NoError(t, err)
+	ids := make([]string, 10)
+	for i := range ids {
+		ids[i] = newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
+			in.Name, in.FolderID = fmt.Sprint("Large ", i), &folder.ID
+			in.ConversationContext = []*model.TestMessage{{Role: model.MessageRoleUser, Text: strings.Repeat("x", 10_000)}}
+		}).ID
+	}
+	ctx := model.WithBudget(t.Context(), &purse{left: 50_000})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
+	require.NoError(t, err)
+	_, err = tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
+	require.NoError(t, err)
+	require.NoError(t, tenant.DeleteAgentTestFolder(ctx, folder.ID))
+	require.NoError(t, tenant.DeleteAgentTests(ctx, ids[:5]))
+	require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
+}
+
+// An execution whose tests hold too much together does not start, whoever starts it.
+func TestExecutionsOfLargeTests(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	messages := make([]*model.TestMessage, 100)
+	for i := range messages {
+		messages[i] = &model.TestMessage{Role: []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant}[i%2], Text: strings.Repeat("x", 10_000)}
+	}
+	ids := make([]string, model.MaxTestsBytes/1_000_000+1)
+	for i := range ids {
+		ids[i] = newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
+			in.Name, in.ConversationContext = fmt.Sprint("Large ", i), messages
+		}).ID
+	}
+	start := func(ids []string) error {
+		_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
+		return err
+	}
+	require.EqualError(t, start(ids), "the tests of an execution hold at most some 20000000 bytes together: start fewer of them, or smaller ones")
+	require.NoError(t, start(ids[2:]))
+}

@@ -2,12 +2,15 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // While many large responses are made, no other one may become large, but small ones go on.
@@ -15,7 +18,7 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
 	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
 	l.underWay.Add(4 * 800)
-	s := new(size)
+	s := &size{most: 800}
 	l.add(s, 100)
 	require.False(t, s.isOver.Load())
 	l.add(s, 1)
@@ -23,12 +26,12 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	require.True(t, s.isBusy.Load())
 
 	// A response that is too large by itself is not worth a retry.
-	s = new(size)
+	s = &size{most: 800}
 	l.add(s, 801)
 	require.True(t, s.isOver.Load())
 	require.False(t, s.isBusy.Load())
 
-	s = &size{isMutation: true}
+	s = &size{most: 800, isMutation: true}
 	l.add(s, 800)
 	require.False(t, s.isOver.Load())
 
@@ -43,4 +46,29 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	})
 	require.False(t, last.isOver.Load())
 	require.Zero(t, l.underWay.Load(), "a response that is made counts no more")
+}
+
+// What mutations read for themselves is bounded, too: alone, and together with all else.
+func TestLimitOfWhatMutationsRead(t *testing.T) {
+	t.Parallel()
+	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
+	mutate := func(bytes ...int) error {
+		_, err := l.bounded(func(ctx context.Context) (any, error) {
+			for _, n := range bytes {
+				if err := model.BudgetOf(ctx).Spend(n); err != nil {
+					return nil, fmt.Errorf("read: %w", err)
+				}
+			}
+			require.Positive(t, l.underWay.Load())
+			return "done", nil
+		})(t.Context())
+		return err
+	}
+	require.NoError(t, mutate(2000, 400))
+	require.ErrorContains(t, mutate(2000, 401), "more than 2400 bytes")
+	require.Zero(t, l.underWay.Load())
+
+	l.underWay.Add(4 * 800)
+	require.NoError(t, mutate(300))
+	require.ErrorContains(t, mutate(301), "too many large responses")
 }

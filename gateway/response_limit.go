@@ -34,10 +34,12 @@ const (
 )
 
 // All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
-// mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on.
+// mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on. What mutations read for
+// themselves counts with them.
 const (
 	mostLarge  = 4
 	largeShare = 8
+	ownShare   = 3
 )
 
 // yieldShift makes a response let others run after each 2^16 bytes. Go itself would let many large ones go on for ten
@@ -49,6 +51,8 @@ type sizeKey struct{}
 // size is the size of a response so far.
 type size struct {
 	atomic.Int64
+	// most is its limit.
+	most int64
 	// isOver: nothing more is added. isBusy: other responses are the reason.
 	isOver, isBusy atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
@@ -61,7 +65,7 @@ type size struct {
 // missing.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
-	size := &size{isMutation: operation != nil && operation.Operation == ast.Mutation}
+	size := &size{most: l.settings.ResponseBytes, isMutation: operation != nil && operation.Operation == ast.Mutation}
 	defer func() { l.underWay.Add(-size.Load()) }()
 	ctx = model.WithBudget(ctx, budget{l, size})
 	response := next(context.WithValue(ctx, sizeKey{}, size))
@@ -77,17 +81,16 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 }
 
 // InterceptField answers null for everything after the response has become too large. Mutations are carried out all the
-// same: they were asked for, and a client without a response must not have to guess which ones were. So what they read
-// for themselves is not counted either.
+// same: they were asked for, and a client without a response must not have to guess which ones were. What a mutation reads
+// for itself has a bound of its own.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
 		return next(ctx) // It opens the source of a subscription.
 	}
 	field := graphql.GetFieldContext(ctx)
-	isMutation := field.Object == "Mutation"
-	if isMutation {
-		ctx = model.WithBudget(ctx, nil)
+	if field.Object == "Mutation" {
+		next = l.bounded(next)
 	} else if size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -104,6 +107,24 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		return graphql.Null, nil
 	}
 	return value, nil
+}
+
+// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and so does all that it
+// would have done, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
+func (l responseLimit) bounded(next graphql.Resolver) graphql.Resolver {
+	return func(ctx context.Context) (any, error) {
+		read := &size{most: ownShare * l.settings.ResponseBytes}
+		defer func() { l.underWay.Add(-read.Load()) }()
+		value, err := next(model.WithBudget(ctx, budget{l, read}))
+		switch {
+		case !errors.Is(err, model.ErrTooLarge):
+			return value, err
+		case read.isBusy.Load():
+			return nil, model.Errorf(model.Unavailable, "too many large responses are being made; nothing was done: try again")
+		default:
+			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes, and does nothing: give fewer or smaller ones at a time", read.most)
+		}
+	}
 }
 
 // budget is the limit for code that makes a response by itself.
@@ -125,10 +146,10 @@ func (b budget) Spend(bytes int) error {
 
 func (l responseLimit) add(s *size, bytes int64) {
 	now, all := s.Add(bytes), l.underWay.Add(bytes)
-	switch most := l.settings.ResponseBytes; {
-	case now > most:
+	switch {
+	case now > s.most:
 		s.isOver.Store(true)
-	case all > mostLarge*most && now > most/largeShare && !s.isMutation:
+	case all > mostLarge*l.settings.ResponseBytes && now > s.most/largeShare && !s.isMutation:
 		if s.isOver.CompareAndSwap(false, true) {
 			s.isBusy.Store(true)
 		}

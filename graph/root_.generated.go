@@ -1941,7 +1941,7 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test, and each row of one, is run, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` when that makes more than 4,000 runs."
+  "How often each test, and each row of one, is run, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` when that makes more than 4,000 runs, or the tests hold more than some 20,000,000 bytes."
   repeats: Int! = 1 @bounds(min: 1, max: 20)
   "When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
   stopRepeating: StopRepeatingInput

@@ -15,7 +15,9 @@ const (
 	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated.
 	MaxRuns = MaxTests * maxRepeats
 	// MaxRunsValues bounds the values of the rows of its runs, in bytes.
-	MaxRunsValues  = 20_000_000
+	MaxRunsValues = 20_000_000
+	// MaxTestsBytes bounds what its tests hold, in bytes: they are in memory together when it starts.
+	MaxTestsBytes  = 20_000_000
 	maxConcurrency = 50
 )
 

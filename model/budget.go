@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 )
 
 // ErrTooLarge means that an answer exceeds its budget.
@@ -19,6 +20,29 @@ type budgetKey struct{}
 // WithBudget returns a context whose answers spend the budget.
 func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// WithAtMost returns a context whose reads may spend so many bytes, and spend them of the budget of ctx as well.
+func WithAtMost(ctx context.Context, bytes int64) context.Context {
+	b := &part{of: BudgetOf(ctx)}
+	b.left.Store(bytes)
+	return WithBudget(ctx, b)
+}
+
+// part is a budget that is a part of another, or of none.
+type part struct {
+	of   Budget
+	left atomic.Int64
+}
+
+func (p *part) Spend(bytes int) error {
+	if p.left.Add(-int64(bytes)) < 0 {
+		return ErrTooLarge
+	}
+	if p.of == nil {
+		return nil
+	}
+	return p.of.Spend(bytes)
 }
 
 type bufferKey struct{}

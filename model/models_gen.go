@@ -1416,7 +1416,7 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test, and each row of one, is run, 1 to 20. `UNPROCESSABLE` when that makes more than 4,000 runs.
+	// How often each test, and each row of one, is run, 1 to 20. `UNPROCESSABLE` when that makes more than 4,000 runs, or the tests hold more than some 20,000,000 bytes.
 	Repeats int32 `json:"repeats"`
 	// When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low `concurrency` saves more.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`

@@ -306,7 +306,7 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 		return nil, translate(err)
 	}
 	tests, err := t.lockWholeTests(model.WithAtMost(ctx, timesRead*model.MaxTestsBytes), forUpdate, where("id IN (?)", bun.List(each)))
-	if errors.Is(err, model.ErrTooLarge) {
+	if errors.Is(err, model.ErrAtMost) {
 		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: start fewer of them, or smaller ones", model.MaxTestsBytes)
 	}
 	if err != nil {

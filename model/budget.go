@@ -3,11 +3,15 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 )
 
 // ErrTooLarge means that an answer exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
+
+// ErrAtMost is the ErrTooLarge of WithAtMost's own bound.
+var ErrAtMost = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
 // Budget bounds the bytes read and written for one answer. It is safe for concurrent use.
 type Budget interface {
@@ -23,6 +27,7 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 }
 
 // WithAtMost returns a context whose reads may spend so many bytes, and spend them of the budget of ctx as well.
+// Beyond them, the error is ErrAtMost.
 func WithAtMost(ctx context.Context, bytes int64) context.Context {
 	b := &part{of: BudgetOf(ctx)}
 	b.left.Store(bytes)
@@ -37,7 +42,7 @@ type part struct {
 
 func (p *part) Spend(bytes int) error {
 	if p.left.Add(-int64(bytes)) < 0 {
-		return ErrTooLarge
+		return ErrAtMost
 	}
 	if p.of == nil {
 		return nil

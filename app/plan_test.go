@@ -132,6 +132,71 @@ func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	return planned, strings.HasPrefix(want, `200 {`)
 }
 
+// What is marked as deleted, and not removed yet, is gone by both ways, whatever leads to it.
+func TestWhatIsMarkedIsGoneByBothWays(t *testing.T) {
+	t.Parallel()
+	b := startBothWays(t)
+	g := &gatewayUnderTest{url: b.resolved}
+	var found struct {
+		AgentTestRuns struct {
+			Nodes []struct {
+				ID          string
+				TestID      *string
+				ExecutionID string
+				Test        *struct {
+					ID    string
+					Agent struct{ ID string }
+				}
+			}
+		}
+	}
+	const runs = "{ agentTestRuns(first: 50) { nodes { id testId executionId test { id agent { id } } } } }"
+	g.must(t, b.key, runs, nil, &found)
+	gone, stays := found.AgentTestRuns.Nodes[0], found.AgentTestRuns.Nodes[len(found.AgentTestRuns.Nodes)-1]
+	require.NotNil(t, stays.Test)
+	require.NotEqual(t, gone.ExecutionID, stays.ExecutionID)
+	test, agent := *stays.TestID, stays.Test.Agent.ID
+	for _, mutation := range []string{
+		`deleteAgentTestExecution(input: {executionId: "` + gone.ExecutionID + `"}) { deletedId }`,
+		`deleteAgentTest(input: {testId: "` + test + `"}) { deletedId }`,
+	} {
+		g.must(t, b.key, "mutation { "+mutation+" }", nil, &struct{}{})
+	}
+	g.must(t, b.key, runs, nil, &found)
+	for _, run := range found.AgentTestRuns.Nodes {
+		require.NotEqual(t, gone.ExecutionID, run.ExecutionID)
+	}
+	ask := func(text string) string {
+		o := operation{text: text}
+		b.same(t, o)
+		answer := b.ask(t, b.planned, o)
+		require.True(t, strings.HasPrefix(answer, `200 {"data":`) || strings.Contains(answer, "NOT_FOUND"), answer)
+		return answer
+	}
+	require.Contains(t, ask(`{ agentTestRun(id: "`+stays.ID+`") { testId test { id } rejudgements { testId test { id } } execution { id tests { test { id } } } } }`), `{"testId":null,"test":null`)
+	for _, text := range []string{
+		runs, `{ agentTest(id: "` + test + `") { id } }`, `{ node(id: "` + test + `") { id } }`, `{ node(id: "` + gone.ExecutionID + `") { id } }`,
+		`{ agentTestRun(id: "` + gone.ID + `") { id execution { id } } }`, `{ agentTestExecution(id: "` + gone.ExecutionID + `") { id runs { totalCount } } }`,
+		`{ agentTestExecutions { totalCount nodes { id agent { id } agentId counts { total } retryOfId } } }`,
+		`{ agent(id: "` + agent + `") { tests { totalCount nodes { id lastRun { id testId } history { id } isFlaky } } } }`,
+	} {
+		answer := ask(text)
+		require.NotContains(t, answer, `{"id":"`+test, text)
+		require.NotContains(t, answer, `{"id":"`+gone.ExecutionID, text)
+	}
+
+	g.must(t, b.key, `mutation { deleteAgent(input: {agentId: "`+agent+`"}) { deletedId } }`, nil, &struct{}{})
+	for _, text := range []string{
+		`{ agents(first: 50) { totalCount nodes { id subAgents { id } tools { id } } } }`, `{ agent(id: "` + agent + `") { id } }`,
+		`{ simulationChats(first: 50) { totalCount nodes { id agent { id } } } }`, `{ campaigns(first: 50) { totalCount nodes { id agent { id } } } }`,
+		`{ agentTestExecutions(first: 50) { nodes { id agent { id } } } }`, `{ agentTests(first: 50) { totalCount nodes { id agent { id } } } }`,
+		`{ tools(first: 50) { nodes { id agents { totalCount nodes { id } } } } }`, `{ knowledgeBaseChats(first: 50) { nodes { id agents { nodes { id } } } } }`,
+		`{ agentTestFolders(first: 50) { nodes { id agent { id } } } }`, `{ agentTestSchedules(first: 50) { nodes { id agent { id } } } }`,
+	} {
+		require.NotContains(t, ask(text), agent+`"}`, text)
+	}
+}
+
 // TestPlansAnswerAsResolversDo compares the answers of plans and resolvers, byte for byte.
 func TestPlansAnswerAsResolversDo(t *testing.T) {
 	t.Parallel()

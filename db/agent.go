@@ -122,7 +122,7 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 
 // DeleteAgent deletes an agent with its prompt versions, its simulated chats, its tests with their
 // folders, its campaigns with their items, and every relation from and to it. Executions and runs of its
-// tests stay, as evidence.
+// tests stay, as evidence. However many rows these are, it, its campaigns and its tests are only marked here.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forDelete); err != nil {
@@ -134,6 +134,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 			return translate(err)
 		}
+		if _, err := t.remove((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).Exec(ctx); err != nil {
+			return translate(err)
+		}
 		if err := t.disableSchedules(ctx, "the agent was deleted", where("agent_id = ?", id)); err != nil {
 			return err
 		}
@@ -143,7 +146,14 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.recordTombstonesOfCampaigns(ctx, id); err != nil {
 			return err
 		}
-		if err := t.delete(ctx, "agent", id, (*model.Agent)(nil)); err != nil {
+		if err := t.markCampaigns(ctx, where("agent_id = ?", id)); err != nil {
+			return err
+		}
+		// Nothing that is marked keeps a knowledge base chat from being deleted.
+		if _, err := t.change((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").Where("id = ?", id).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		if err := t.audit(ctx, deletions[typeAgent], id); err != nil {
 			return err
 		}
 		return t.recordTombstone(ctx, typeAgent, id)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -164,6 +165,7 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, own.tenant.DeleteAgent(ctx, own.ids["AgentID"]))
 	fails(t, own.tenant.DeleteAgent(ctx, own.ids["AgentID"]), model.NotFound)
+	require.NoError(t, db.Sweep(store)(ctx))
 	left := map[string]int{}
 	for _, rows := range rowsOf(t, conn) {
 		for _, row := range rows {

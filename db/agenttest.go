@@ -44,7 +44,7 @@ const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 		SELECT newest.execution_id, newest.created_at FROM agent_test_runs AS newest
 		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id AND execution.id = newest.execution_id
 		WHERE newest.company_id = ?TableAlias.company_id AND newest.test_id = ?TableAlias.id
-		AND execution.finished_at IS NOT NULL AND newest.is_draft IS NULL AND newest.rejudge_of_id IS NULL
+		AND execution.finished_at IS NOT NULL AND execution.deleted_at IS NULL AND newest.is_draft IS NULL AND newest.rejudge_of_id IS NULL
 		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)
 	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
@@ -255,7 +255,8 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	return t.DeleteAgentTests(ctx, []string{id})
 }
 
-// leaveTests detaches an agent, before it is deleted, from its tests' runs and executions, which stay.
+// leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions, which stay: from
+// so many of the newest as take no time, and the others lead to an agent that is not found until they are detached, too.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, where("agent_id = ?", agentID))
 	if err != nil {
@@ -265,13 +266,30 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	for i, test := range tests {
 		ids[i] = test.ID
 	}
+	if err := t.markTests(ctx, ids); err != nil {
+		return err
+	}
+	if _, err := t.remove((*model.AgentTestFolder)(nil)).Where("agent_id = ?", agentID).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	_, err = t.detachExecutions(ctx, agentID, executionsPerMark)
+	return err
+}
+
+// executionsPerMark is how many executions are detached from an agent while a request waits: those of years, for most.
+const executionsPerMark = 2_000
+
+// detachExecutions has executions lead to no agent in place of this one, so many at most, and returns how many.
+func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {
+	ids := []string{}
+	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").Where("part.company_id = ?", t.companyID).
+		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(most).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+		return 0, translate(err)
+	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.find(&executions).Column("id").Where("agent_id = ?", agentID).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return translate(err)
+	if err := t.find(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return 0, translate(err)
 	}
-	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("agent_id = NULL").Where("agent_id = ?", agentID).Exec(ctx); err != nil {
-		return translate(err)
-	}
-	_, err = t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id IN (?)", bun.List(ids)).Exec(ctx)
-	return translate(err)
+	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(own, t.companyID).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return len(ids), translate(err)
 }

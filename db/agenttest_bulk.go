@@ -228,7 +228,8 @@ func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
 	return ids
 }
 
-// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on.
+// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on. However many these are,
+// the tests are only marked here.
 func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	ids, err := model.CheckTestIDs(ids)
 	if err != nil {
@@ -242,18 +243,19 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if _, err := testsInOrder(ids, held); err != nil {
 			return err
 		}
-		// Whoever changes runs locks their executions first, and so does this: it must not meet them among the runs.
-		moving := []*model.AgentTestExecution{}
-		of := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("test_id IN (?)", bun.List(ids))
-		if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-			return translate(err)
-		}
-		if _, err := t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-			return translate(err)
-		}
-		_, err = t.remove((*model.AgentTestRow)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
-		return translate(err)
+		return t.markTests(ctx, ids)
 	})
+}
+
+// markTests marks tests, which are held, as deleted. Nothing that is marked keeps a run or a folder from being removed.
+func (t tenantTx) markTests(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.change((*model.AgentTestRow)(nil)).Set("deleted_at = ?", now()).
+		Set("folder_id = NULL").Set("last_run_id = NULL").Set("last_run_status = NULL").Set("last_run_at = NULL").
+		Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return translate(err)
 }
 
 // holdTests holds the agents of tests against others that give tests names, and then the tests.

@@ -88,7 +88,7 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
 	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
-		ColumnExpr("max(?TableAlias.test_id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(counted).
+		ColumnExpr("max(test.id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(withTests).Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
 		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
 		Scan(ctx, &rows)
@@ -106,8 +106,8 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 		Run      model.AgentTestRun `bun:"embed:"`
 		FolderID *string
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"test_id", "tested_id", "test_name", "row_key"}, runSummary...))).ColumnExpr("test.folder_id").
-		Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id").
+	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"tested_id", "test_name", "row_key"}, runSummary...))).
+		ColumnExpr("test.id AS test_id, test.folder_id").Apply(withTests).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
 	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
 	type key struct{ execution, test, row string }
@@ -128,6 +128,11 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 	}
 	together(all)
 	return tests, translate(err)
+}
+
+// withTests joins the tests of runs, where they are still there.
+func withTests(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.deleted_at IS NULL")
 }
 
 // PromptVersionsOfExecutions returns the versions of the prompts that the runs of several executions had, by the

@@ -18,13 +18,17 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 	})
 }
 
-// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again. The
-// last runs of tests become those before, if there are any. NOT_FOUND when one does not exist, CONFLICT when one of all these is not finished.
+// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again: it marks
+// them, however many runs there are. The last runs of tests become those before, if there are any. NOT_FOUND when one does not
+// exist, CONFLICT when one of all these is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
+	// One at a time: the run before must not be of an execution that is being deleted, too.
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
+		return translate(err)
+	}
 	// Tests are locked before executions, as by everybody.
 	runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
-	tests, err := t.lockTests(ctx, forUpdate, where("last_run_id IN (?)", runs))
-	if err != nil {
+	if err := t.leaveRuns(ctx, runs, ids...); err != nil {
 		return err
 	}
 	executions := []*model.AgentTestExecution{}
@@ -32,34 +36,41 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		return translate(err)
 	}
 	known := map[string]bool{}
-	for _, e := range executions {
+	marked := make([]string, len(executions))
+	for i, e := range executions {
 		if !e.IsFinished() {
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", e.ID)
 		}
-		known[e.ID] = true
+		known[e.ID], marked[i] = true, e.ID
+		t.wake(e.ID)
 	}
 	for _, id := range ids {
 		if !known[id] {
 			return model.Missing(agentTestExecution, id)
 		}
 	}
+	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	_, err := t.change((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
+		Where("id IN (?)", bun.List(marked)).Exec(ctx)
+	return translate(err)
+}
+
+// leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such execution.
+func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
+	tests, err := t.lockTests(ctx, forUpdate, where("last_run_id IN (?)", runs))
+	if err != nil || len(tests) == 0 {
+		return err
+	}
 	testIDs := make([]string, len(tests))
 	for i, test := range tests {
 		testIDs[i] = test.ID
 	}
 	before := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
-		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)", bun.List(ids)).
+		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)", bun.List(executionIDs)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
-	if _, err := t.change((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
-		Where("?TableAlias.id IN (?)", bun.List(testIDs)).Where("last_run_id IN (?)", runs).Exec(ctx); err != nil {
-		return translate(err)
-	}
-	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-		return translate(err)
-	}
-	for id := range known {
-		t.wake(id)
-	}
-	_, err = t.remove((*model.AgentTestExecution)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err = t.change((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
+		Where("?TableAlias.id IN (?)", bun.List(testIDs)).Where("last_run_id IN (?)", runs).Exec(ctx)
 	return translate(err)
 }

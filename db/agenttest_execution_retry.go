@@ -54,7 +54,7 @@ type plannedRow struct{ testID, rowKey string }
 // runsToRepeat returns the tests to run again, and notes in the new execution those that were deleted.
 func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput, execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
-	query := t.find(&runs).Column("test_id", "tested_id", "test_name", "row_key", "row_number", "row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+	query := read(t.find(&runs), "", ofTest, ofTest).Column("tested_id", "test_name", "row_key", "row_number", "row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:
 		query = query.Where("status NOT IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusSkipped}))

@@ -74,7 +74,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 		return nil, faults.As(model.Unprocessable)
 	}
 	runs := []*model.AgentTestRun{}
-	if err := t.find(&runs).Column("id", "test_id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
+	if err := read(t.find(&runs), "", ofTest, ofTest).Column("id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
 		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
 		return nil, translate(err)
 	}

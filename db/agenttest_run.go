@@ -28,7 +28,7 @@ const ofRecord = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS 
 
 // testOfAgent finds the test of a run, if it is one of the agent's.
 const testOfAgent = `SELECT 1 FROM agent_tests AS test
-	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?`
+	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ? AND test.deleted_at IS NULL`
 
 // RunsThat is the filter of a list of runs.
 func RunsThat(wanted model.AgentTestRunFilter) Filter {

@@ -277,5 +277,6 @@ func TestRunsShareWhatTheyRun(t *testing.T) {
 		require.NoError(t, tenant.FinishRun(t.Context(), run))
 	}
 	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), execution.ID))
+	require.NoError(t, db.Sweep(store)(t.Context()))
 	require.Zero(t, kept("SELECT count(*) FROM agent_test_snapshots"))
 }

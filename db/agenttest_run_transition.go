@@ -159,7 +159,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	if slices.ContainsFunc(transitions, func(m *runTransition) bool { return m.isClaim }) {
 		runs = runs.Apply(withSnapshots)
 	} else {
-		runs = runs.ExcludeColumn("snapshot")
+		runs = runs.Apply(withoutSnapshots)
 	}
 	return held, translate(runs.Scan(ctx))
 }

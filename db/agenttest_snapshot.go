@@ -21,8 +21,11 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 
 // withSnapshots reads whole runs, with their snapshots.
 func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ExcludeColumn("snapshot").ColumnExpr(snapshotOfRun)
+	return whole(q, "snapshot").ColumnExpr(snapshotOfRun)
 }
+
+// withoutSnapshots reads whole runs, but for their snapshots.
+func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery { return whole(q, "snapshot") }
 
 // RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside those that
 // tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are read otherwise have no

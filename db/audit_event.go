@@ -61,22 +61,11 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	}
 	before := now().Add(-s.auditKept)
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?", before)
-	errs := make([]error, len(companies))
-	for i, id := range companies {
-		errs[i] = s.Tenant(id).forgetAuditEvents(ctx, before)
-	}
-	return errors.Join(append(errs, err)...)
-}
-
-func (t *Tenant) forgetAuditEvents(ctx context.Context, before time.Time) error {
-	for isLeft := true; isLeft; {
+	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
 		oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
 		result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
-		if isLeft, err = isFull(result, err, eventsPerRead); err != nil {
-			return err
-		}
-	}
-	return nil
+		return isFull(result, err, eventsPerRead)
+	}))
 }
 
 // audit records what the transaction does to the target, and on whose behalf.

@@ -29,6 +29,25 @@ func TestSchedulesStartWithoutTheCompaniesThatAreAway(t *testing.T) {
 	require.Len(t, executionsOf(t, near), 1)
 }
 
+func TestWhatIsMarkedIsRemovedWithoutTheCompaniesThatAreAway(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	near, nearID := newCompany(t, store)
+	away, awayID := newCompany(t, store)
+	for _, tenant := range []*db.Tenant{near, away} {
+		campaign := newCampaign(t, tenant)
+		add(t, tenant, campaign.ID, 2)
+		require.NoError(t, tenant.DeleteAgent(t.Context(), campaign.AgentID))
+	}
+	dbtest.Away(t, conn, "campaigns", awayID)
+	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
+	for companyID, left := range map[string]int{nearID: 0, awayID: 2} {
+		var n int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM campaign_items WHERE company_id = $1", companyID).Scan(&n))
+		require.Equal(t, left, n)
+	}
+}
+
 func TestWebhooksAreToldWithoutTheCompaniesThatAreAway(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

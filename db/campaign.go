@@ -98,39 +98,37 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 	return campaign, nil
 }
 
-// DeleteCampaign deletes an archived campaign. Its items go first, some at a time, each time in a transaction of its own unless
-// the Tenant is in one: nobody changes an archived campaign meanwhile. CONFLICT when it is not archived.
+// DeleteCampaign deletes an archived campaign with its items: it marks it, however many these are. CONFLICT when it is not archived.
 func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
-	campaign, err := t.Campaign(ctx, id)
-	if err != nil {
-		return err
-	}
-	if campaign.Status != model.CampaignStatusArchived {
-		return model.Errorf(model.Conflict, "campaign %q is not archived", id)
-	}
-	for isLeft := true; isLeft; {
-		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			campaign, err := t.lockCampaign(ctx, id, forUpdate)
-			if err != nil {
-				return err
-			}
-			isLeft, err = t.deleteItems(ctx, campaign, t.find((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", id))
-			return err
-		})
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		campaign, err := t.lockCampaign(ctx, id, forDelete)
 		if err != nil {
 			return err
 		}
-	}
-	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if _, err := t.lockCampaign(ctx, id, forDelete); err != nil {
-			return err
+		if campaign.Status != model.CampaignStatusArchived {
+			return model.Errorf(model.Conflict, "campaign %q is not archived", id)
 		}
 		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
 			return err
 		}
-		t.wake(id)
-		return t.delete(ctx, typeCampaign, id, (*model.Campaign)(nil))
+		if err := t.markCampaigns(ctx, where("id = ?", id)); err != nil {
+			return err
+		}
+		return t.audit(ctx, deletions[typeCampaign], id)
 	})
+}
+
+// markCampaigns marks campaigns as deleted, and tells their followers.
+func (t tenantTx) markCampaigns(ctx context.Context, which selection) error {
+	ids := []string{}
+	if err := t.find((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+		return translate(err)
+	}
+	for _, id := range ids {
+		t.wake(id)
+	}
+	_, err := t.change((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return translate(err)
 }
 
 // mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.

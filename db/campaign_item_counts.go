@@ -86,7 +86,7 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 	campaigns := []place{}
 	err := s.across(ctx, func(ofCompany func(string) selection) error {
 		some := []place{}
-		err := s.program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").
+		err := s.program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
 		campaigns = append(campaigns, some...)
 		return err

@@ -147,6 +147,7 @@ func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(t.Context(), campaign.AgentID))
 	_, err := tenant.Campaign(t.Context(), campaign.ID)
 	require.Equal(t, "Campaign "+campaign.ID+" does not exist", fails(t, err, model.NotFound))
+	require.NoError(t, db.Sweep(store)(t.Context()))
 	var items, events int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), (SELECT count(*) FROM campaign_item_events) FROM campaign_items").Scan(&items, &events))
 	require.Equal(t, 1, items)

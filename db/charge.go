@@ -148,11 +148,11 @@ func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, erro
 	return nil, errors.New("statements are not prepared here")
 }
 
-// bind binds the connection to the company of the context. Behind a pooler that takes a transaction, of this statement alone
-// unless there is one, which is returned.
+// bind binds the connection to the company of the context, or to all of them. Behind a pooler that takes a transaction, of this
+// statement alone unless there is one, which is returned.
 func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
-	if c.locks.isPooled && conn.TxStatus() == 'I' && companyOf(ctx) != everyCompany {
+	if c.locks.isPooled && conn.TxStatus() == 'I' {
 		tx, err = c.BeginTx(ctx, driver.TxOptions{})
 	} else {
 		err = c.locks.bind(ctx, conn, companyOf(ctx))

@@ -83,6 +83,7 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 				for table := range manifest.Rows {
 					require.True(t, manifest.Rows[table] > 0 || table == "tombstones", "the company has a row of %s", table)
 				}
+				require.NoError(t, db.Sweep(from)(t.Context()), "what was marked as deleted was not archived, and is removed now")
 				whole := archived(t, rowsOf(t, connect(t, addressOf(t, from)))[own.tenant.CompanyID()], secrets)
 
 				conn := connect(t, addressOf(t, target))

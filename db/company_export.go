@@ -47,7 +47,7 @@ func (p *Snapshot) Company(ctx context.Context) (*model.Company, error) { return
 
 // Count returns how many rows of a table the company has.
 func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err error) {
-	err = p.tenant.db.NewRaw("SELECT count(*) FROM ? WHERE company_id = ?", bun.Ident(table), p.tenant.companyID).Scan(ctx, &rows)
+	err = p.tenant.archived(table).ColumnExpr("count(*)").Scan(ctx, &rows)
 	return rows, translate(err)
 }
 
@@ -63,8 +63,8 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 				selected[i] = bun.Safe(as) + " AS " + selected[i]
 			}
 		}
-		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.store.db.NewRaw("SELECT row_to_json(kept)::text FROM (SELECT ? FROM ? WHERE company_id = ? ORDER BY ?) AS kept",
-			bun.List(selected), bun.Ident(table), p.tenant.companyID, identifiers(p.keys[table])).String())
+		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.store.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
+			p.tenant.archived(table).ColumnExpr("?", bun.List(selected)).OrderExpr("?", identifiers(p.keys[table]))).String())
 		if err != nil {
 			yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
 			return

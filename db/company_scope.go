@@ -92,7 +92,7 @@ func bindingsOf(isLocal, more string) bindings {
 	return bindings{
 		setCompany: statement("SELECT " + company),
 		actFor:     statement("SELECT set_config('role', '" + gatewayRole + "', " + isLocal + "), " + company),
-		actForAll:  statement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")"),
+		actForAll:  statement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")" + more),
 	}
 }
 
@@ -116,7 +116,7 @@ func (l *locks) change(conn *pgconn.PgConn, companyID string) change {
 	if l.isPooled {
 		bindings = ofTransaction
 		if conn.TxStatus() == 'I' {
-			from, isKnown = bond{companyID: everyCompany}, true // as every transaction begins
+			from, isKnown = bond{}, false // each transaction is told its limits with its bond
 		}
 	}
 	switch {
@@ -145,7 +145,7 @@ func (c change) made(conn *pgconn.PgConn, err error) {
 // unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
 func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), bondKey) }
 
-// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies.
+// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies, without a limit.
 var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
 
 // bind binds a connection to the company, if it is another one's.
@@ -177,6 +177,9 @@ func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	companyID := companyOf(ctx)
 	if companyID == "" {
 		companyID = everyCompany
+	}
+	if l.isPooled && companyID == everyCompany {
+		return true, nil // as every transaction begins
 	}
 	if err := l.bind(ctx, conn.PgConn(), companyID); err != nil {
 		if conn.PgConn().IsClosed() && ctx.Err() == nil {

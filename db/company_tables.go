@@ -21,6 +21,8 @@ type archivedTable struct {
 	without []string
 	// as is how columns are read that are kept in different ways, or hold secrets.
 	as map[string]string
+	// kept are the rows that are archived, those that are not marked as deleted; empty for all. ?0 is the company.
+	kept string
 	// absent is what columns get that a line leaves out.
 	absent func() map[string]any
 }
@@ -32,6 +34,16 @@ const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (
 var stopped = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz", "next_run_at": "NULL::timestamptz",
 }
+
+// isKept are rows that are not marked as deleted.
+const isKept = "deleted_at IS NULL"
+
+// What hangs on nothing that is marked as deleted.
+var (
+	ofUnmarkedAgent     = notOfMarked("agent_id", "agents")
+	ofUnmarkedCampaign  = notOfMarked("campaign_id", "campaigns")
+	ofUnmarkedExecution = notOfMarked("execution_id", "agent_test_executions")
+)
 
 // archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
 var archivedTables = []archivedTable{
@@ -46,30 +58,31 @@ var archivedTables = []archivedTable{
 	{name: "chunks", row: (*model.Chunk)(nil)},
 	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), absent: created},
 	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
-	{name: "agents", row: (*model.Agent)(nil), absent: func() map[string]any {
+	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, kept: isKept, absent: func() map[string]any {
 		return with(changed(), map[string]any{
 			"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
 			"is_call_transfer_enabled": false, "prompt_version": 1,
 		})
 	}},
-	{name: "prompt_versions", row: (*model.PromptVersion)(nil), without: []string{"api_key_id"}, absent: created},
+	{name: "prompt_versions", row: (*model.PromptVersion)(nil), kept: ofUnmarkedAgent, without: []string{"api_key_id"}, absent: created},
 	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets}, absent: changed},
-	{name: "agent_tools", row: (*agentTool)(nil)},
+	{name: "agent_tools", row: (*agentTool)(nil), kept: ofUnmarkedAgent},
 	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: created},
-	{name: "simulation_chats", row: (*model.SimulationChat)(nil)},
-	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil)},
-	{name: "tool_calls", row: (*model.ToolCall)(nil)},
-	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), absent: changed},
-	{name: "agent_tests", row: (*model.AgentTestRow)(nil), absent: changed},
+	{name: "simulation_chats", row: (*model.SimulationChat)(nil), kept: ofUnmarkedAgent},
+	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
+	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
+	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: changed},
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept, absent: changed},
 	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, absent: changed},
-	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs"}},
-	{name: "agent_test_snapshots"},
-	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), absent: func() map[string]any { return map[string]any{"row_key": ""} }},
-	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at"}, absent: func() map[string]any {
+	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), kept: isKept,
+		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs", "deleted_at"}},
+	{name: "agent_test_snapshots", kept: ofUnmarkedExecution},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution, as: map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)}, absent: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"}, kept: isKept, absent: func() map[string]any {
 		return with(changed(), map[string]any{"own_fields": none, "version": 0})
 	}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil)},
-	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil)},
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign},
+	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil), kept: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
 	{name: "usage_entries", row: (*model.UsageEntry)(nil), absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
 	{name: "tombstones"},
 	{name: "plans", row: (*model.Plan)(nil)},
@@ -116,6 +129,15 @@ func ArchivedTables() []string {
 		names[i] = table.name
 	}
 	return names
+}
+
+// archived are the rows of a table that an archive holds.
+func (t *Tenant) archived(table string) *bun.SelectQuery {
+	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.companyID)
+	if kept := archivedTableOf(table).kept; kept != "" {
+		q = q.Where(kept, companyIn(kept, t.companyID)...)
+	}
+	return q
 }
 
 func archivedTableOf(name string) *archivedTable {

@@ -19,6 +19,9 @@ func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
 // Raw takes statements as they are, for the company's rows.
 func Raw(t *Tenant) bun.IConn { return t.db }
 
+// RawProgram takes statements as they are, for the rows of all companies.
+func RawProgram(s *Store) bun.IConn { return s.program() }
+
 // Listen waits until the Store receives the signals of other replicas, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
@@ -38,6 +41,9 @@ func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAud
 func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, error) {
 	return t.forgetExecutions(ctx, before)
 }
+
+// RemovePart does what the sweep does with what a company has marked as deleted, once, and reports whether there may be more.
+func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement is a read as it is.
 func RawStatement(text string) Statement { return statement(text) }

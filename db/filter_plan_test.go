@@ -31,7 +31,9 @@ var filtered = []string{
 		FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
 			created_at, started_at, finished_at, run_count)
-		VALUES ($1, 'execution', 1, 1, false, 'Completed', 0, 10, 1, timestamptz '2026-01-01', timestamptz '2026-01-01', timestamptz '2026-01-01', 20000)`,
+		SELECT $1, 'execution' || CASE i WHEN 0 THEN '' ELSE '_' || i END, 1, 1, false, 'Completed', 0, 10, 1,
+			timestamptz '2026-01-01', timestamptz '2026-01-01', timestamptz '2026-01-01', 20000 * (i = 0)::int
+		FROM generate_series(0, 2000) AS i`,
 	`INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status, snapshot, prompt_version,
 			claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at, duration_ms)
 		SELECT $1, 'run_' || i, 'execution', 'test_' || i, 'test_' || i, 'Test', i, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1, '[]', 1,

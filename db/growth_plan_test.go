@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// grown inserts 20,000 agents of the company, and 2,000 executions with 20,000 runs, all passed.
+// grown inserts 20,000 agents of the company, 2,000 tests of one, and 2,000 executions with 20,000 runs, all passed.
 var grown = []string{
 	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields, classification_tags,
 			extracted_values, is_call_transfer_enabled, created_at, updated_at)
@@ -24,6 +24,9 @@ var grown = []string{
 			to_jsonb(ARRAY['team-' || i % 50]), repeat('Be kind. ', 20), 1, '[]', '[]', '[]', false,
 			timestamptz '2026-01-01' + i * interval '1 second', timestamptz '2026-01-01'
 		FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO agent_tests (company_id, id, agent_id, kind, name, tag_expected, conversation_context, created_at, updated_at)
+		SELECT $1, 'test_' || i, 'agent_1', 'Classification', 'Test ' || i, 'New', '{"messages": [{}], "dataBag": {}}', timestamptz '2026-01-01', timestamptz '2026-01-01'
+		FROM generate_series(1, 2000) AS i`,
 	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
 			created_at, started_at, finished_at, run_count, passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs)
 		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 10, 1, timestamptz '2026-01-01', timestamptz '2026-01-01',

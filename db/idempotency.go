@@ -116,10 +116,9 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 // forgetRequests removes expired requests.
 func (s *Store) forgetRequests(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now()")
-	errs := make([]error, len(companies))
-	for i, id := range companies {
-		_, err := s.Tenant(id).remove((*model.IdempotentRequest)(nil)).Where("until < now()").Exec(ctx)
-		errs[i] = translate(err)
-	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
+		oldest := t.find((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").Limit(rowsPerRemoval)
+		result, err := t.remove((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").Exec(ctx)
+		return isFull(result, err, rowsPerRemoval)
+	}))
 }

@@ -27,11 +27,12 @@ const (
 type followedTable struct{ name, version, hasEnded string }
 
 var (
-	followedChats      = &followedTable{"simulation_chats", "last_sequence", "status = 'Ended'"}
+	followedChats = &followedTable{"simulation_chats", "last_sequence", `status = 'Ended' OR EXISTS (SELECT 1 FROM agents AS deleted
+		WHERE deleted.company_id = simulation_chats.company_id AND deleted.id = agent_id AND deleted.deleted_at IS NOT NULL)`}
 	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
 	// The documents of a dataset are compared by their reader, each time.
 	followedDatasets  = &followedTable{"datasets", "-1", "false"}
-	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)", "status = 'Archived'"}
+	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)", "status = 'Archived' OR deleted_at IS NOT NULL"}
 )
 
 func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -82,6 +83,40 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 	var isFree bool
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_user = session_user AND coalesce(current_setting('agentgraph.company', true), '') = ''").Scan(&isFree))
 	require.True(t, isFree, "nothing of a company stays on a connection")
+}
+
+// What a connection is told when it is made does not pass a pooler, so each transaction is told its limits: those of companies, and
+// those of the program over all of them, which sweeps, claims and looks up keys.
+func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, dbtest.Pooled(t, address), db.Options{SessionAddress: address, Tracer: dbtest.Unchecked{}})
+	tenant, companyID := newCompany(t, store)
+	const limits = "SELECT current_setting('statement_timeout') || ' ' || current_setting('jit') || ' ' || current_setting('max_parallel_workers_per_gather')"
+	limited := func(who string, conn bun.IConn) {
+		var found string
+		require.NoError(t, conn.QueryRowContext(t.Context(), limits).Scan(&found), who)
+		require.Equal(t, "2min off 0", found, who)
+	}
+	for range 5 { // on whichever connection of the pooler
+		limited("the program", db.RawProgram(store))
+		limited("a company", db.Raw(tenant))
+		require.NoError(t, tenant.Tx(t.Context(), func(_ context.Context, tenant *db.Tenant) error {
+			limited("a company's transaction", db.Raw(tenant))
+			return nil
+		}))
+		require.NoError(t, store.Tx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Tenant(companyID).Company(ctx)
+			limited("a transaction of several", db.Raw(tx.Tenant(companyID)))
+			return err
+		}))
+		var found string
+		require.NoError(t, tenant.Read(t.Context(), []db.Read{{Statement: db.RawStatement(limits + " WHERE $1 <> ''")}}, func(_ int, values [][]byte) error {
+			found = string(values[0])
+			return nil
+		}))
+		require.Equal(t, "2min off 0", found, "a read")
+	}
 }
 
 func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {

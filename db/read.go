@@ -78,11 +78,14 @@ type Join struct {
 	Column string
 }
 
-// join joins rows to those of a query.
+// join joins rows to those of a query, but for those that are marked as deleted.
 func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
 	for _, j := range joins {
-		q = q.Join("LEFT JOIN ? AS ?1 ON ?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2",
-			bun.Ident(s.db.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
+		on := "?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2"
+		if is, _ := unmarkedOf(j.Rows.none, nil); is != "" {
+			on += " AND " + strings.NewReplacer("?TableAlias", "?1", "?0", "?3").Replace(is)
+		}
+		q = q.Join("LEFT JOIN ? AS ?1 ON "+on, bun.Ident(s.db.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column), parameter(1))
 	}
 	return q
 }
@@ -117,11 +120,11 @@ func (s *Store) SelectOne(r Rows, key Key, columns []string, joins ...Join) Stat
 
 func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
 	for _, column := range columns {
-		if strings.Contains(column, ".") { // of a joined row
-			q = q.ColumnExpr("?", bun.Ident(column))
+		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
+			q = read(q, alias, of, of)
 			continue
 		}
-		q = q.ColumnExpr("?TableAlias.?", bun.Ident(column))
+		q = read(q, "", column, column)
 	}
 	return q
 }
@@ -172,13 +175,13 @@ func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement
 	outer := s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
 	for _, column := range columns {
 		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
-			name := bun.Ident(alias + "_" + of)
-			outer, inner = outer.ColumnExpr("child.?", name), inner.ColumnExpr("? AS ?", bun.Ident(column), name)
+			name := alias + "_" + of
+			outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), read(inner, alias, of, name)
 			continue
 		}
 		outer = outer.ColumnExpr("child.?", bun.Ident(column))
 		if column != "id" && column != "created_at" {
-			inner = inner.ColumnExpr("?TableAlias.?", bun.Ident(column))
+			inner = read(inner, "", column, column)
 		}
 	}
 	return statement(outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(inner.String()+offset)).

@@ -88,9 +88,13 @@ func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), in
 	return ask{finding: f, read: Read{Statement: f.statement, Keys: []string{key}, IsOne: true, more: more}, rows: rows}
 }
 
-// own is a query for a company's rows, as part of a statement.
+// own is a query for a company's rows, but for those that are marked as deleted, as part of a statement.
 func (s *Store) own(none any) *bun.SelectQuery {
-	return s.db.NewSelect().Model(none).Where(own, parameter(1))
+	q := s.db.NewSelect().Model(none).Where(own, parameter(1))
+	if is, values := unmarkedOf(none, parameter(1)); is != "" {
+		q = q.Where(is, values...)
+	}
+	return q
 }
 
 // chosen are the columns beside those that tell and order rows; all of the row when none is given.

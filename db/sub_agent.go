@@ -39,7 +39,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 		if parent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
-		if _, err := t.Agent(ctx, in.DelegateAgentID); err != nil {
+		if _, err := t.lockAgent(ctx, in.DelegateAgentID, forReference); err != nil {
 			return err
 		}
 		siblings := []*model.SubAgent{}
@@ -77,10 +77,17 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if err != nil {
 			return err
 		}
+		before := relation.DelegateAgentID
 		if err := relation.Update(in); err != nil {
 			return err
 		}
-		if _, err := t.Agent(ctx, relation.DelegateAgentID); err != nil {
+		// Only another one is held: whoever deletes the one of before holds it, and waits for the relation.
+		if relation.DelegateAgentID == before {
+			_, err = t.Agent(ctx, before)
+		} else {
+			_, err = t.lockAgent(ctx, relation.DelegateAgentID, forReference)
+		}
+		if err != nil {
 			return err
 		}
 		if parent, err = t.Agent(ctx, relation.AgentID); err != nil {

@@ -89,12 +89,22 @@ func (t *Tenant) wake(id string) {
 // own is the one place where a statement is bound to the company.
 const own = "?TableAlias.company_id = ?"
 
+// find selects rows, but for those that are marked as deleted.
 func (t *Tenant) find(rows any) *bun.SelectQuery {
-	return t.db.NewSelect().Model(rows).Where(own, t.companyID)
+	q := t.db.NewSelect().Model(rows).Where(own, t.companyID)
+	if is, values := unmarkedOf(rows, t.companyID); is != "" {
+		q = q.Where(is, values...)
+	}
+	return q
 }
 
+// change changes rows, but for those that are marked as deleted.
 func (t *Tenant) change(row any) *bun.UpdateQuery {
-	return t.db.NewUpdate().Model(row).Where(own, t.companyID)
+	q := t.db.NewUpdate().Model(row).Where(own, t.companyID)
+	if is, values := unmarkedOf(row, t.companyID); is != "" {
+		q = q.Where(is, values...)
+	}
+	return q
 }
 
 func (t *Tenant) remove(row any) *bun.DeleteQuery {
@@ -191,12 +201,12 @@ func of[R any](ctx context.Context, t *Tenant, r Rows, keys, columns []string) (
 func only(columns []string) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		if len(columns) == 0 {
-			return q.ColumnExpr("?TableColumns")
+			return whole(q)
 		}
 		q = q.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
 		for _, column := range columns {
 			if column != "id" && column != "created_at" {
-				q = q.ColumnExpr("?TableAlias.?", bun.Ident(column))
+				q = read(q, "", column, column)
 			}
 		}
 		return q

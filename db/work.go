@@ -90,7 +90,7 @@ const forgetEvery = time.Minute
 // startEvery is how often a process looks for schedules that are due, which are so to the minute.
 const startEvery = 5 * time.Second
 
-// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, and now and then
+// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, removes what is marked as deleted, and now and then
 // forgets what counts no more. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
@@ -110,6 +110,7 @@ func (s *Store) sweeper() func(context.Context) error {
 		}
 		var err error
 		old, err = s.forgetOld(ctx, old)
+		errs = append(errs, s.removeMarked(ctx))
 		return errors.Join(append(errs, err)...)
 	}
 }

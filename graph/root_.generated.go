@@ -3280,8 +3280,7 @@ extend type Mutation {
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
   """
   Deletes an archived campaign with its items, for good; usage stays on record as that of a deleted one. ` + "`" + `CONFLICT` + "`" + ` when
-  it is not archived. The items go first, in parts: should a request with very many of them not get to the end, what is left
-  is deleted by the next one.
+  it is not archived. However many items there are, they are gone for everybody at once; their rows are removed afterwards.
   """
   deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
 }

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -25,10 +26,13 @@ func (Unchecked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 
 var (
 	literal   = regexp.MustCompile(`'(?:[^']|'')*'`)
+	quoted    = regexp.MustCompile(`"(?:[^"]|"")*"`)
 	emptyRows = regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`)
 	// ofCompany is how a statement names the one company whose rows it reads, changes or inserts.
 	ofCompany = regexp.MustCompile(`company_id"?\)? (?:=|IN) \(?(?:''|\$\d)|\("?company_id"?,`)
-	ofRiver   = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE) river_`)
+	ofRiver   = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE) "?river_`)
+	// ofSeveral is how a statement names more than one company.
+	ofSeveral = regexp.MustCompile(`company_id"?\)? IN \((?:''|\$\d+), ?(?:''|\$\d+)`)
 	// changing is a part of a statement that changes rows, and whose result would have to go to all machines.
 	changing = regexp.MustCompile(`\bAS (?:MATERIALIZED )?\((?:WITH .*\) )?(?:INSERT|UPDATE|DELETE)\b`)
 	// madeUp are rows that are no table's.
@@ -45,6 +49,7 @@ var acrossCompanies = []string{
 	`SELECT "campaign"."company_id", "campaign"."id" FROM "campaigns" AS "campaign" WHERE (NOT (coalesce(counted_at`,
 	`SELECT "retention"."company_id", "retention"."kind", "retention"."days" FROM "retentions" AS "retention"`,
 	`SELECT "company"."id" FROM "companies" AS "company" WHERE (EXISTS (SELECT 1 FROM`,
+	`SELECT "company_id" FROM agent_test_executions WHERE (deleted_at IS NOT NULL)`,
 }
 
 // sharding is a tracer that finds statements which a database that is sharded by company refuses, or carries out on all of
@@ -52,6 +57,8 @@ var acrossCompanies = []string{
 type sharding struct {
 	Unchecked
 	tables *regexp.Regexp
+	// references are where a statement names a table: behind which word, which one, and under which other name.
+	references *regexp.Regexp
 
 	mu    sync.Mutex
 	found map[string]bool
@@ -59,7 +66,9 @@ type sharding struct {
 
 // checked returns a tracer that fails the test for such a statement, at its end.
 func checked(t testing.TB, tables []string) *sharding {
-	s := &sharding{found: map[string]bool{}, tables: regexp.MustCompile(`\b(?:` + strings.Join(tables, "|") + `)\b`)}
+	any := strings.Join(tables, "|")
+	s := &sharding{found: map[string]bool{}, tables: regexp.MustCompile(`\b(?:` + any + `)\b`), references: regexp.MustCompile(
+		`(FROM|JOIN|INTO|UPDATE|USING|,) (?:"?company"?\.)?"?(` + any + `)\b"?(?: AS "?(\w+)"?)?`)}
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -90,6 +99,9 @@ func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 
 func (s *sharding) fits(statement string) bool {
 	text := literal.ReplaceAllString(strings.Join(strings.Fields(statement), " "), "''")
+	text = quoted.ReplaceAllStringFunc(text, func(name string) string { // which may say anything
+		return strings.NewReplacer(" ", "", ";", "", ",", "").Replace(name)
+	})
 	switch {
 	case emptyRows.MatchString(text), changing.MatchString(text):
 		return false
@@ -98,5 +110,29 @@ func (s *sharding) fits(statement string) bool {
 	case slices.ContainsFunc(acrossCompanies, func(begin string) bool { return strings.HasPrefix(text, begin) }):
 		return true
 	}
-	return ofCompany.MatchString(text) && !ofRiver.MatchString(text)
+	return ofCompany.MatchString(text) && !ofRiver.MatchString(text) && !ofSeveral.MatchString(text) && s.isBound(text)
 }
+
+// isBound reports whether each table that a statement reads, changes or joins is bound to a company, by a constant or by another
+// table's: what is only bound in one of two tables is looked for on all machines, or refused.
+func (s *sharding) isBound(text string) bool {
+	needed := map[string]int{}
+	for _, r := range s.references.FindAllStringSubmatch(text, -1) {
+		word, name := r[1], cmp.Or(r[3], r[2])
+		// Behind a comma is a column if it has no other name, and where rows go into, the columns begin with the company.
+		if word != "INTO" && (word != "," || r[3] != "") {
+			needed[name]++
+		}
+	}
+	free := len(unqualified.FindAllString(text, -1))
+	for name, references := range needed {
+		bound := regexp.MustCompile(`(?:^|[^\w.])"?` + name + `"?\."?company_id"?\)? ?(?:=|IN)|= "?` + name + `"?\."?company_id"?|\("?` + name + `"?\."?company_id"?,`)
+		if missing := references - len(bound.FindAllString(text, -1)); missing > 0 {
+			free -= missing
+		}
+	}
+	return free >= 0
+}
+
+// unqualified is a condition on the company of whichever table there is.
+var unqualified = regexp.MustCompile(`(?:[ (])"?company_id"?\)? ?(?:=|IN) |USING \("?company_id"?|\(company_id, `)

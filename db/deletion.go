@@ -1,0 +1,286 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// What may have very many rows behind it is deleted in two steps. A short transaction marks it with the time, and nobody finds it
+// or what hangs on it from then on: find, change and the statements of reads leave it out. The sweeper removes the rows, a part
+// at a time, each in a transaction, and what is marked last, so that one that dies leaves nothing behind.
+
+// removeTime bounds how long one sweep removes rows of one kind: lost workers are looked for after it.
+const removeTime = 2 * time.Second
+
+// How many rows are removed, and how many runs are detached from their test, at a time: what takes well below a second. To detach a
+// run is to write it anew in all of its indexes.
+const (
+	rowsPerRemoval = 500
+	runsPerDetach  = 200
+)
+
+// unmarked are the conditions that leave out what is marked and what hangs on it, by the structs of rows. ?0 is the company. What is
+// marked is few, and read once for a statement.
+var unmarked = map[reflect.Type]string{
+	reflect.TypeFor[model.Agent]():              "?TableAlias." + isKept,
+	reflect.TypeFor[model.PromptVersion]():      notOfMarked("?TableAlias.agent_id", "agents"),
+	reflect.TypeFor[model.SimulationChat]():     notOfMarked("?TableAlias.agent_id", "agents"),
+	reflect.TypeFor[model.Campaign]():           "?TableAlias." + isKept,
+	reflect.TypeFor[model.CampaignItem]():       notOfMarked("?TableAlias.campaign_id", "campaigns"),
+	reflect.TypeFor[model.AgentTestRow]():       "?TableAlias." + isKept,
+	reflect.TypeFor[model.AgentTestExecution](): "?TableAlias." + isKept,
+	reflect.TypeFor[model.AgentTestRun]():       notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
+}
+
+// notOfMarked selects rows that hang, by the column, on nothing of the table that is marked. It is worded so that Postgres expects
+// nearly all rows: of an inequality it would expect none where all rows hang on the same.
+func notOfMarked(column, table string) string {
+	return "CASE WHEN " + column + " = ANY (ARRAY(SELECT deleted.id FROM " + table + ` AS deleted
+		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`
+}
+
+// markedTables are those whose rows are marked.
+var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns", "agents"}
+
+// unmarkedOf returns the condition for rows like those, and its value: no condition if nothing of the kind is ever marked.
+func unmarkedOf(rows, company any) (is string, values []any) {
+	row := reflect.TypeOf(rows)
+	for row.Kind() == reflect.Pointer || row.Kind() == reflect.Slice {
+		row = row.Elem()
+	}
+	return unmarked[row], companyIn(unmarked[row], company)
+}
+
+// companyIn is the company as the value of a condition, if that has a place for it.
+func companyIn(condition string, company any) []any {
+	if !strings.Contains(condition, "?0") {
+		return nil
+	}
+	return []any{company}
+}
+
+// ofTest is the column of runs that says which test they are of. It reads as NULL once that is marked.
+const ofTest = "test_id"
+
+// read adds a column to those that a query reads, under the name: of its table, or of what is joined under the alias.
+func read(q *bun.SelectQuery, alias, column, name string) *bun.SelectQuery {
+	expression, of := "?0.?1", any(bun.Ident(alias))
+	if column == ofTest {
+		expression = existingTest
+	}
+	if alias == "" {
+		expression, of = strings.ReplaceAll(expression, "?0", "?TableAlias"), nil
+	}
+	return q.ColumnExpr(expression+" AS ?2", of, bun.Ident(column), bun.Ident(name))
+}
+
+// existingTest is the test of a run, ?0, that is not marked.
+const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = ?0.?1 AND test.deleted_at IS NULL)"
+
+// whole reads all columns of rows but those.
+func whole(q *bun.SelectQuery, without ...string) *bun.SelectQuery {
+	if q.GetTableName() == "agent_test_runs" {
+		return read(q.ExcludeColumn(append(without, ofTest)...), "", ofTest, ofTest)
+	}
+	return q.ExcludeColumn(without...)
+}
+
+// removeMarked removes, a part of each company's in turn, what is marked.
+func (s *Store) removeMarked(ctx context.Context) error {
+	companies, err := s.companiesWithMarks(ctx)
+	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
+}
+
+// inTurns calls part for each of the companies in turn, for as long as it says that there may be more, and removeTime at most: what is
+// left then is found by the next sweep. What one company cannot do keeps no other from it.
+func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
+	var errs []error
+	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < removeTime; {
+		id := companies[0]
+		companies = companies[1:]
+		hasMore, err := part(s.Tenant(id))
+		if errs = append(errs, err); hasMore && err == nil {
+			companies = append(companies, id)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// companiesWithMarks returns the companies that have something marked, in any order.
+func (s *Store) companiesWithMarks(ctx context.Context) (companies []string, err error) {
+	err = s.across(ctx, func(ofCompany func(string) selection) error {
+		some, marks := []string{}, []string{}
+		for _, table := range markedTables {
+			marked := s.program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").Apply(ofCompany("company_id"))
+			marks = append(marks, marked.String())
+		}
+		err := s.program().NewRaw(strings.Join(marks, " UNION ")).Scan(ctx, &some)
+		companies = append(companies, some...)
+		return err
+	})
+	rand.Shuffle(len(companies), func(i, j int) { companies[i], companies[j] = companies[j], companies[i] })
+	return companies, err
+}
+
+// removePart removes some of what is marked, and reports whether there may be more.
+func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
+	for _, remove := range []func(tenantTx, context.Context) (bool, error){
+		tenantTx.removeFromExecution, tenantTx.removeFromTest, tenantTx.removeFromCampaign, tenantTx.removeFromAgent,
+	} {
+		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			found, err := remove(t, ctx)
+			hasMore = hasMore || found
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return hasMore, nil
+}
+
+// firstMarked returns the id of what is marked in a table and comes first, empty for none.
+func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, error) {
+	ids := []string{}
+	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").Where("marked.company_id = ?", t.companyID).
+		Where("marked.deleted_at IS NOT NULL").OrderExpr(order).Limit(1).Scan(ctx, &ids)
+	return strings.Join(ids, ""), translate(err)
+}
+
+// someOf returns the ids of some of the rows of a table that a condition finds, whatever they hang on: in the order of the list, whose
+// index leads past those that are gone. The table itself would be read from its beginning each time.
+func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
+	ids := []string{}
+	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").Where("part.company_id = ?", t.companyID).
+		Where(condition, id).OrderExpr("part.created_at DESC, part.id DESC").Limit(int64(most)).Scan(ctx, &ids)
+	return ids, translate(err)
+}
+
+// removeFromExecution removes runs of an execution that is marked, and the execution after the last one. What judged its
+// conversations again goes before it.
+func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
+	id, err := t.firstMarked(ctx, "agent_test_executions", `EXISTS (SELECT 1 FROM agent_test_executions AS again
+		WHERE again.company_id = marked.company_id AND again.rejudge_of_id = marked.id), marked.id`)
+	if err != nil || id == "" {
+		return false, err
+	}
+	ids, err := t.someOf(ctx, "agent_test_runs", "part.execution_id = ?", id, rowsPerRemoval)
+	if err != nil {
+		return false, err
+	}
+	// A program of before may have made one of these the last of its test since.
+	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
+		return false, err
+	}
+	if _, err := t.remove((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+		return true, translate(err)
+	}
+	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id = ?", id).Exec(ctx); err != nil {
+		return true, translate(err)
+	}
+	_, err = t.remove((*model.AgentTestExecution)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, translate(err)
+}
+
+// removeFromTest detaches runs from a test that is marked, and removes the test after the last one.
+func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
+	id, err := t.firstMarked(ctx, "agent_tests", "marked.id")
+	if err != nil || id == "" {
+		return false, err
+	}
+	ids, err := t.someOf(ctx, "agent_test_runs", "part.test_id = ?", id, runsPerDetach)
+	if err != nil {
+		return false, err
+	}
+	if err := t.detach(ctx, ids); err != nil || len(ids) == runsPerDetach {
+		return true, err
+	}
+	_, err = t.remove((*model.AgentTestRow)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, translate(err)
+}
+
+// detach has runs lead to no test. Whoever changes runs locks their executions first, and so does this: it must not meet them
+// among the runs.
+func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
+	moving := []*model.AgentTestExecution{}
+	of := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
+	if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return translate(err)
+	}
+	_, err := t.db.NewUpdate().Model((*model.AgentTestRun)(nil)).Where(own, t.companyID).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
+	return translate(err)
+}
+
+// removeFromCampaign removes items of a campaign that is marked, and the campaign after the last one.
+func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
+	id, err := t.firstMarked(ctx, "campaigns", "marked.id")
+	if err != nil || id == "" {
+		return false, err
+	}
+	ids, err := t.someOf(ctx, "campaign_items", "part.campaign_id = ?", id, rowsPerRemoval)
+	if err != nil {
+		return false, err
+	}
+	if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+		return true, translate(err)
+	}
+	_, err = t.remove((*model.Campaign)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, translate(err)
+}
+
+// removeFromAgent removes chats and prompt versions of an agent that is marked, and the agent after the last ones and after its tests
+// and campaigns.
+func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
+	id, err := t.firstMarked(ctx, "agents", "marked.id")
+	if err != nil || id == "" {
+		return false, err
+	}
+	left, err := t.detachExecutions(ctx, id, rowsPerRemoval)
+	if err != nil {
+		return false, err
+	}
+	for _, hanging := range []struct {
+		table string
+		none  any
+		most  int
+	}{{"simulation_chats", (*model.SimulationChat)(nil), chatsPerPart}, {"prompt_versions", (*model.PromptVersion)(nil), rowsPerRemoval}} {
+		ids, err := t.someOf(ctx, hanging.table, "part.agent_id = ?", id, hanging.most)
+		if err != nil {
+			return false, err
+		}
+		if _, err := t.remove(hanging.none).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+			return false, translate(err)
+		}
+		left += len(ids)
+	}
+	if left > 0 {
+		return true, nil
+	}
+	// Tests and campaigns are marked, and removed by themselves, but for those that a program of before has made since.
+	if err := t.markCampaigns(ctx, where("agent_id = ?", id)); err != nil {
+		return false, err
+	}
+	if err := t.leaveTests(ctx, id); err != nil {
+		return false, err
+	}
+	for _, table := range []string{"agent_tests", "campaigns"} {
+		ids, err := t.someOf(ctx, table, "part.agent_id = ?", id, 1)
+		if err != nil {
+			return false, err
+		}
+		left += len(ids)
+	}
+	if left > 0 {
+		return true, nil
+	}
+	_, err = t.remove((*model.Agent)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, translate(err)
+}

@@ -2,9 +2,11 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/knowledge"
@@ -27,7 +29,7 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 		}
 		dataset, err := of.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
 		require.NoError(t, err)
-		d, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Text: &text})
+		d, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Upload: &graphql.Upload{File: strings.NewReader(text), Size: int64(len(text))}})
 		require.NoError(t, err)
 		return d.ID
 	}
@@ -55,18 +57,34 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 	require.Equal(t, "late", rows(given(hours))[1].Values["note"])
 	require.Equal(t, []row{{nil, monday}, {nil, tuesday}}, rows(given(document("hours.jsonl", `{"day":"Monday","hours":"closed"}`+"\n"+`{"day":"Tuesday","hours":"8 to 17"}`))))
 
+	wide := strings.TrimSuffix(strings.Repeat("a,", 51), ",")
+	for i := range 51 {
+		wide = strings.Replace(wide, "a", fmt.Sprintf("column%d", i), 1)
+	}
+	const most = 4 << 20
+	fitting := "day,hours\nMonday,1\n" + strings.Repeat("\n", most)
+	require.Len(t, rows(given(document("fitting.csv", fitting[:most]))), 1, "as large as a table may be")
+	require.Len(t, rows(given(document("wide.csv", wide[:strings.LastIndex(wide, ",")]+"\n"+strings.Repeat("1,", 49)+"1\n"))), 1)
+	require.Len(t, rows(given(hours, "day", "hours")), 2)
 	for text, refused := range map[string]struct {
 		documentID string
 		column     string
 		code       string
 	}{
 		"does not exist": {document("foreign.csv", "day\nMonday\n"), "day", "NOT_FOUND"},
-		`has "when", which is no column of the table`:  {hours, "when", "UNPROCESSABLE"},
-		"is of a document without a table":             {document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
-		"is of a table of 501 rows":                    {document("many.csv", "day,hours\n"+strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
-		"has the values of row 0: one of them needs a": {document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
+		`has "when", which is no column of the table`:                        {hours, "when", "UNPROCESSABLE"},
+		"is of a document without a table":                                   {document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
+		"is of a table of 501 rows":                                          {document("many.csv", "day,hours\n"+strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
+		"is of a document of 4194305 bytes, and a table has at most 4194304": {document("large.csv", fitting[:most+1]), "", "UNPROCESSABLE"},
+		"must have at most 50":                                               {document("wider.csv", wide+"\n"+strings.Repeat("1,", 50)+"1\n"), "", "BAD_INPUT"},
+		"columns must have at most 50":                                       {hours, wide, "BAD_INPUT"},
+		"has the values of row 0: one of them needs a":                       {document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
 	} {
-		a := given(refused.documentID, refused.column)
+		var columns []string
+		if refused.column != "" {
+			columns = strings.Split(refused.column, ",")
+		}
+		a := given(refused.documentID, columns...)
 		require.Equal(t, []string{refused.code}, a.codes(), text)
 		require.Contains(t, a.Errors[0].Message, text)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -32,21 +33,30 @@ type SearchedDataset struct {
 	EmbeddingModels []string `bun:",array"`
 }
 
+// searchedDatasets groups documents by what many of them share before it puts that together.
+const searchedDatasets = `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
+		string_to_array(string_agg(DISTINCT languages, ','), ',') AS languages,
+		array_remove(array_agg(DISTINCT embedding_model), NULL) AS embedding_models
+	FROM (
+		SELECT searched.dataset_id, coalesce(sum(document.chunk_count), 0) AS chunks, sum(` + documentVersion + `) AS version,
+			array_to_string(coalesce(document.languages, $3::text[]), ',') AS languages, document.embedding_model
+		FROM knowledge_base_chat_datasets AS searched
+		LEFT JOIN documents AS document ON document.company_id = searched.company_id AND document.dataset_id = searched.dataset_id
+		WHERE searched.company_id = $1 AND searched.chat_id = $2
+		GROUP BY searched.dataset_id, document.languages, document.embedding_model) AS alike
+	GROUP BY dataset_id ORDER BY dataset_id`
+
 // SearchedDatasets returns the datasets of a chat.
 func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]SearchedDataset, error) {
-	datasets := []SearchedDataset{}
-	err := t.find((*chatDataset)(nil)).
-		ColumnExpr("?TableAlias.dataset_id AS id, coalesce(sum(document.chunk_count), 0) AS chunks").
-		ColumnExpr(vocabularyVersion+" AS version", t.companyID).
-		ColumnExpr("string_to_array(coalesce(string_agg(DISTINCT array_to_string(coalesce(document.languages, ?), ','), ','), ''), ',') AS languages",
-			pgdialect.Array(model.UnknownLanguages)).
-		ColumnExpr("array_remove(array_agg(DISTINCT document.embedding_model), NULL) AS embedding_models").
-		Join("LEFT JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.dataset_id = ?TableAlias.dataset_id").
-		Where("?TableAlias.chat_id = ?", chatID).GroupExpr("?TableAlias.dataset_id").OrderExpr("?TableAlias.dataset_id").Scan(ctx, &datasets)
+	rows := []*SearchedDataset{}
+	err := t.ask(ctx, []ask{t.asking("searched datasets", func(*Store) (Statement, []string) {
+		return statement(searchedDatasets), []string{"id", "chunks", "version", "languages", "embedding_models"}
+	}, &rows, chatID, model.UnknownLanguages)})
+	datasets := values(rows)
 	for i := range datasets {
 		datasets[i].Languages = model.Unique(datasets[i].Languages)
 	}
-	return datasets, translate(err)
+	return datasets, err
 }
 
 // Token is a word that chunks are looked for by.
@@ -65,13 +75,13 @@ type Token struct {
 const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(%s) AS terms, %s AS is_stop_word
-		FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS asked (word, written, place) OFFSET 0) AS asked
+		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS asked (word, written, place) OFFSET 0) AS asked
 	CROSS JOIN LATERAL (
 		SELECT max(each_term.chunks) AS chunks FROM (
-			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS JOIN unnest(?::text[]) AS dataset (id)
+			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS JOIN unnest($2::text[]) AS dataset (id)
 			CROSS JOIN LATERAL (
 				SELECT known.chunks FROM dataset_terms AS known
-				WHERE known.company_id = ? AND known.dataset_id = dataset.id AND known.term = wanted.term OFFSET 0) AS known
+				WHERE known.company_id = $1 AND known.dataset_id = dataset.id AND known.term = wanted.term OFFSET 0) AS known
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
@@ -82,15 +92,20 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, wor
 	for i, word := range words {
 		folded[i], written[i] = word.Folded, word.Written
 	}
-	statement := fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written"))
-	rows := []Token{}
-	err := t.db.NewRaw(statement, pgdialect.Array(folded), pgdialect.Array(written), pgdialect.Array(datasetIDs), t.companyID).Scan(ctx, &rows)
-	return rows, translate(err)
+	rows := []*Token{}
+	err := t.ask(ctx, []ask{t.askingAll("tokens of "+strings.Join(languages, " "), func(*Store) (Statement, []string) {
+		text := fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written"))
+		return statement(text), []string{"word", "terms", "is_stop_word", "chunks"}
+	}, &rows, datasetIDs, folded, written)})
+	return values(rows), err
 }
 
 // vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is indexed,
 // and go with it. That of another company is another one, even if a dataset there has the same id.
-const vocabularyVersion = `?0 || ' ' || coalesce(sum(hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)), 0)::text`
+const (
+	vocabularyVersion = `?0 || ' ' || coalesce(sum(` + documentVersion + `), 0)::text`
+	documentVersion   = "hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)"
+)
 
 // Vocabulary is what the chunks of a dataset hold.
 type Vocabulary struct {
@@ -129,14 +144,20 @@ type ChunkMatch struct {
 	ID         string
 	DocumentID string
 	Position   int32
-	// Length is how many terms it has.
-	Length int32
 	// Tokens has a bit for each token of the search, the lowest for the first, 62 in each number.
 	Tokens []int64 `bun:",array"`
 }
 
+// Add says that the chunk holds the i-th token.
+func (m ChunkMatch) Add(i int) { m.Tokens[i/tokensPerNumber] |= 1 << (i % tokensPerNumber) }
+
 // Has reports whether the chunk holds the i-th token.
 func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tokensPerNumber)&1 == 1 }
+
+// Match returns a match of the chunk that holds none of so many tokens.
+func (c LikelyChunk) Match(tokens int) ChunkMatch {
+	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position, Tokens: make([]int64, tokens/tokensPerNumber+1)}
+}
 
 // A token is given by its terms: a chunk holds it when it holds any of them.
 
@@ -154,31 +175,59 @@ func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens
 
 // MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
 func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("chunk.id IN (?)", bun.List(ids)) })
+	// There is a statement for each step: the last token fills it up. Chunks are looked up one by one, since the planner would read all
+	// of the company if others have few.
+	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement
+	queries := make([]any, places)
+	for i := range queries {
+		queries[i] = query(tokens[min(i, len(tokens)-1)])
+	}
+	rows := []*ChunkMatch{}
+	asked := t.askingAll(fmt.Sprint("matches of ", places), func(*Store) (Statement, []string) {
+		held := heldTokens(places, func(i int) string { return "$" + strconv.Itoa(i+3) })
+		return statement("SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
+			"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND id = asked.id OFFSET 0) AS chunk " + strippedSearch), []string{"id", "document_id", "position", "tokens"}
+	}, &rows, ids, queries...)
+	err := t.ask(ctx, []ask{asked})
+	return values(rows), err
 }
 
-func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
+// tokensPerStatement is how many more tokens each longer statement looks for.
+const tokensPerStatement = 8
+
+// strippedSearch is joined for the vector not to be read again for each token: OFFSET 0 sees to that.
+const strippedSearch = "CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held"
+
+// heldTokens tells by bits which of so many tokens a chunk holds.
+func heldTokens(tokens int, query func(i int) string) string {
 	var held strings.Builder
-	var args []any
-	for i, terms := range tokens {
+	for i := range tokens {
 		if i > 0 && i%tokensPerNumber == 0 {
 			held.WriteString(", 0")
 		}
-		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i%tokensPerNumber)
-		args = append(args, query(terms))
+		fmt.Fprintf(&held, " | ((held.terms @@ %s::tsquery)::int::bigint << %d)", query(i), i%tokensPerNumber)
+	}
+	return "ARRAY[0" + held.String() + "]::bigint[]"
+}
+
+func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
+	var queries []any
+	for _, terms := range tokens {
+		queries = append(queries, query(terms))
 	}
 	rows := []ChunkMatch{}
-	// Without OFFSET 0 the vector would be read again for each token.
 	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
-		ColumnExpr("chunk.id, chunk.document_id, chunk.position, length(held.terms) AS length").
-		ColumnExpr("ARRAY[0"+held.String()+"]::bigint[] AS tokens", args...).
-		Join("CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held").Scan(ctx, &rows)
+		ColumnExpr("chunk.id, chunk.document_id, chunk.position").
+		ColumnExpr(heldTokens(len(tokens), func(int) string { return "?" })+" AS tokens", queries...).
+		Join(strippedSearch).Scan(ctx, &rows)
 	return rows, translate(err)
 }
 
 // ChunkFrequencies is a chunk and how often it says each token.
 type ChunkFrequencies struct {
 	ID string
+	// Length is how many terms it has.
+	Length int32
 	// Said is 1 for once, 1.25 for twice, and less for each further time, below 1.65; 0 for a token that it does not hold.
 	Said []float64 `bun:",array"`
 }
@@ -202,7 +251,7 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 	rows := []ChunkFrequencies{}
 	// setweight only makes a copy, for the vector not to be read again for each token.
 	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Where("chunk.id IN (?)", bun.List(ids)).
-		Column("chunk.id").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
+		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
 		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	for _, row := range rows {
 		for i := range row.Said {
@@ -219,38 +268,77 @@ type WeighedToken struct {
 	// With are terms of which the chunk has to hold one as well, if there are any. The index finds both without a look at chunks that
 	// hold one.
 	With []string
-	// Limit is how many chunks are looked at, at most. Which of more is open.
-	Limit int
 }
 
-// WeighedChunk is a chunk and what its tokens weigh together.
-type WeighedChunk struct {
-	ID     string
+// asked is what chunks that hold the token are searched by.
+func (t WeighedToken) asked() string {
+	if len(t.With) == 0 {
+		return query(t.Terms)
+	}
+	return "(" + query(t.Terms) + ") & (" + query(t.With) + ")"
+}
+
+// LikelyChunks are chunks and which tokens of a search they hold.
+type LikelyChunks struct {
+	Chunks []LikelyChunk
+	// IsCut says that more chunks may hold a token than were looked at, so that some may hold tokens that they do not have here.
+	IsCut bool
+}
+
+// LikelyChunk is a chunk and which tokens of a search it holds.
+type LikelyChunk struct {
+	ID         string
+	DocumentID string
+	Position   int32
+	// Weight is that of its tokens together.
 	Weight int64
+	// Tokens has a bit for each token of the search, the lowest for the first.
+	Tokens int64
+	IsCut  bool
 }
 
-// LikelyChunks returns the chunks of the datasets whose tokens weigh most together, best first, then by document and position, at most
-// limit. Ids compare much faster by their bytes than as a language would have it.
-func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, limit int) ([]WeighedChunk, error) {
-	if len(tokens) == 0 {
-		return nil, nil
+// MaxLikelyTokens bounds the tokens of a search for likely chunks.
+const MaxLikelyTokens = 62
+
+// likelyChunks searches the index once for each token, and one plan does for all. A search is materialized because one that was
+// planned for a few rows would read the whole table until these have come. The statement is planned for the company: what is known of
+// others would have the planner take a large one for a small one, and read all its chunks. Ids compare much faster by their bytes than
+// as a language would have it.
+const likelyChunks = `WITH hit AS MATERIALIZED (
+		SELECT asked.place, asked.weight, found.* FROM unnest(?0::text[], ?1::int[]) WITH ORDINALITY AS asked (query, weight, place)
+		CROSS JOIN LATERAL (WITH matched AS MATERIALIZED (?2) SELECT * FROM matched LIMIT ?4) AS found),
+	known AS MATERIALIZED (
+		SELECT min(id COLLATE "C") AS id, document_id, position, sum(weight) AS weight, bit_or(1::bigint << (place - 1)::int) AS tokens
+		FROM hit GROUP BY document_id, position),
+	matched AS MATERIALIZED (?3),
+	other AS MATERIALIZED (SELECT * FROM matched WHERE (SELECT count(*) FROM known) < ?5 LIMIT ?5)
+	SELECT *, EXISTS (SELECT 1 FROM hit GROUP BY place HAVING count(*) >= ?4) AS is_cut FROM (
+		SELECT * FROM known UNION ALL SELECT id, document_id, position, 0, 0 FROM other WHERE id NOT IN (SELECT id FROM known)) AS found
+	ORDER BY weight DESC, document_id COLLATE "C", position LIMIT ?5`
+
+// LikelyChunks returns the chunks of the datasets whose tokens, at most MaxLikelyTokens, weigh most together, best first, then by
+// document and position, at most limit. Of each token at most visits chunks are looked at; which of more is open. If these are fewer
+// than limit, up to limit chunks are looked at that hold one of the other terms, and follow.
+func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits, limit int) (LikelyChunks, error) {
+	if len(tokens)+len(other) == 0 {
+		return LikelyChunks{}, nil
 	}
-	parts := make([]string, len(tokens))
-	args := make([]any, len(tokens))
+	queries, weights := make([]string, len(tokens)), make([]int32, len(tokens))
 	for i, token := range tokens {
-		// Planned for a few rows, it would read the whole table until these have come.
-		parts[i] = fmt.Sprintf("(WITH matched AS MATERIALIZED (?) SELECT * FROM matched LIMIT %d)", token.Limit)
-		asked := query(token.Terms)
-		if len(token.With) > 0 {
-			asked = "(" + asked + ") & (" + query(token.With) + ")"
-		}
-		args[i] = t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position, ?::int AS weight", token.Weight).
-			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", asked)
+		queries[i], weights[i] = token.asked(), token.Weight
 	}
-	chunks := []WeighedChunk{}
-	err := t.db.NewSelect().TableExpr("("+strings.Join(parts, " UNION ALL ")+") AS hit", args...).ColumnExpr(`min(hit.id COLLATE "C") AS id, sum(hit.weight) AS weight`).
-		GroupExpr("hit.document_id, hit.position").OrderExpr(`sum(hit.weight) DESC, hit.document_id COLLATE "C", hit.position`).Limit(int64(limit)).Scan(ctx, &chunks)
-	return chunks, translate(err)
+	matched := func(by string, args ...any) *bun.SelectQuery {
+		return t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position").
+			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery", args...)
+	}
+	others := matched("NULL")
+	if len(other) > 0 {
+		others = matched("?", query(other))
+	}
+	found := LikelyChunks{}
+	err := t.db.NewRaw(likelyChunks, pgdialect.Array(queries), pgdialect.Array(weights), matched("asked.query"), others, visits, limit).Scan(ctx, &found.Chunks)
+	found.IsCut = len(found.Chunks) > 0 && found.Chunks[0].IsCut
+	return found, translate(err)
 }
 
 // inDatasets is a join because an index on several columns serves one value of each at a time, but no list.

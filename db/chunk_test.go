@@ -163,17 +163,28 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		}
 		finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), texts...)
 	}
-	likely, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{
-		{Terms: []string{"rare7"}, Weight: 5, Limit: 100}, {Terms: []string{"word3"}, Weight: 2, Limit: 1000},
-		{Terms: []string{"common"}, With: []string{"rare7"}, Weight: 1, Limit: 100}, {Terms: []string{"word4"}, Limit: 7},
-	}, 20)
+	found, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{
+		{Terms: []string{"rare7"}, Weight: 5}, {Terms: []string{"word3"}, Weight: 2},
+		{Terms: []string{"common"}, With: []string{"rare7"}, Weight: 1},
+	}, []string{"word4"}, 1000, 20)
 	require.NoError(t, err)
+	likely := found.Chunks
 	require.Len(t, likely, 20)
+	require.False(t, found.IsCut)
 	ids := make([]string, len(likely))
 	for i, c := range likely {
 		ids[i] = c.ID
 	}
 	require.Equal(t, []int64{6, 6, 2, 2}, []int64{likely[0].Weight, likely[1].Weight, likely[2].Weight, likely[3].Weight})
+	require.Equal(t, []int64{0b101, 0b101, 0b010}, []int64{likely[0].Tokens, likely[1].Tokens, likely[2].Tokens})
+	few, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}}, []string{"word4"}, 3, 7)
+	require.NoError(t, err)
+	require.False(t, few.IsCut)
+	require.Equal(t, []int64{1, 1, 0, 0, 0, 0, 0}, tokensOf(few), "chunks with another word fill the rest")
+	few, err = tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"word3"}, Weight: 5}}, []string{"word4"}, 3, 3)
+	require.NoError(t, err)
+	require.True(t, few.IsCut, "more chunks hold the word than were looked at")
+	require.Equal(t, []int64{1, 1, 1}, tokensOf(few))
 	best, err := tenant.ChunksByID(t.Context(), ids[:2], "content")
 	require.NoError(t, err)
 	for _, c := range best {
@@ -186,12 +197,19 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.NoError(t, err)
 
 	// Statistics come a while after the chunks, and questions do not wait for them.
-	requireIndexes(t, conn, asked.asked, map[string]string{"AS hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey"})
+	requireIndexes(t, conn, asked.asked, map[string]string{"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey"})
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
 	requireIndexes(t, conn, asked.asked, map[string]string{
-		"AS hit": "chunks_search_idx", "strip(chunk.search)": "chunks_pkey", "AS each_term": "dataset_terms_pkey",
+		"WITH hit": "chunks_search_idx", "strip(chunk.search)": "chunks_pkey", "AS each_term": "dataset_terms_pkey",
 	})
+}
+
+func tokensOf(found db.LikelyChunks) (tokens []int64) {
+	for _, c := range found.Chunks {
+		tokens = append(tokens, c.Tokens)
+	}
+	return tokens
 }
 
 // requireIndexes requires that the statements with a fragment use an index, as a Tenant would.
@@ -204,11 +222,7 @@ func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes m
 		var plan strings.Builder
 		for _, statement := range statements {
 			if strings.Contains(statement, fragment) {
-				rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
-				require.NoError(t, err)
-				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-				require.NoError(t, err)
-				plan.WriteString(strings.Join(lines, "\n"))
+				plan.WriteString(strings.Join(explained(t, conn, statement), "\n"))
 			}
 		}
 		require.Contains(t, plan.String(), index)
@@ -216,6 +230,31 @@ func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes m
 		require.NotContains(t, plan.String(), "chunks_position_key")
 	}
 	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// explained returns the plan of a statement, which is for any values if it has places for them.
+func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
+	t.Helper()
+	values := 0
+	for strings.Contains(statement, fmt.Sprintf("$%d", values+1)) {
+		values++
+	}
+	if values > 0 {
+		_, err := conn.Exec(t.Context(), "SET LOCAL plan_cache_mode = force_generic_plan")
+		require.NoError(t, err)
+		_, err = conn.Exec(t.Context(), "PREPARE explained AS "+statement)
+		require.NoError(t, err)
+		defer func() {
+			_, err := conn.Exec(t.Context(), "DEALLOCATE explained")
+			require.NoError(t, err)
+		}()
+		statement = "EXECUTE explained (NULL" + strings.Repeat(", NULL", values-1) + ")"
+	}
+	rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return lines
 }
 
 // The version of a dataset changes with its terms.

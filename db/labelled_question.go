@@ -57,8 +57,11 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 		}
 	}
 	documents := []*model.Document{}
+	// Any number of documents may have the same name: the first counts.
+	first := t.find((*model.Document)(nil)).ColumnExpr("DISTINCT ON (name) id").Where("dataset_id = ?", in.DatasetID).
+		Where("name IN (?)", bun.List(names)).OrderExpr("name, created_at, id")
 	err := t.find(&documents).Column("id", "name").Where("dataset_id = ?", in.DatasetID).
-		Where("(id IN (?) OR name IN (?))", bun.List(ids), bun.List(names)).Order("created_at", "id").Scan(ctx)
+		Where("(id IN (?) OR id IN (?))", bun.List(ids), first).Order("created_at", "id").Scan(ctx)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -80,12 +80,31 @@ func (t *Tenant) askingFor(want Want) ask {
 // asking is the ask by a statement of its own, which has a name, by one key and more values, for rows that go into a slice of
 // pointers.
 func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), into any, key string, more ...any) ask {
+	asked := t.askingAll(name, text, into, []string{key}, more...)
+	asked.read.IsOne = true
+	return asked
+}
+
+// askingAll is asking by any number of keys.
+func (t *Tenant) askingAll(name string, text func(*Store) (Statement, []string), into any, keys []string, more ...any) ask {
 	rows := reflect.ValueOf(into)
 	f := t.store.findings.of(name, func() *finding {
 		statement, columns := text(t.store)
 		return t.store.finding(statement, rows.Type().Elem().Elem().Elem(), columns)
 	})
-	return ask{finding: f, read: Read{Statement: f.statement, Keys: []string{key}, IsOne: true, more: more}, rows: rows}
+	if keys == nil {
+		keys = []string{}
+	}
+	return ask{finding: f, read: Read{Statement: f.statement, Keys: keys, more: more}, rows: rows}
+}
+
+// values are the rows of an ask.
+func values[R any](rows []*R) []R {
+	all := make([]R, len(rows))
+	for i, row := range rows {
+		all[i] = *row
+	}
+	return all
 }
 
 // own is a query for a company's rows, but for those that are marked as deleted, as part of a statement.

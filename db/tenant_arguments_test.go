@@ -78,7 +78,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[[][]string]():
 		return []any{[][]string{{other.mark}}}, true
 	case reflect.TypeFor[[]db.WeighedToken]():
-		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1, Limit: 10}}}, true
+		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1}}}, true
 	case reflect.TypeFor[int]():
 		return []any{10}, true
 	case reflect.TypeFor[time.Time]():

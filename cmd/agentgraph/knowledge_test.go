@@ -66,5 +66,11 @@ func TestKnowledgeIsEvaluatedByTheCommandLine(t *testing.T) {
 	wrong := evaluate("{\"question\": \"?\"}", "-")
 	require.Equal(t, 2, wrong.code)
 	require.Contains(t, wrong.log, "line 1 must be a JSON object with question and document")
+	const most = 8 << 20
+	require.NoError(t, json.Unmarshal([]byte(evaluate(strings.Repeat("\n", most), "-").out), &shown))
+	require.Equal(t, 3, shown["saved"].Asked, "as large as a file may be")
+	large := evaluate(strings.Repeat("\n", most+1), "-")
+	require.Equal(t, 2, large.code)
+	require.Contains(t, large.log, "- has more than 8388608 bytes")
 	require.Contains(t, evaluate("", "--dataset", "Garden").log, "--dataset must name one of House")
 }

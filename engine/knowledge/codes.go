@@ -29,13 +29,13 @@ const (
 var (
 	// signed finds groups of letters and digits that signs join, and spaced groups of digits that blanks join; the first may
 	// have letters.
-	signed = regexp.MustCompile(`[\p{L}\p{N}]+(?:[-.,/_][\p{L}\p{N}]+)+`)
+	signed = regexp.MustCompile(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = regexp.MustCompile(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
 	// pointed is a number with decimals, a version or a list, unless grouped says that the points part thousands, or the
 	// numbers of a date or a telephone.
 	pointed = regexp.MustCompile(`\p{N}\.\p{N}|,`)
 	grouped = regexp.MustCompile(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
-	signs   = regexp.MustCompile(`[-.,/_ ]`)
+	signs   = regexp.MustCompile(`[-‐–.,/_ ]`)
 )
 
 // codesOf returns the codes of a text that are written with signs or blanks.

@@ -101,6 +101,19 @@ func Recognise(ctx context.Context, o OCR, pages int, content []byte) (Text, err
 	return r.read(ctx, content)
 }
 
+// RecogniseWithin is Recognise within other limits: of the bytes of pages, and the time for a picture and for a file.
+func RecogniseWithin(ctx context.Context, o OCR, bytes int, picture, file time.Duration, content []byte) (Text, error) {
+	r := newRecogniser(o)
+	r.bytes, r.picture, r.file = bytes, picture, file
+	return r.read(ctx, content)
+}
+
+// ScanLimits are the limits of pages, their bytes, and the time for a picture and for a file.
+func ScanLimits() (pages, bytes int, picture, file time.Duration) {
+	l := newRecogniser(OCR{Program: "tesseract"}).scanLimits
+	return l.pages, l.bytes, l.picture, l.file
+}
+
 // RecogniseNothing lets no pictures be read until the returned function is called.
 func (b *Base) RecogniseNothing() (end func()) {
 	b.pictures.busy.Lock()

@@ -16,91 +16,141 @@ const (
 )
 
 // likely returns the chunks of a large set whose tokens weigh most, at most as many as the window takes. Without vectors chunks are
-// left out that cannot be among as many of the best as needed.
-func (s *search) likely(ctx context.Context, needed int) ([]string, error) {
-	tokens, alone, left := s.rarest()
-	chunks, err := s.tenant.LikelyChunks(ctx, s.datasets, tokens, s.base.limits.window)
+// left out that cannot be among as many of the best as needed. Unless isWhole they may hold tokens that the matches do not tell of.
+func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatch, isWhole bool, err error) {
+	r := s.rarest()
+	found, err := s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.terms(), s.base.limits.visits, s.base.limits.window)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	chunks := found.Chunks
 	if len(s.tokens) > longQuestion {
 		needed = max(needed, orderWindow)
 	}
 	if s.question == nil {
-		slices.SortStableFunc(chunks, func(a, b db.WeighedChunk) int { return cmp.Compare(cmp.Or(b.Weight, alone), cmp.Or(a.Weight, alone)) })
+		slices.SortStableFunc(chunks, func(a, b db.LikelyChunk) int { return cmp.Compare(r.weight(b), r.weight(a)) })
 		if needed < len(chunks) {
-			least := cmp.Or(chunks[needed-1].Weight, alone) - left
-			chunks = slices.DeleteFunc(chunks, func(c db.WeighedChunk) bool { return cmp.Or(c.Weight, alone) < least })
+			least := r.weight(chunks[needed-1]) - r.left
+			chunks = slices.DeleteFunc(chunks, func(c db.LikelyChunk) bool { return r.weight(c) < least })
 		}
-		if left == 0 {
+		if r.left == 0 {
 			// All weights are known. More that have the same are not put in order.
 			chunks = chunks[:min(len(chunks), max(needed, orderWindow))]
 		}
 	}
-	ids := make([]string, len(chunks))
+	matches = make([]db.ChunkMatch, len(chunks))
 	for i, c := range chunks {
-		ids[i] = c.ID
+		matches[i] = r.match(c, len(s.tokens))
 	}
-	return ids, nil
+	return matches, r.left == 0 && !found.IsCut, nil
 }
 
-// rarest returns the tokens for searching a large set: the rarest, as long as they are not in too many chunks together, and then frequent
-// ones, which only count for chunks that hold another one too. If the rare ones do not fill the window, the first of the frequent ones
-// comes once more, without a weight; alone is the weight of this one, and left what the tokens that are not searched weigh together.
-func (s *search) rarest() (searched []db.WeighedToken, alone, left int64) {
-	var frequent []token
+// rarest is how a large set is searched for the tokens of a question: for the rarest, as long as they are not in too many chunks
+// together, and then for frequent ones, which only count for chunks that hold another one too.
+type rarest struct {
+	searched []db.WeighedToken
+	// tokens are the places of those that are searched among the question's.
+	tokens []int
+	// other is a frequent token for which the window is filled with chunks that hold no other, if the rare ones do not fill it.
+	other *token
+	// place is that of other.
+	place int
+	// left is what the tokens that are not searched weigh together.
+	left int64
+}
+
+// terms are those of the other token.
+func (r rarest) terms() []string {
+	if r.other == nil {
+		return nil
+	}
+	return r.other.Terms
+}
+
+// weight is what the searched tokens of a chunk weigh together.
+func (r rarest) weight(c db.LikelyChunk) int64 {
+	if c.Tokens == 0 {
+		return int64(weightOf(*r.other))
+	}
+	return c.Weight
+}
+
+// match returns which of so many tokens the chunk holds.
+func (r rarest) match(c db.LikelyChunk, tokens int) db.ChunkMatch {
+	match := c.Match(tokens)
+	if c.Tokens == 0 {
+		match.Add(r.place)
+	}
+	for i, token := range r.tokens {
+		if c.Tokens>>i&1 == 1 {
+			match.Add(token)
+		}
+	}
+	return match
+}
+
+func (s *search) rarest() (r rarest) {
+	var frequent []int
 	// How many chunks are looked at, how many hold the tokens so far, and about how many hold a frequent one and another.
 	visits, held, shared := 0, 0, 0
-	for _, t := range s.byRarity() {
+	for _, i := range s.byRarity() {
+		t := s.tokens[i]
 		both := int(float64(t.Chunks) * min(1, float64(held)/float64(s.chunks)))
 		switch {
-		case len(searched) < maxRare && visits+t.Chunks <= s.base.limits.visits:
+		case len(r.searched) < maxRare && visits+t.Chunks <= s.base.limits.visits:
 			visits += t.Chunks
-			searched = append(searched, db.WeighedToken{Terms: t.Terms, Weight: weightOf(t), Limit: s.base.limits.visits})
+			r.add(i, t, nil)
 		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= s.base.limits.visits:
 			shared += both
-			frequent = append(frequent, t)
+			frequent = append(frequent, i)
 		default:
-			left += int64(weightOf(t))
+			r.left += int64(weightOf(t))
 			continue
 		}
 		held += t.Chunks
 	}
-	if len(frequent) == 0 {
-		return searched, 0, left
+	if len(frequent) > 0 && visits < s.base.limits.window {
+		r.place, r.other = frequent[0], &s.tokens[frequent[0]]
 	}
-	lists := searched
-	for i, t := range frequent {
+	lists := slices.Concat(r.tokens, frequent)
+	for _, i := range frequent {
 		var with []string
 		for _, other := range lists {
-			with = append(with, other.Terms...)
-		}
-		for _, other := range slices.Concat(frequent[:i], frequent[i+1:]) {
-			with = append(with, other.Terms...)
+			if other != i {
+				with = append(with, s.tokens[other].Terms...)
+			}
 		}
 		if len(with) > 0 {
-			searched = append(searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weightOf(t), Limit: s.base.limits.visits})
+			r.add(i, s.tokens[i], with)
 		}
 	}
-	if visits < s.base.limits.window {
-		searched = append(searched, db.WeighedToken{Terms: frequent[0].Terms, Limit: s.base.limits.window})
-	}
-	return searched, int64(weightOf(frequent[0])), left
+	return r
 }
 
-// byRarity returns the tokens that chunks hold, stop words last.
-func (s *search) byRarity() []token {
-	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
+func (r *rarest) add(place int, t token, with []string) {
+	r.searched = append(r.searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weightOf(t)})
+	r.tokens = append(r.tokens, place)
+}
+
+// byRarity returns the places of the tokens that chunks hold, stop words last.
+func (s *search) byRarity() []int {
+	var places []int
+	for i, t := range s.tokens {
+		if t.Chunks > 0 {
+			places = append(places, i)
+		}
+	}
 	lightness := func(t token) int {
 		if t.isStop() {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(tokens, func(a, b token) int {
+	slices.SortStableFunc(places, func(i, j int) int {
+		a, b := s.tokens[i], s.tokens[j]
 		return cmp.Or(cmp.Compare(lightness(a), lightness(b)), cmp.Compare(a.Chunks, b.Chunks))
 	})
-	return tokens
+	return places
 }
 
 func weightOf(t token) int32 { return int32(t.weight * t.credit * weightUnit) }

@@ -59,9 +59,14 @@ var errBusy = errors.New("the writing in another file is being recognised")
 // recogniser reads pictures, one file at a time.
 type recogniser struct {
 	OCR
-	// pages bounds those of a PDF.
-	pages int
-	busy  sync.Mutex
+	scanLimits
+	busy sync.Mutex
+}
+
+// scanLimits are maxScanned and maxScans, recognition and recognitions.
+type scanLimits struct {
+	pages, bytes  int
+	picture, file time.Duration
 }
 
 // newRecogniser returns nil without a program.
@@ -69,7 +74,7 @@ func newRecogniser(o OCR) *recogniser {
 	if o.Program == "" {
 		return nil
 	}
-	return &recogniser{OCR: o, pages: maxScanned}
+	return &recogniser{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, recognition, recognitions}}
 }
 
 // reads reports whether the fault of a file is that it has writing in pictures only.
@@ -85,7 +90,7 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 	defer r.busy.Unlock()
 	pictures, warning, err := [][]byte{content}, "", error(nil)
 	if isPDF(content) {
-		pictures, warning, err = scans(ctx, content, r.pages)
+		pictures, warning, err = scans(ctx, content, r.scanLimits)
 	} else {
 		err = isSmall(content)
 	}
@@ -93,7 +98,7 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 		return Text{}, err
 	}
 	text := Text{limit: maxText, Warning: "its writing was recognised in pictures and may have mistakes" + warning}
-	reading, cancel := context.WithTimeout(ctx, recognitions)
+	reading, cancel := context.WithTimeout(ctx, r.file)
 	defer cancel()
 	for _, picture := range pictures {
 		written, err := r.recognise(reading, picture)
@@ -115,7 +120,7 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 
 // recognise runs the program. It is killed when ctx ends, or after a minute.
 func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, recognition)
+	ctx, cancel := context.WithTimeout(ctx, r.picture)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.Program, "stdin", "stdout", "-l", r.Languages)
 	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations. The keys that
@@ -161,8 +166,8 @@ func isSmall(picture []byte) error {
 	return nil
 }
 
-// scans draws the first pages of a PDF, at most so many.
-func scans(ctx context.Context, content []byte, most int) ([][]byte, string, error) {
+// scans draws the first pages of a PDF, within the limits.
+func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, string, error) {
 	type result struct {
 		pictures [][]byte
 		warning  string
@@ -170,7 +175,7 @@ func scans(ctx context.Context, content []byte, most int) ([][]byte, string, err
 	// A reader that does not stop when told to is abandoned.
 	done := make(chan result, 1)
 	draws, err := pdfReader(ctx, func(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
-		pictures, warning, err := drawn(ctx, reader, content, most)
+		pictures, warning, err := drawn(ctx, reader, content, limits)
 		done <- result{pictures, warning}
 		return Text{}, err
 	})
@@ -185,7 +190,7 @@ func scans(ctx context.Context, content []byte, most int) ([][]byte, string, err
 }
 
 // drawn returns pictures of the first pages.
-func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, most int) (pictures [][]byte, warning string, err error) {
+func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, limits scanLimits) (pictures [][]byte, warning string, err error) {
 	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
 	if err != nil {
 		return nil, "", unreadable("the PDF is damaged")
@@ -196,7 +201,7 @@ func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, most int) 
 	}
 	size := 0
 	for i := range count.PageCount {
-		if i == most || size > maxScans {
+		if i == limits.pages || size > limits.bytes {
 			return pictures, fmt.Sprintf("; only the first %d pages were looked at", i), nil
 		}
 		earn(ctx, scanWork)

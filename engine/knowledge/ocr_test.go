@@ -76,6 +76,31 @@ func TestPicturesAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the program ends with its context")
 }
 
+func TestScansAreBounded(t *testing.T) {
+	t.Parallel()
+	pages, size, picture, file := knowledge.ScanLimits()
+	require.Equal(t, []any{50, 32 << 20, time.Minute, 5 * time.Minute}, []any{pages, size, picture, file}, "as the documentation says")
+
+	scan := paged(t, 4, "10 10 100 100 re f", "")
+	whole, err := knowledge.RecogniseWithin(t.Context(), recognises(t, writes), size, picture, file, scan)
+	require.NoError(t, err)
+	require.Len(t, whole.Blocks, 8)
+	cut, err := knowledge.RecogniseWithin(t.Context(), recognises(t, writes), 1, picture, file, scan)
+	require.NoError(t, err)
+	require.Len(t, cut.Blocks, 2, "a page that takes the bytes is the last")
+	require.Contains(t, cut.Warning, "only the first 1 pages")
+
+	const late = "longer than a minute for a picture, or five for the file"
+	endless := recognises(t, "exec tail -f /dev/null")
+	_, err = knowledge.RecogniseWithin(t.Context(), endless, size, 20*time.Millisecond, file, scan)
+	require.ErrorContains(t, err, late)
+	// The first page is read, the second one takes the rest of the file's time.
+	second := recognises(t, `[ -e "$0.read" ] && exec tail -f /dev/null; : > "$0.read"
+`+writes)
+	_, err = knowledge.RecogniseWithin(t.Context(), second, size, picture, 500*time.Millisecond, scan)
+	require.ErrorContains(t, err, late)
+}
+
 func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{OCR: recognises(t, writes)}, dbtest.New(t), nil)

@@ -85,12 +85,14 @@ func (s *search) rank(ctx context.Context, chunks []*model.RetrievedChunk, match
 	mean, matched := 0.0, make(map[string]db.ChunkMatch, len(matches))
 	for _, m := range matches {
 		matched[m.ID] = m
-		mean += float64(m.Length) / float64(len(matches))
+	}
+	for _, f := range frequencies {
+		mean += float64(f.Length) / float64(len(frequencies))
 	}
 	all, rank := fullWeight(s.tokens), make(map[string]float64, len(chunks))
 	for _, f := range frequencies {
 		match := matched[f.ID]
-		length := (frequencyBound + 1) / (1 + frequencyBound*(1-lengthShare+lengthShare*float64(match.Length)/mean))
+		length := (frequencyBound + 1) / (1 + frequencyBound*(1-lengthShare+lengthShare*float64(f.Length)/mean))
 		for i, t := range s.tokens {
 			switch {
 			case !match.Has(i):

@@ -239,10 +239,11 @@ func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]
 		}
 		return s.tenant.MatchAllChunks(ctx, s.datasets, s.queries())
 	}
-	ids, err := s.likely(ctx, needed)
-	if err != nil {
-		return nil, err
+	likely, isWhole, err := s.likely(ctx, needed)
+	if err != nil || isWhole && s.question == nil {
+		return likely, err
 	}
+	ids := idsOf(likely)
 	if s.question != nil {
 		near, err := s.nearest(ctx)
 		if err != nil {
@@ -254,6 +255,14 @@ func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]
 		ids = model.Unique(append(ids, near...))
 	}
 	return s.tenant.MatchChunksByID(ctx, ids, s.queries())
+}
+
+func idsOf(matches []db.ChunkMatch) []string {
+	ids := make([]string, len(matches))
+	for i, m := range matches {
+		ids[i] = m.ID
+	}
+	return ids
 }
 
 func (s *search) queries() [][]string {

@@ -33,6 +33,19 @@ const (
 	bytesPerObject = 512
 )
 
+// A large text counts twice where the executor makes the response, which grows by moving: the same text may stand in it many times.
+const (
+	largeText    = 1 << 10
+	timesWritten = 2
+)
+
+// workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read what it
+// finds: as much as that of so many values, each of which takes the executor a microsecond or two. Two names of types are one value.
+const (
+	workPerQuestion  = 125
+	typenamesPerWork = 2
+)
+
 // All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
 // mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on.
 const (
@@ -49,8 +62,10 @@ type sizeKey struct{}
 // size is the size of a response so far.
 type size struct {
 	atomic.Int64
-	// isOver: nothing more is added. isBusy: other responses are the reason.
-	isOver, isBusy atomic.Bool
+	// work is what the executor did for it.
+	work atomic.Int64
+	// isOver: nothing more is added. isBusy: other responses are the reason; isLong: its work is.
+	isOver, isBusy, isLong atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
 	isMutation bool
 	// typenames caches what the __typename fields of selections count.
@@ -68,7 +83,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
 			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
-		if size.isBusy.Load() {
+		switch {
+		case size.isLong.Load():
+			fault = model.Errorf(model.LimitExceeded,
+				"the response takes more work than the limit, which is that of making %d values one by one, a question to the database counting as %d: ask for fewer at a time, or for less of each",
+				l.settings.ResponseWork, workPerQuestion)
+		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
 		}
 		response.Errors = append(gqlerror.List{shownTo(ctx, fault)}, response.Errors...)
@@ -99,7 +119,9 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		return value, err
 	}
 	objects, bytes := weigh(value)
-	bytes += bytesPerValue + len(field.Field.Alias) + objects*size.ofTypenames(field.Field.Selections)
+	names, nameBytes := size.ofTypenames(field.Field.Selections)
+	bytes += bytesPerValue + len(field.Field.Alias) + objects*nameBytes
+	l.toil(size, max(1, objects)+objects*names/typenamesPerWork)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -123,6 +145,21 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
+// Ask counts a question to the database.
+func (b budget) Ask() error {
+	if b.limit.toil(b.size, workPerQuestion); b.size.isOver.Load() {
+		return model.ErrTooLarge
+	}
+	return nil
+}
+
+// toil counts work that is done for a response.
+func (l responseLimit) toil(s *size, work int) {
+	if s.work.Add(int64(work)) > int64(l.settings.ResponseWork) && l.settings.ResponseWork > 0 && s.isOver.CompareAndSwap(false, true) {
+		s.isLong.Store(true)
+	}
+}
+
 func (l responseLimit) add(s *size, bytes int64) {
 	now, all := s.Add(bytes), l.underWay.Add(bytes)
 	switch most := l.settings.ResponseBytes; {
@@ -135,18 +172,18 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// ofTypenames returns what the __typename fields of one object count. The executor makes them without calling
-// InterceptField.
-func (s *size) ofTypenames(selections ast.SelectionSet) int {
+// ofTypenames returns how many __typename fields one object has, and what they count. The executor makes them without
+// calling InterceptField.
+func (s *size) ofTypenames(selections ast.SelectionSet) (number, bytes int) {
 	if len(selections) == 0 {
-		return 0
+		return 0, 0
 	}
 	key := &selections[0] // The executor keeps a field's selections while it makes the response.
 	known, _ := s.typenames.Load(key)
-	if bytes, ok := known.(int); ok {
-		return bytes
+	if t, ok := known.(typenames); ok {
+		return t.number, t.bytes
 	}
-	bytes, seen := 0, map[string]bool{}
+	seen := map[string]bool{}
 	var add func(ast.SelectionSet)
 	add = func(selections ast.SelectionSet) {
 		for _, selected := range selections {
@@ -154,7 +191,7 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 			case *ast.Field:
 				if selected.Name == "__typename" && !seen[selected.Alias] {
 					seen[selected.Alias] = true
-					bytes += bytesPerValue + len(selected.Alias)
+					number, bytes = number+1, bytes+bytesPerValue+len(selected.Alias)
 				}
 			case *ast.InlineFragment:
 				add(selected.SelectionSet)
@@ -167,7 +204,18 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 		}
 	}
 	add(selections)
-	s.typenames.Store(key, bytes)
+	s.typenames.Store(key, typenames{number, bytes})
+	return number, bytes
+}
+
+// typenames are those of an object.
+type typenames struct{ number, bytes int }
+
+// written returns what a text of so many bytes counts.
+func written(bytes int) int {
+	if bytes > largeText {
+		bytes *= timesWritten
+	}
 	return bytes
 }
 
@@ -176,17 +224,17 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 func weigh(value any) (objects, bytes int) {
 	switch value := value.(type) {
 	case string:
-		return 1, len(value)
+		return 1, written(len(value))
 	case *string:
 		if value != nil {
-			bytes = len(*value)
+			bytes = written(len(*value))
 		}
 		return 1, bytes
 	case model.JSONObject:
-		return 1, len(value)
+		return 1, written(len(value))
 	case []string:
 		for _, text := range value {
-			bytes += bytesPerValue + len(text)
+			bytes += bytesPerValue + written(len(text))
 		}
 		return 1, bytes
 	}

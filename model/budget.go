@@ -8,10 +8,12 @@ import (
 // ErrTooLarge means that an answer exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Budget bounds the bytes read and written for one answer. It is safe for concurrent use.
+// Budget bounds the bytes read and written for one answer, and the work that it makes. It is safe for concurrent use.
 type Budget interface {
 	// Spend takes bytes, or gives them back when negative. It returns ErrTooLarge when too few are left.
 	Spend(bytes int) error
+	// Ask counts a question to the database, before it is asked. It returns ErrTooLarge when nothing more is to be done.
+	Ask() error
 }
 
 type budgetKey struct{}

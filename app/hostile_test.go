@@ -219,6 +219,19 @@ func (e estate) shapes() []shape {
 	return all
 }
 
+// light are requests that cost a little less than those that take turns.
+func (e estate) light() []shape {
+	all := []shape{
+		{name: "light values by resolvers", query: strings.Replace(beside(`missing: tool(id: "tool_0") { id }`, 1, "id"), "first: 100", "first: 9", 1)},
+		{name: "fewer lists by resolvers", query: aliases(49, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
+		{name: "fewer missing things", query: aliases(49, `node(id: "agent_#") { id }`)},
+	}
+	for i := range all {
+		all[i].query = strings.ReplaceAll(all[i].query, "CAMPAIGN", e.campaign)
+	}
+	return all
+}
+
 const question = "When do you open on Sundays in winter, and what does it cost to park, to pay, to return or to repair a dehumidifier?"
 
 const (

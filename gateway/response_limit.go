@@ -57,6 +57,9 @@ const (
 // milliseconds each, while every step of a small one waits for all of them.
 const yieldShift = 16
 
+// workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
+const workShift = 8
+
 type sizeKey struct{}
 
 // size is the size of a response so far.
@@ -68,8 +71,8 @@ type size struct {
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
 	isMutation bool
-	// typenames caches what the __typename fields of selections count.
-	typenames sync.Map
+	// objects caches what an object counts, by its selections.
+	objects sync.Map
 }
 
 // InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
@@ -119,9 +122,14 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		return value, err
 	}
 	objects, bytes := weigh(value)
-	names, nameBytes := size.ofTypenames(field.Field.Selections)
-	bytes += bytesPerValue + len(field.Field.Alias) + objects*nameBytes
-	l.toil(size, max(1, objects)+objects*names/typenamesPerWork)
+	each := size.ofObject(field.Field.Selections)
+	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
+	// The fields of a list's objects are counted here: a list that does not fit is not begun.
+	work := objects*each.fields + objects*each.typenames/typenamesPerWork
+	if field.Parent == nil || field.Parent.Field.Field == nil {
+		work++
+	}
+	l.toil(size, work)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -155,8 +163,12 @@ func (b budget) Ask() error {
 
 // toil counts work that is done for a response.
 func (l responseLimit) toil(s *size, work int) {
-	if s.work.Add(int64(work)) > int64(l.settings.ResponseWork) && l.settings.ResponseWork > 0 && s.isOver.CompareAndSwap(false, true) {
+	now, most := s.work.Add(int64(work)), int64(l.settings.ResponseWork)
+	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
 		s.isLong.Store(true)
+	}
+	if now>>workShift != (now-int64(work))>>workShift {
+		runtime.Gosched()
 	}
 }
 
@@ -172,16 +184,17 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// ofTypenames returns how many __typename fields one object has, and what they count. The executor makes them without
-// calling InterceptField.
-func (s *size) ofTypenames(selections ast.SelectionSet) (number, bytes int) {
+// perObject is what an object counts besides what its fields count: how many fields are asked for, of any type that it may have, and
+// its __typename fields, which the executor makes without calling InterceptField.
+type perObject struct{ fields, typenames, typenameBytes int }
+
+func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
-		return 0, 0
+		return each
 	}
 	key := &selections[0] // The executor keeps a field's selections while it makes the response.
-	known, _ := s.typenames.Load(key)
-	if t, ok := known.(typenames); ok {
-		return t.number, t.bytes
+	if known, ok := s.objects.Load(key); ok {
+		return known.(perObject)
 	}
 	seen := map[string]bool{}
 	var add func(ast.SelectionSet)
@@ -189,10 +202,13 @@ func (s *size) ofTypenames(selections ast.SelectionSet) (number, bytes int) {
 		for _, selected := range selections {
 			switch selected := selected.(type) {
 			case *ast.Field:
-				if selected.Name == "__typename" && !seen[selected.Alias] {
-					seen[selected.Alias] = true
-					number, bytes = number+1, bytes+bytesPerValue+len(selected.Alias)
+				switch isNew := !seen[selected.Alias]; {
+				case isNew && selected.Name == "__typename":
+					each.typenames, each.typenameBytes = each.typenames+1, each.typenameBytes+bytesPerValue+len(selected.Alias)
+				case isNew:
+					each.fields++
 				}
+				seen[selected.Alias] = true
 			case *ast.InlineFragment:
 				add(selected.SelectionSet)
 			case *ast.FragmentSpread:
@@ -204,12 +220,9 @@ func (s *size) ofTypenames(selections ast.SelectionSet) (number, bytes int) {
 		}
 	}
 	add(selections)
-	s.typenames.Store(key, typenames{number, bytes})
-	return number, bytes
+	s.objects.Store(key, each)
+	return each
 }
-
-// typenames are those of an object.
-type typenames struct{ number, bytes int }
 
 // written returns what a text of so many bytes counts.
 func written(bytes int) int {

@@ -40,11 +40,8 @@ const (
 )
 
 // workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read what it
-// finds: as much as that of so many values, each of which takes the executor a microsecond or two. Two names of types are one value.
-const (
-	workPerQuestion  = 125
-	typenamesPerWork = 2
-)
+// finds: as much as that of so many values, each of which takes the executor a microsecond or two.
+const workPerQuestion = 125
 
 // All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
 // mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on.
@@ -125,7 +122,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	each := size.ofObject(field.Field.Selections)
 	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
 	// The fields of a list's objects are counted here: a list that does not fit is not begun.
-	work := objects*each.fields + objects*each.typenames/typenamesPerWork
+	work := objects * each.fields
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++
 	}
@@ -184,9 +181,9 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// perObject is what an object counts besides what its fields count: how many fields are asked for, of any type that it may have, and
-// its __typename fields, which the executor makes without calling InterceptField.
-type perObject struct{ fields, typenames, typenameBytes int }
+// perObject is what an object counts besides what its fields count: how many of them are asked for, of any type that it may have, and
+// the bytes of its __typename fields, which the executor makes without calling InterceptField.
+type perObject struct{ fields, typenameBytes int }
 
 func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
@@ -202,11 +199,11 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 		for _, selected := range selections {
 			switch selected := selected.(type) {
 			case *ast.Field:
-				switch isNew := !seen[selected.Alias]; {
-				case isNew && selected.Name == "__typename":
-					each.typenames, each.typenameBytes = each.typenames+1, each.typenameBytes+bytesPerValue+len(selected.Alias)
-				case isNew:
+				if !seen[selected.Alias] {
 					each.fields++
+					if selected.Name == "__typename" {
+						each.typenameBytes += bytesPerValue + len(selected.Alias)
+					}
 				}
 				seen[selected.Alias] = true
 			case *ast.InlineFragment:

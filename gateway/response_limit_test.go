@@ -99,8 +99,8 @@ func TestLimitOfTheWork(t *testing.T) {
 	require.Len(t, a.json["errors"], 1)
 	require.Nil(t, a.json["data"])
 
-	require.NotContains(t, f.post(t, "{ tree { a: __typename b: __typename c: __typename d: __typename name } }").json, "errors")
-	_, code = f.post(t, "{ tree { a: __typename b: __typename c: __typename d: __typename e: __typename f: __typename name } }").fault(t)
+	require.NotContains(t, f.post(t, "{ tree { a: __typename b: __typename name } }").json, "errors")
+	_, code = f.post(t, "{ tree { a: __typename b: __typename c: __typename name } }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code, "names of types are work too")
 
 	_, code = f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }").fault(t)

@@ -50,7 +50,7 @@ func startBothWays(t testing.TB) *bothWays {
 	options.Tracer = b.counted
 	store := dbtest.Open(t, dbtest.URL(t), options)
 	settings := gateway.DefaultSettings()
-	settings.QueryCost = 0
+	settings.QueryCost, settings.ResponseWork = 0, 0
 	b.planned, b.resolved = servePlanned(t, store, settings, true), servePlanned(t, store, settings, false)
 	g := &gatewayUnderTest{url: b.resolved, store: store}
 	b.key, b.other = g.demo(t)

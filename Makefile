@@ -67,7 +67,7 @@ bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
 
-# HOSTILE is a part of the names of the shapes to measure; see docs/performance.md.
+# HOSTILE is a regular expression for the names of the shapes to measure; see docs/performance.md.
 bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -109,4 +111,28 @@ func TestFiveLevelsOfSubAgentsWithTheirTests(t *testing.T) {
 	g.must(t, key, "{ agents(first: 10) { nodes { "+strings.Repeat(tests+"subAgents { agent { ", 5)+tests+strings.Repeat(" } }", 5)+" } } }", nil, &answer)
 	require.Len(t, answer.Agents.Nodes, 6)
 	require.Contains(t, fmt.Sprint(answer.Agents.Nodes), "Agent 5")
+}
+
+// The executor makes the tests and the runs of an execution one by one. The largest, of 4,000 runs, has room; here a fifth of it has a
+// fifth of the room.
+func TestTheLargestExecutionIsShown(t *testing.T) {
+	t.Parallel()
+	settings := gateway.DefaultSettings()
+	settings.ResponseWork /= 5
+	store := dbtest.New(t)
+	company, err := store.CreateCompany(t.Context(), "Large")
+	require.NoError(t, err)
+	tenant := store.Tenant(company.ID)
+	_, key, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "read", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	require.NoError(t, err)
+	execution := dbtest.Execute(t, tenant, dbtest.Tests(t, tenant, 40, 1), 20, 1)
+	s := shape{query: `{ agentTestExecution(id: "` + execution.ID + `") { __typename id status repeats passHatK counts { total judged }
+		tests { __typename testId rowNumber rowName runs { __typename id attempt status promptVersion durationMs } } } }`}
+	o := transports["POST"](t, serveWith(t, store, settings), s, key)
+	require.Empty(t, o.code)
+	require.Greater(t, o.bytes, 800*100)
+
+	s.query = strings.Replace(s.query, "tests {", "tests { again: runs { id attempt status promptVersion durationMs } oncemore: runs { id attempt status promptVersion durationMs } ", 1)
+	o = transports["POST"](t, serveWith(t, store, settings), s, key)
+	require.Equal(t, "LIMIT_EXCEEDED", o.code)
 }

@@ -12,6 +12,7 @@ import (
 	"runtime/metrics"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/jackc/pgx/v5"
@@ -47,6 +48,7 @@ func newEstate(t testing.TB, store *db.Store, address string, items, large, test
 	page, err := tenant.KnowledgeBaseChats(ctx, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err)
 	e.knowledge = page.Nodes[0].ID
+	passages(t, tenant, 20*tests)
 
 	conn, err := pgx.Connect(ctx, address)
 	require.NoError(t, err)
@@ -73,6 +75,37 @@ func newEstate(t testing.TB, store *db.Store, address string, items, large, test
 	return e
 }
 
+// passages adds a document to one of the datasets, with so many passages that have words of the question, and questions that it answers.
+func passages(t testing.TB, tenant *db.Tenant, count int) {
+	t.Helper()
+	ctx := t.Context()
+	datasets, err := tenant.Datasets(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	id := datasets.Nodes[0].ID
+	document, err := model.NewDocument(model.AddDocumentInput{DatasetID: id, Name: new("Hours"), Text: new("Hours")}, time.Now())
+	require.NoError(t, err)
+	document.ContentType = "text/plain"
+	require.NoError(t, tenant.AddDocument(ctx, document, strings.NewReader("Hours")))
+	claimed, err := tenant.ClaimDocument(ctx, document.IndexingID, 1)
+	require.NoError(t, err)
+	words := strings.Fields(strings.ToLower(strings.NewReplacer(",", "", "?", "").Replace(question)))
+	chunks := make([]*model.Chunk, count)
+	for i := range chunks {
+		held := append([]string{fmt.Sprintf("w%d", i)}, words[i%len(words)], words[i/2%len(words)], words[i/3%len(words)])
+		chunks[i] = &model.Chunk{Content: strings.Repeat(strings.Join(held, " ")+" ", 40), Tokens: 400}
+		for _, word := range model.Unique(held) {
+			chunks[i].Words = append(chunks[i].Words, model.Word{Folded: word})
+		}
+	}
+	require.NoError(t, tenant.FinishDocument(ctx, claimed, chunks))
+	asked := make([]*model.LabelledQuestionInput, 30)
+	for i := range asked {
+		asked[i] = &model.LabelledQuestionInput{Question: fmt.Sprintf("%d: %s", i, question), DocumentID: &document.ID}
+	}
+	_, err = tenant.AddLabelledQuestions(ctx, model.AddLabelledQuestionsInput{DatasetID: id, Questions: asked})
+	require.NoError(t, err)
+}
+
 // shape is a request that a hostile key may send.
 type shape struct {
 	name, query string
@@ -90,6 +123,12 @@ func aliases(n int, field string) string {
 		fmt.Fprintf(&all, " a%d: %s", i, strings.ReplaceAll(field, "#", fmt.Sprint(i)))
 	}
 	return "{" + all.String() + " }"
+}
+
+// beside selects so many lists of a hundred items, each with a field 99 times, and something else.
+func beside(other string, lists int, field string) string {
+	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{", "{ "+other, 1) +
+		" fragment Many on CampaignItem " + aliases(99, field)
 }
 
 func (e estate) shapes() []shape {
@@ -114,13 +153,15 @@ func (e estate) shapes() []shape {
 		{name: "totals of one list", query: aliases(100, `campaignItems(campaignId: "CAMPAIGN") { totalCount }`)},
 		{name: "totals by filters", statements: 300, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", filter: {phoneNumberPrefix: "+1202555#"}) { totalCount }`)},
 		{name: "counts", query: aliases(100, `campaign(id: "CAMPAIGN") { counts { total pending } }`)},
-		{name: "offsets", statements: 200, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 99#) { nodes { id } }`)},
-		{name: "offsets beyond the bound", statements: 110, query: aliases(100, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 10001) { nodes { id } }`), code: "BAD_INPUT"},
+		{name: "offsets", statements: 80, query: aliases(33, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 99#) { nodes { id } }`)},
+		{name: "offsets beyond the bound", statements: 110, query: aliases(33, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 10001) { nodes { id } }`), code: "BAD_INPUT"},
+		{name: "too many offsets", query: aliases(34, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: 9999) { nodes { id } }`), code: "LIMIT_EXCEEDED"},
 		{name: "offsets in lists", query: `{ campaigns(first: 100) { nodes ` + aliases(100, `items(first: 1, offset: 10000) { nodes { id } }`) + ` } }`, code: "LIMIT_EXCEEDED"},
-		{name: "retrieval", query: `{ knowledgeBaseChat(id: "KNOWLEDGE") ` + aliases(9, `retrieve(question: "# `+question+`") { score }`) + ` }`},
+		{name: "retrieval", statements: 120, query: `{ knowledgeBaseChat(id: "KNOWLEDGE") ` + aliases(9, `retrieve(question: "# `+question+`") { score }`) + ` }`},
+		{name: "an evaluation of retrieval", statements: 200, query: `{ evaluateRetrieval(knowledgeBaseChatId: "KNOWLEDGE") { questions { rank reason found { score } } } }`},
 		{name: "too much retrieval", query: `{ knowledgeBaseChat(id: "KNOWLEDGE") ` + aliases(49, `retrieve(question: "#") { score }`) + ` }`, code: "LIMIT_EXCEEDED"},
 		{name: "coverage", statements: 40, query: aliases(9, `agents(first: 100) { nodes { coverage { effect } } }`), code: "LIMIT_EXCEEDED"},
-		{name: "obstacles", statements: 60, query: aliases(9, `agentTests(first: 100) { nodes { ... on SimulationTest { obstacles } } }`), code: "LIMIT_EXCEEDED"},
+		{name: "obstacles", statements: 60, query: aliases(9, `agentTests(first: 100) { nodes { ... on SimulationTest { obstacles } } }`)},
 		{name: "flaky tests", statements: 80, query: aliases(30, `agentTests(first: 100) { nodes { isFlaky } }`)},
 		{name: "names by resolvers", statements: 60, query: aliases(10, `campaignItems(campaignId: "CAMPAIGN", first: 100, filter: {phoneNumberPrefix: "+1202"}) { nodes `+aliases(20, "id")+` }`)},
 		{name: "flaky tests of agents", statements: 60, query: `{ agents(first: 100) { nodes { tests(first: 100) { nodes { isFlaky failingSince { run { id } } history(first: 10) { id } } } } } }`},
@@ -129,6 +170,15 @@ func (e estate) shapes() []shape {
 		{name: "comparisons", statements: 30, query: aliases(9, `compareAgentTestExecutions(baseId: "EXECUTION", headId: "EXECUTION") { tests { conclusion decidingRepeats } }`)},
 		{name: "consumption", statements: 300, query: aliases(90, `consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { credits } }`)},
 		{name: "audit events", statements: 110, query: aliases(100, `auditEvents(first: 100) { nodes { id action } }`)},
+		// What one missing thing leaves to the executor, it makes one by one.
+		{name: "values by resolvers without end", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40, "id"), code: "LIMIT_EXCEEDED"},
+		{name: "names of types by resolvers", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40, "__typename"), code: "LIMIT_EXCEEDED"},
+		{name: "values by a plan", query: beside("", 10, "id")},
+		{name: "names of types by a plan", query: beside("", 10, "__typename")},
+		{name: "one data bag by resolvers", query: "{ campaignItems(campaignId: \"CAMPAIGN\", first: 1, filter: {phoneNumberPrefix: \"+1202\"}) { nodes " + aliases(90, "dataBag") + " } }", code: "LIMIT_EXCEEDED"},
+		{name: "lists by resolvers", statements: 210, query: aliases(200, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
+		{name: "missing things", statements: 310, query: aliases(300, `node(id: "agent_#") { id }`)},
+		{name: "nodes by a hundred ids", statements: 300, query: strings.Replace(aliases(20, `nodes(ids: $ids) { id ... on Agent { tags } }`), "{", "query ($ids: [ID!]!) {", 1), variables: values{"ids": repeated(100, "AGENT")}},
 		{name: "names", statements: 110, query: aliases(50, `agents(filter: {nameContains: "a#"}) { totalCount nodes { id } }`)},
 
 		{name: "the schema", query: "{ " + wholeSchema + " } " + ofWholeSchema},
@@ -165,6 +215,19 @@ func (e estate) shapes() []shape {
 	}
 	for i := range all {
 		all[i].query = ids.Replace(all[i].query)
+	}
+	return all
+}
+
+// light are requests that cost a little less than those that take turns.
+func (e estate) light() []shape {
+	all := []shape{
+		{name: "light values by resolvers", query: strings.Replace(beside(`missing: tool(id: "tool_0") { id }`, 1, "id"), "first: 100", "first: 9", 1)},
+		{name: "fewer lists by resolvers", query: aliases(49, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
+		{name: "fewer missing things", query: aliases(49, `node(id: "agent_#") { id }`)},
+	}
+	for i := range all {
+		all[i].query = strings.ReplaceAll(all[i].query, "CAMPAIGN", e.campaign)
 	}
 	return all
 }

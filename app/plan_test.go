@@ -50,7 +50,7 @@ func startBothWays(t testing.TB) *bothWays {
 	options.Tracer = b.counted
 	store := dbtest.Open(t, dbtest.URL(t), options)
 	settings := gateway.DefaultSettings()
-	settings.QueryCost = 0
+	settings.QueryCost, settings.ResponseWork = 0, 0
 	b.planned, b.resolved = servePlanned(t, store, settings, true), servePlanned(t, store, settings, false)
 	g := &gatewayUnderTest{url: b.resolved, store: store}
 	b.key, b.other = g.demo(t)
@@ -388,6 +388,6 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	}
 	// A plan that leaves the response to resolvers gives back what it has charged.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
-	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt i: prompt j: prompt k: prompt } } agent(id: "none") { id } }`, nil)
+	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt } } agent(id: "none") { id } }`, nil)
 	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())
 }

@@ -261,12 +261,12 @@ func (r *chargedRows) end() error {
 	return tx.Commit()
 }
 
-// charge charges a row that was read without database/sql.
-func charge(budget model.Budget, row [][]byte) error {
+// charge charges a row that was read without database/sql, and as many bytes more.
+func charge(budget model.Budget, row [][]byte, more int) error {
 	if budget == nil {
 		return nil
 	}
-	bytes := bytesPerRow
+	bytes := bytesPerRow + more
 	for _, value := range row {
 		bytes += weigh(len(value))
 	}

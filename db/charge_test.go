@@ -14,14 +14,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget that counts the rows it was charged for.
-type purse struct{ left, rows int }
+// purse is a budget that counts the rows it was charged for, and the questions; after the last one that it has it is used up.
+type purse struct{ left, rows, asked, questions int }
 
 func (p *purse) Spend(bytes int) error {
 	if p.rows++; bytes > p.left {
 		return fmt.Errorf("spending: %w", model.ErrTooLarge)
 	}
 	p.left -= bytes
+	return nil
+}
+
+func (p *purse) Ask() error {
+	if p.asked++; p.questions > 0 && p.asked > p.questions {
+		return fmt.Errorf("asking: %w", model.ErrTooLarge)
+	}
 	return nil
 }
 
@@ -141,4 +148,30 @@ func TestExecutionsOfLargeTests(t *testing.T) {
 	}
 	require.EqualError(t, start(ids), "the tests of an execution hold at most some 20000000 bytes together: start fewer of them, or smaller ones")
 	require.NoError(t, start(ids[2:]))
+}
+
+// Every way to read counts a question before it is asked, and asks none that the budget has no room for.
+func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	for name, read := range map[string]func(ctx context.Context) error{
+		"a list": func(ctx context.Context) error {
+			_, err := tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+			return err
+		},
+		"by ids": func(ctx context.Context) error {
+			_, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID})
+			return err
+		},
+	} {
+		p := &purse{left: 1 << 20, questions: 2}
+		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p), db.WithTurns(model.WithBudget(t.Context(), p))} {
+			require.NoError(t, read(ctx), name)
+		}
+		require.Equal(t, 2, p.asked, name)
+		rows := p.rows
+		require.ErrorIs(t, read(model.WithBudget(t.Context(), p)), model.ErrTooLarge, name)
+		require.Equal(t, rows, p.rows, name)
+	}
 }

@@ -23,11 +23,15 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 	}
 	b := &model.ConsumptionBreakdown{PeriodFrom: r.From, PeriodTo: r.To()}
 	b.ByChannel = model.NewChannelConsumption()
-	for _, month := range r.TouchedMonths() {
-		b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month), ByChannel: model.NewChannelConsumption()})
+	if axes.Months {
+		for _, month := range r.TouchedMonths() {
+			b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month), ByChannel: model.NewChannelConsumption()})
+		}
 	}
-	for _, day := range r.TouchedDays() {
-		b.ByDay = append(b.ByDay, &model.DayConsumption{Day: day.Format(time.DateOnly), ByChannel: model.NewChannelConsumption()})
+	if axes.Days {
+		for _, day := range r.TouchedDays() {
+			b.ByDay = append(b.ByDay, &model.DayConsumption{Day: day.Format(time.DateOnly), ByChannel: model.NewChannelConsumption()})
+		}
 	}
 	for _, sum := range sums {
 		switch channel := slices.Index(model.AllChannel, sum.Channel); {

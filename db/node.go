@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 
-	"github.com/uptrace/bun"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -17,20 +15,27 @@ var Nodes = []Rows{
 	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
 }
 
-// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name.
+// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name. The statement
+// looks into every table, so it is planned once on each connection and not each time.
 func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, error) {
-	nodes := []struct{ Type, ID string }{}
-	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("? AS type, id", CompanyType).
-		Where("id = ?", t.companyID).Where("id IN (?)", bun.List(ids))
+	types := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return types, nil
+	}
+	f := t.store.findings.of("types", func() *finding { return &finding{statement: typesOf(t.store)} })
+	err := t.Read(ctx, []Read{{Statement: f.statement, Keys: ids}}, func(_ int, values [][]byte) error {
+		types[string(values[1])] = string(values[0])
+		return nil
+	})
+	return types, err
+}
+
+func typesOf(s *Store) Statement {
+	const isOne = "?TableAlias.id = ANY (?)"
+	union := s.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
+		Where("id = ?", parameter(1)).Where(isOne, parameter(2))
 	for _, r := range Nodes {
-		union = union.UnionAll(t.find(r.none).ColumnExpr("? AS type, ?TableAlias.id", r.typeName).Where("?TableAlias.id IN (?)", bun.List(ids)))
+		union = union.UnionAll(s.own(r.none).ColumnExpr("?::text AS type, ?TableAlias.id", r.typeName).Where(isOne, parameter(2)))
 	}
-	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("type", "id").Scan(ctx, &nodes); err != nil {
-		return nil, translate(err)
-	}
-	types := make(map[string]string, len(nodes))
-	for _, n := range nodes {
-		types[n.ID] = n.Type
-	}
-	return types, nil
+	return statement(union.String())
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/uptrace/bun"
@@ -16,8 +17,9 @@ import (
 // finding is a statement for reads whose rows become structs.
 type finding struct {
 	statement Statement
-	// fields take the values of a row, in order.
-	fields []*schema.Field
+	// fields take the values of a row, in order. areDecoded says of each whether it is JSON of which something is made.
+	fields     []*schema.Field
+	areDecoded []bool
 }
 
 // findings caches the most recently used ones, so that their texts are written once.
@@ -52,7 +54,11 @@ func (s *Store) finding(text Statement, row reflect.Type, columns []string) *fin
 	f := &finding{statement: text}
 	table := s.db.Table(row)
 	for _, column := range columns {
-		f.fields = append(f.fields, table.LookupField(column))
+		field := table.LookupField(column)
+		f.fields = append(f.fields, field)
+		kind := field.IndirectType.Kind()
+		f.areDecoded = append(f.areDecoded, kind == reflect.Struct && field.IndirectType != reflect.TypeFor[time.Time]() || kind == reflect.Map ||
+			kind == reflect.Slice && field.IndirectType.Elem().Kind() != reflect.Uint8)
 	}
 	return f
 }
@@ -150,11 +156,25 @@ func (t *Tenant) ask(ctx context.Context, asks []ask) error {
 	}
 	budget := model.BudgetOf(ctx)
 	return t.Read(ctx, reads, func(i int, values [][]byte) error {
-		if err := charge(budget, values); err != nil {
+		if err := asks[i].charge(budget, values); err != nil {
 			return err
 		}
 		return asks[i].scan(values)
 	})
+}
+
+// charge charges a row before it is read: what is decoded takes as much again, and most of the time.
+func (f *finding) charge(budget model.Budget, values [][]byte) error {
+	if budget == nil {
+		return nil
+	}
+	decoded := 0
+	for i, value := range values {
+		if f.areDecoded[i] {
+			decoded += weigh(len(value))
+		}
+	}
+	return charge(budget, values, decoded)
 }
 
 // rowsOf are the rows of asks for what is wanted.

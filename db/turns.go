@@ -19,20 +19,19 @@ func WithTurns(ctx context.Context) context.Context {
 }
 
 // takeTurn waits for a turn, which is to be given back, or returns the context's error. It returns that of the budget if others
-// have used it up meanwhile. Without turns it returns at once.
+// have used it up meanwhile, or if it has no room for another question. Without turns it does not wait.
 func takeTurn(ctx context.Context) (giveBack func(), err error) {
-	turns, ok := ctx.Value(turnsKey{}).(chan struct{})
-	if !ok {
-		return func() {}, nil
-	}
-	select {
-	case turns <- struct{}{}:
-		giveBack = func() { <-turns }
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	giveBack = func() {}
+	if turns, ok := ctx.Value(turnsKey{}).(chan struct{}); ok {
+		select {
+		case turns <- struct{}{}:
+			giveBack = func() { <-turns }
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	if budget := model.BudgetOf(ctx); budget != nil {
-		if err := budget.Spend(0); err != nil {
+		if err := budget.Ask(); err != nil {
 			giveBack()
 			return nil, err
 		}

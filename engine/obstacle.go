@@ -4,24 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and what is
-// likely a mistake: sentences, none if there is nothing. It takes two round trips.
+// likely a mistake: sentences, none if there is nothing. It takes two round trips, and one more when tests have rows.
 func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks",
-		"persona", "contact_says", "rows", "conversation_messages")
+		"persona", "contact_says", "rows")
 	if err != nil {
 		return nil, err
 	}
 	tests := make([]*model.AgentTestRow, len(found))
 	agentIDs := make([]string, len(found))
+	withRows := map[string]*model.AgentTestRow{}
 	for i, row := range found {
 		tests[i] = rowOfTest(row)
 		agentIDs[i] = tests[i].AgentID
+		if len(tests[i].Rows) > 0 {
+			withRows[tests[i].ID] = tests[i]
+		}
+	}
+	if err := readStarts(ctx, t, withRows); err != nil {
+		return nil, err
 	}
 	speakers, err := loadSpeakers(ctx, t, model.Unique(agentIDs))
 	if err != nil {
@@ -35,6 +44,20 @@ func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []strin
 		}
 	}
 	return obstacles, nil
+}
+
+// readStarts reads the messages that tests start with, by their ids. They may be megabytes, and have placeholders only where there are
+// rows.
+func readStarts(ctx context.Context, t *db.Tenant, tests map[string]*model.AgentTestRow) error {
+	if len(tests) == 0 {
+		return nil
+	}
+	found, err := t.Find(ctx, db.AgentTestRows, slices.Sorted(maps.Keys(tests)), "conversation_messages")
+	for _, row := range found {
+		start := rowOfTest(row)
+		tests[start.ID].ConversationMessages = start.ConversationMessages
+	}
+	return err
 }
 
 func rowOfTest(row model.Row) *model.AgentTestRow {

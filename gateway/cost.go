@@ -17,11 +17,11 @@ import (
 const (
 	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
-	// skippedPerValue is how many skipped rows of a page cost as much as one value.
-	skippedPerValue = 4
+	// skippedRow is what a row costs that an offset skips: Postgres reads it all the same.
+	skippedRow = 3
 	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has. Only REST's
 	// page numbers come to it.
-	mostSkipped = 20_000
+	mostSkipped = 60_000
 	// introspected is what a value of the schema costs: the executor looks for it, where most others come of a row. The whole
 	// schema, as tools read it, fits into an operation once.
 	introspected = 3
@@ -228,7 +228,7 @@ func (c costs) asked(f *ast.Field) int {
 }
 
 // skipped returns the cost of the rows that an offset skips, which are still read.
-func skipped(offset any) int { return min(lengthOf(offset)/skippedPerValue, mostSkipped) }
+func skipped(offset any) int { return min(times(lengthOf(offset), skippedRow), mostSkipped) }
 
 // argument returns the value of an argument, or of a field within it. It is nil if absent.
 func (c costs) argument(f *ast.Field, path []string) any {

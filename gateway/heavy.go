@@ -10,9 +10,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heavyCost is the cost, but for what each mutation has, from which an operation takes turns with others: a hundredth of what one
-// may cost.
-const heavyCost = 10_000
+// An operation takes turns with others from this cost, but for what each mutation has, a thousandth of what one may cost; a query
+// also from so many fields of its root, each of which may be a question to the database of its own.
+const (
+	heavyCost   = 1_000
+	heavyFields = 50
+)
 
 // Turns shares places between companies. Enter waits for one, which the company has to Leave, or returns the context's error.
 type Turns interface {
@@ -45,12 +48,12 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 
 func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
 	rec, _ := ctx.Value(recordKey{}).(*record)
-	if rec == nil || rec.cost < heavyCost {
+	if rec == nil {
 		return false
 	}
 	switch operation.Operation.Operation {
 	case ast.Query:
-		return true
+		return rec.cost >= heavyCost || len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query"})) >= heavyFields
 	case ast.Mutation:
 		return rec.cost-mutated*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
 	default:

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -27,6 +28,12 @@ func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
 	field := func(directives ...*ast.Directive) ast.SelectionSet {
 		return ast.SelectionSet{&ast.Field{Name: "a", Alias: "a", Definition: &ast.FieldDefinition{Directives: directives}}}
 	}
+	many := func(n int) (set ast.SelectionSet) {
+		for i := range n {
+			set = append(set, &ast.Field{Name: "a", Alias: fmt.Sprint("a", i), Definition: &ast.FieldDefinition{}})
+		}
+		return ast.SelectionSet{&ast.InlineFragment{SelectionSet: set}}
+	}
 	for _, c := range []struct {
 		name  string
 		of    ast.Operation
@@ -36,6 +43,8 @@ func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
 	}{
 		{"a heavy query", ast.Query, field(), heavyCost, true},
 		{"a light query", ast.Query, field(), heavyCost - 1, false},
+		{"a light query of many fields", ast.Query, many(heavyFields), heavyFields, true},
+		{"a light query of fewer", ast.Query, many(heavyFields - 1), heavyFields, false},
 		{"a mutation with a heavy payload", ast.Mutation, field(), mutated + heavyCost, true},
 		{"a mutation", ast.Mutation, field(), mutated + heavyCost - 1, false},
 		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutated, false},

@@ -33,6 +33,16 @@ const (
 	bytesPerObject = 512
 )
 
+// A large text counts twice where the executor makes the response, which grows by moving: the same text may stand in it many times.
+const (
+	largeText    = 1 << 10
+	timesWritten = 2
+)
+
+// workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read what it
+// finds: as much as that of so many values, each of which takes the executor a microsecond or two.
+const workPerQuestion = 125
+
 // All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
 // mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on. What mutations read for
 // themselves counts with them.
@@ -46,6 +56,9 @@ const (
 // milliseconds each, while every step of a small one waits for all of them.
 const yieldShift = 16
 
+// workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
+const workShift = 8
+
 type sizeKey struct{}
 
 // size is the size of a response so far.
@@ -53,12 +66,14 @@ type size struct {
 	atomic.Int64
 	// most is its limit.
 	most int64
-	// isOver: nothing more is added. isBusy: other responses are the reason.
-	isOver, isBusy atomic.Bool
+	// work is what the executor did for it.
+	work atomic.Int64
+	// isOver: nothing more is added. isBusy: other responses are the reason; isLong: its work is.
+	isOver, isBusy, isLong atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
 	isMutation bool
-	// typenames caches what the __typename fields of selections count.
-	typenames sync.Map
+	// objects caches what an object counts, by its selections.
+	objects sync.Map
 }
 
 // InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
@@ -72,7 +87,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
 			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
-		if size.isBusy.Load() {
+		switch {
+		case size.isLong.Load():
+			fault = model.Errorf(model.LimitExceeded,
+				"the response takes more work than the limit, which is that of making %d values one by one, a question to the database counting as %d: ask for fewer at a time, or for less of each",
+				l.settings.ResponseWork, workPerQuestion)
+		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
 		}
 		response.Errors = append(gqlerror.List{shownTo(ctx, fault)}, response.Errors...)
@@ -102,7 +122,14 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		return value, err
 	}
 	objects, bytes := weigh(value)
-	bytes += bytesPerValue + len(field.Field.Alias) + objects*size.ofTypenames(field.Field.Selections)
+	each := size.ofObject(field.Field.Selections)
+	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
+	// The fields of a list's objects are counted here: a list that does not fit is not begun.
+	work := objects * each.fields
+	if field.Parent == nil || field.Parent.Field.Field == nil {
+		work++
+	}
+	l.toil(size, work)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -115,7 +142,7 @@ func (l responseLimit) bounded(next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes}
 		defer func() { l.underWay.Add(-read.Load()) }()
-		value, err := next(model.WithBudget(ctx, budget{l, read}))
+		value, err := next(model.WithBudget(ctx, ownReads{budget{l, read}}))
 		switch {
 		case !errors.Is(err, model.ErrTooLarge):
 			return value, err
@@ -144,6 +171,30 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
+// Ask counts a question to the database.
+func (b budget) Ask() error {
+	if b.limit.toil(b.size, workPerQuestion); b.size.isOver.Load() {
+		return model.ErrTooLarge
+	}
+	return nil
+}
+
+// ownReads is the limit for what a mutation reads for itself. It is asked for, so it may ask the database what it has to.
+type ownReads struct{ budget }
+
+func (ownReads) Ask() error { return nil }
+
+// toil counts work that is done for a response.
+func (l responseLimit) toil(s *size, work int) {
+	now, most := s.work.Add(int64(work)), int64(l.settings.ResponseWork)
+	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
+		s.isLong.Store(true)
+	}
+	if now>>workShift != (now-int64(work))>>workShift {
+		runtime.Gosched()
+	}
+}
+
 func (l responseLimit) add(s *size, bytes int64) {
 	now, all := s.Add(bytes), l.underWay.Add(bytes)
 	switch {
@@ -156,27 +207,31 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// ofTypenames returns what the __typename fields of one object count. The executor makes them without calling
-// InterceptField.
-func (s *size) ofTypenames(selections ast.SelectionSet) int {
+// perObject is what an object counts besides what its fields count: how many of them are asked for, of any type that it may have, and
+// the bytes of its __typename fields, which the executor makes without calling InterceptField.
+type perObject struct{ fields, typenameBytes int }
+
+func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
-		return 0
+		return each
 	}
 	key := &selections[0] // The executor keeps a field's selections while it makes the response.
-	known, _ := s.typenames.Load(key)
-	if bytes, ok := known.(int); ok {
-		return bytes
+	if known, ok := s.objects.Load(key); ok {
+		return known.(perObject)
 	}
-	bytes, seen := 0, map[string]bool{}
+	seen := map[string]bool{}
 	var add func(ast.SelectionSet)
 	add = func(selections ast.SelectionSet) {
 		for _, selected := range selections {
 			switch selected := selected.(type) {
 			case *ast.Field:
-				if selected.Name == "__typename" && !seen[selected.Alias] {
-					seen[selected.Alias] = true
-					bytes += bytesPerValue + len(selected.Alias)
+				if !seen[selected.Alias] {
+					each.fields++
+					if selected.Name == "__typename" {
+						each.typenameBytes += bytesPerValue + len(selected.Alias)
+					}
 				}
+				seen[selected.Alias] = true
 			case *ast.InlineFragment:
 				add(selected.SelectionSet)
 			case *ast.FragmentSpread:
@@ -188,7 +243,15 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 		}
 	}
 	add(selections)
-	s.typenames.Store(key, bytes)
+	s.objects.Store(key, each)
+	return each
+}
+
+// written returns what a text of so many bytes counts.
+func written(bytes int) int {
+	if bytes > largeText {
+		bytes *= timesWritten
+	}
 	return bytes
 }
 
@@ -197,17 +260,17 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 func weigh(value any) (objects, bytes int) {
 	switch value := value.(type) {
 	case string:
-		return 1, len(value)
+		return 1, written(len(value))
 	case *string:
 		if value != nil {
-			bytes = len(*value)
+			bytes = written(len(*value))
 		}
 		return 1, bytes
 	case model.JSONObject:
-		return 1, len(value)
+		return 1, written(len(value))
 	case []string:
 		for _, text := range value {
-			bytes += bytesPerValue + len(text)
+			bytes += bytesPerValue + written(len(text))
 		}
 		return 1, bytes
 	}

@@ -87,6 +87,30 @@ func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 	}
 }
 
+// What the executor makes is bounded by the work too, however few bytes it is.
+func TestLimitOfTheWork(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 4 }))
+	require.NotContains(t, f.post(t, "{ a: live b: live c: live d: live }").json, "errors")
+	a := f.post(t, "{ a: live b: live c: live d: live e: live }")
+	err, code := a.fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	require.Contains(t, err["message"], "more work than the limit, which is that of making 4 values one by one")
+	require.Len(t, a.json["errors"], 1)
+	require.Nil(t, a.json["data"])
+
+	require.NotContains(t, f.post(t, "{ tree { a: __typename b: __typename name } }").json, "errors")
+	_, code = f.post(t, "{ tree { a: __typename b: __typename c: __typename name } }").fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code, "names of types are work too")
+
+	_, code = f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }").fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	require.EqualValues(t, 5, f.root.Increments.Load(), "a mutation is carried out all the same")
+
+	free := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 0 }))
+	require.NotContains(t, free.post(t, "{ a: live b: live c: live d: live e: live }").json, "errors")
+}
+
 // A mutation after the limit is carried out all the same.
 func TestLimitOfTheAnswerOfMutations(t *testing.T) {
 	t.Parallel()

@@ -90,16 +90,24 @@ type resume struct{}
 func (resume) ExtensionName() string                   { return "Resume" }
 func (resume) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptField replaces the argument of the field that opens the subscription.
-func (resume) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
-	field := graphql.GetFieldContext(ctx)
-	if field.Object != "Subscription" {
+// InterceptOperation has the argument of the field that opens a subscription replaced. Other operations are left alone: what
+// stands around the fields of one is paid for by each of them.
+func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	operation := graphql.GetOperationContext(ctx)
+	last, given := ctx.Value(lastEventKey{}).(int32)
+	if !given || operation.Operation.Operation != ast.Subscription {
 		return next(ctx)
 	}
-	if last, given := ctx.Value(lastEventKey{}).(int32); given {
-		if r := resumptionOf(graphql.GetOperationContext(ctx).Operation); r.argument != "" {
+	r := resumptionOf(operation.Operation)
+	if r.argument == "" {
+		return next(ctx)
+	}
+	around := operation.ResolverMiddleware
+	operation.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {
+		if field := graphql.GetFieldContext(ctx); field.Object == "Subscription" {
 			field.Args[r.argument] = last
 		}
+		return around(ctx, next)
 	}
 	return next(ctx)
 }

@@ -22,6 +22,9 @@ type Settings struct {
 	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and another
 	// 64 bytes, and what was read for it besides.
 	ResponseBytes int64
+	// ResponseWork bounds the work for one response, in values that the executor makes one by one; a question to the database
+	// counts as 125. What is written straight from rows is no such work. 0 means no limit.
+	ResponseWork int
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
@@ -81,6 +84,7 @@ func DefaultSettings() Settings {
 		QueryDepth:       25,
 		QueryCost:        1_000_000,
 		ResponseBytes:    32 << 20,
+		ResponseWork:     50_000,
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
 		PersistedBytes:   8 << 20,

@@ -13,10 +13,12 @@ var ErrTooLarge = errors.New("the answer is too large")
 // ErrAtMost is the ErrTooLarge of WithAtMost's own bound.
 var ErrAtMost = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
-// Budget bounds the bytes read and written for one answer. It is safe for concurrent use.
+// Budget bounds the bytes read and written for one answer, and the work that it makes. It is safe for concurrent use.
 type Budget interface {
 	// Spend takes bytes, or gives them back when negative. It returns ErrTooLarge when too few are left.
 	Spend(bytes int) error
+	// Ask counts a question to the database, before it is asked. It returns ErrTooLarge when nothing more is to be done.
+	Ask() error
 }
 
 type budgetKey struct{}
@@ -48,6 +50,13 @@ func (p *part) Spend(bytes int) error {
 		return nil
 	}
 	return p.of.Spend(bytes)
+}
+
+func (p *part) Ask() error {
+	if p.of == nil {
+		return nil
+	}
+	return p.of.Ask()
 }
 
 type bufferKey struct{}

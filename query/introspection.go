@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
 // ExactIntrospection is an extension that answers null for the fields of a type that its kind does not have, as the
@@ -43,8 +44,33 @@ func possible(types []introspection.Type) []introspection.Type {
 	return slices.DeleteFunc(types, func(t introspection.Type) bool { return t.Kind() != string(ast.Object) })
 }
 
-// InterceptField implements [graphql.FieldInterceptor].
-func (ExactIntrospection) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
+// MutateOperationContext implements [graphql.OperationContextMutator]. It leaves operations alone that do not introspect: what stands
+// around the fields of one is paid for by each of them.
+func (ExactIntrospection) MutateOperationContext(_ context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	if around := operation.ResolverMiddleware; introspects(operation.Operation.SelectionSet) {
+		operation.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {
+			return around(ctx, func(ctx context.Context) (any, error) { return exact(ctx, next) })
+		}
+	}
+	return nil
+}
+
+// introspects reports whether fields of a root are those of the schema.
+func introspects(set ast.SelectionSet) bool {
+	return slices.ContainsFunc(set, func(selected ast.Selection) bool {
+		switch s := selected.(type) {
+		case *ast.Field:
+			return s.Name == "__schema" || s.Name == "__type"
+		case *ast.InlineFragment:
+			return introspects(s.SelectionSet)
+		case *ast.FragmentSpread:
+			return introspects(s.Definition.SelectionSet)
+		}
+		return false
+	})
+}
+
+func exact(ctx context.Context, next graphql.Resolver) (any, error) {
 	field := graphql.GetFieldContext(ctx)
 	if field.Object != "__Type" {
 		return next(ctx)

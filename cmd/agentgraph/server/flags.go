@@ -304,6 +304,10 @@ func isOrigin(text string) bool {
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
+// costPerWork is the cost that an operation may have for each value that the executor may make for its response: whoever allows
+// more of the one allows more of the other.
+const costPerWork = 20
+
 // settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := gateway.DefaultSettings()
@@ -313,6 +317,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.UploadBytes = f.MaxUpload
 	settings.ResponseBytes = f.MaxResponse
 	settings.QueryCost = f.QueryCost
+	settings.ResponseWork = f.QueryCost / costPerWork
 	settings.Compress = f.Compress
 	settings.QueryDepth = f.QueryDepth
 	settings.Batch = f.MaxBatch

@@ -26,7 +26,7 @@ func (p *purse) Spend(bytes int) error {
 }
 
 func (p *purse) Ask() error {
-	if p.asked++; p.questions > 0 && p.asked > p.questions {
+	if p.asked++; p.left < 0 || p.questions > 0 && p.asked > p.questions {
 		return fmt.Errorf("asking: %w", model.ErrTooLarge)
 	}
 	return nil

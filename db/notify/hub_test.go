@@ -242,6 +242,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 		from := open(t)
 		to := open(t)
 		slow := listening(t, to, ours)
+		settle(t, from, to) // until then, what is written may be lost
 		long := strings.Repeat("x", 1_000)
 		for i := range 400 {
 			from.Write(ours, delta(1, i*len(long), long))

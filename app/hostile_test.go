@@ -137,7 +137,7 @@ func (e estate) shapes() []shape {
 		{name: "data bags", query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
 		{name: "data bags by resolvers", statements: 40, query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 100, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
 		{name: "data bags that fit", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6) { nodes { dataBag } } }`},
-		{name: "data bags that fit, by resolvers", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } } }`},
+		{name: "data bags that fit, by resolvers", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 4, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } } }`},
 		{name: "data bags beside what no plan answers", query: `{ c: campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { dataBag } } knowledgeBaseChat(id: "KNOWLEDGE") { retrieve(question: "?") { score } } }`, code: "LIMIT_EXCEEDED"},
 		{name: "one data bag by aliases", statements: 40, query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 1, offset: #) { nodes { a: dataBag b: dataBag c: dataBag d: dataBag } }`), code: "LIMIT_EXCEEDED"},
 		{name: "items of campaigns", query: aliases(20, `campaigns { nodes { items(first: 100) { nodes { dataBag } } } }`), code: "LIMIT_EXCEEDED"},

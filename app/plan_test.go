@@ -388,6 +388,6 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	}
 	// A plan that leaves the response to resolvers gives back what it has charged.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
-	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt } } agent(id: "none") { id } }`, nil)
+	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt } } agent(id: "none") { id } }`, nil)
 	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())
 }

@@ -33,10 +33,11 @@ const (
 	bytesPerObject = 512
 )
 
-// A large text counts twice where the executor makes the response, which grows by moving: the same text may stand in it many times.
+// A large text counts several times where the executor makes the response: in its field, in what that is of, and in the response, each
+// of which grows by moving. The same text may stand in it many times.
 const (
 	largeText    = 1 << 10
-	timesWritten = 2
+	timesWritten = 4
 )
 
 // workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read what it

@@ -1,20 +1,14 @@
 package app_test
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"regexp"
 	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -326,104 +320,4 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // see above
 	// v1 has page numbers and no cursors.
 	o := exchanged(t, http.MethodGet, served+"/CampaignItem/"+e.campaign+"?pageNumber=2000&pageSize=100", nil, e.key, "application/json")
 	require.Equal(t, http.StatusOK, o.status)
-}
-
-// fits reports whether the transport can carry it: an address is no longer than a header may be, and changes nothing.
-func (s shape) fits(by string) bool {
-	return by != "GET" || len(s.query) < 20_000 && s.variables == nil && !strings.HasPrefix(s.query, "mutation")
-}
-
-// outcome is what came of a request.
-type outcome struct {
-	status, bytes int
-	code          string
-}
-
-// transports send a query and read the whole response, of which they keep little.
-var transports = map[string]func(t testing.TB, address string, s shape, key string) outcome{
-	"POST": func(t testing.TB, address string, s shape, key string) outcome {
-		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "application/json")
-	},
-	"GET": func(t testing.TB, address string, s shape, key string) outcome {
-		return exchanged(t, http.MethodGet, address+"/graphql?query="+url.QueryEscape(s.query), nil, key, "application/json")
-	},
-	"SSE": func(t testing.TB, address string, s shape, key string) outcome {
-		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "text/event-stream")
-	},
-	"WebSocket": func(t testing.TB, address string, s shape, key string) outcome {
-		socket := opened(t, address, key)
-		defer func() { _ = socket.CloseNow() }()
-		require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"id":"1","type":"subscribe","payload":`+string(s.body(t))+`}`)))
-		var o outcome
-		for {
-			_, message, err := socket.Reader(t.Context())
-			if websocket.CloseStatus(err) == 4400 { // what it cannot be asked to read
-				o.code = string(model.BadInput)
-				return o
-			}
-			require.NoError(t, err)
-			head, bytes := glanced(t, message)
-			o.bytes += bytes
-			if o.code == "" {
-				o.code = codeIn(head)
-			}
-			if strings.Contains(head, `"complete"`) || strings.Contains(head, `"type":"error"`) {
-				return o
-			}
-		}
-	},
-}
-
-func (s shape) body(t testing.TB) []byte {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{"query": s.query, "variables": s.variables})
-	require.NoError(t, err)
-	return text
-}
-
-func exchanged(t testing.TB, method, address string, body []byte, key, accept string) outcome {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
-	require.NoError(t, err)
-	request.Header.Set("X-Api-Key", key)
-	request.Header.Set("Accept", accept)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	head, bytes := glanced(t, response.Body)
-	return outcome{response.StatusCode, bytes, codeIn(head)}
-}
-
-// opened opens a socket.
-func opened(t testing.TB, address, key string) *websocket.Conn {
-	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+"/graphql", //nolint:bodyclose // A socket's response has no body.
-		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
-	require.NoError(t, err)
-	socket.SetReadLimit(-1)
-	require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"type":"connection_init","payload":{"X-Api-Key":"`+key+`"}}`)))
-	_, _, err = socket.Read(t.Context())
-	require.NoError(t, err)
-	return socket
-}
-
-// glanced reads everything, and returns its beginning and its length.
-func glanced(t testing.TB, from io.Reader) (head string, length int) {
-	t.Helper()
-	reader := bufio.NewReaderSize(from, 4<<10)
-	peeked, _ := reader.Peek(4 << 10)
-	head = string(peeked)
-	n, err := io.Copy(io.Discard, reader)
-	require.NoError(t, err)
-	return head, int(n)
-}
-
-var firstCode = regexp.MustCompile(`"code":"(\w+)"`)
-
-func codeIn(head string) string {
-	if found := firstCode.FindStringSubmatch(head); found != nil {
-		return found[1]
-	}
-	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -130,18 +131,19 @@ func TestWhatIsDeletedIsNotRead(t *testing.T) {
 // An execution whose tests hold too much together does not start, whoever starts it.
 func TestExecutionsOfLargeTests(t *testing.T) {
 	t.Parallel()
-	tenant := freshTenant(t)
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	messages := make([]*model.TestMessage, 100)
 	for i := range messages {
 		messages[i] = &model.TestMessage{Role: []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant}[i%2], Text: strings.Repeat("x", 10_000)}
 	}
-	ids := make([]string, model.MaxTestsBytes/1_000_000+1)
-	for i := range ids {
-		ids[i] = newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
-			in.Name, in.ConversationContext = fmt.Sprint("Large ", i), messages
-		}).ID
-	}
+	large := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.ConversationContext = messages })
+	rows, err := conn.Query(t.Context(), `INSERT INTO agent_tests SELECT (jsonb_populate_record(test, jsonb_build_object('id', test.id || n, 'name', test.name || n))).*
+		FROM agent_tests AS test, generate_series(1, $2) AS n WHERE test.id = $1 RETURNING id`, large.ID, model.MaxTestsBytes/1_000_000+1)
+	require.NoError(t, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
 	start := func(ids []string) error {
 		_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
 		return err

@@ -137,8 +137,8 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	return value, nil
 }
 
-// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and so does all that it
-// would have done, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
+// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and its transaction with
+// them, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
 func (l responseLimit) bounded(next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes}
@@ -148,9 +148,9 @@ func (l responseLimit) bounded(next graphql.Resolver) graphql.Resolver {
 		case !errors.Is(err, model.ErrTooLarge):
 			return value, err
 		case read.isBusy.Load():
-			return nil, model.Errorf(model.Unavailable, "too many large responses are being made; nothing was done: try again")
+			return nil, model.Errorf(model.Unavailable, "too many large responses are being made; try again")
 		default:
-			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes, and does nothing: give fewer or smaller ones at a time", read.most)
+			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes: give fewer or smaller ones at a time", read.most)
 		}
 	}
 }

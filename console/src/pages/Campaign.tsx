@@ -150,7 +150,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
         </div>
       )}
       {isAdding && <AddContacts campaign={campaign} onClose={() => setAdding(false)} onAdded={refresh} />}
-      {open && <CampaignItem campaignId={campaign.id} id={open} onClose={() => set("item", "", true)} />}
+      {open && <CampaignItem key={open} campaignId={campaign.id} id={open} onClose={() => set("item", "", true)} />}
     </Page>
   );
 }

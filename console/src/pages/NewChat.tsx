@@ -40,6 +40,8 @@ export default function NewChat() {
   const [mocking, setMocking] = useState(careful);
   const answer = usePage(ChatForm, { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") }, { pause: !agentId });
   const run = useRunOf(params.get("run"));
+  // While another agent is read, the answer is still the previous one's.
+  const isRead = answer.data && (!answer.data.agent || answer.data.agent.id === agentId) && run.isRead !== false;
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
       <div className="row">
@@ -56,8 +58,8 @@ export default function NewChat() {
       {!agentId && <Empty title="Which agent do you want to talk with?">You write as its contact; nothing is called for real unless you say so.</Empty>}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
-      {agentId && (!answer.data || run.isRead === false) && !answer.error && !run.error && <Loading />}
-      {answer.data?.agent && run.isRead !== false && (
+      {agentId && !isRead && !answer.error && !run.error && <Loading />}
+      {answer.data?.agent && isRead && (
         <Start
           key={answer.data.agent.id}
           agent={answer.data.agent}

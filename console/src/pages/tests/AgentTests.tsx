@@ -102,7 +102,9 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
           what must hold.
         </Empty>
       ) : (
+        // The key keeps "Cancel" and "Retry" from acting on the execution that was shown before.
         <Matrix
+          key={executionId}
           agent={agent}
           executionId={executionId}
           show={params.get("show") ?? ""}

@@ -1,12 +1,15 @@
 package db
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -104,6 +107,10 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
+// readBuffer is how much a connection for reads takes from its socket at once, in bytes. Postgres sends pieces of 8 KiB, of
+// which several are there when somebody looks.
+const readBuffer = 32 << 10
+
 // readConfigOf configures connections for reads. Their statements are prepared, and planned for any values: planning takes
 // longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
 // is of one moment: a key that one statement finds and a row that another one has of it must not differ. Behind a pooler
@@ -112,6 +119,9 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config = config.Copy()
 	config.PrepareConn = nil // reads bind their connection themselves
 	config.ConnConfig.DescriptionCacheCapacity = 0
+	config.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBuffer), w)
+	}
 	if isPooled {
 		return config
 	}

@@ -37,7 +37,7 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 		return s.RequestTimeout
 	}
 	var longest time.Duration
-	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation"}) {
+	for field := range rootFields(operation) {
 		timeout, slow := s.SlowFields[field.Name]
 		if !slow {
 			timeout = s.RequestTimeout

@@ -53,7 +53,7 @@ func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
 	}
 	switch operation.Operation.Operation {
 	case ast.Query:
-		return rec.cost >= heavyCost || len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query"})) >= heavyFields
+		return rec.cost >= heavyCost || hasFields(operation, heavyFields)
 	case ast.Mutation:
 		return rec.cost-mutated*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
 	default:

@@ -252,10 +252,9 @@ func isFinal(errs gqlerror.List, count int) bool {
 }
 
 // mutations are the root fields of the operation that do something.
-func mutations(ctx context.Context) []graphql.CollectedField {
-	operation := graphql.GetOperationContext(ctx)
-	var fields []graphql.CollectedField
-	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
+func mutations(ctx context.Context) []*ast.Field {
+	var fields []*ast.Field
+	for field := range rootFields(graphql.GetOperationContext(ctx)) {
 		if !strings.HasPrefix(field.Name, "__") {
 			fields = append(fields, field)
 		}

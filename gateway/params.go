@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,8 +77,7 @@ func decodeParams(text []byte) (request, *fault) {
 		name   string
 		object *map[string]any
 	}{{"variables", &params.Variables}, {"extensions", &params.Extensions}} {
-		value := members[member.name]
-		if value.Type != gjson.Null && unmarshal([]byte(value.Raw), member.object) != nil {
+		if !decodeObject(members[member.name], member.object) {
 			return request{}, refusal(http.StatusBadRequest, "%s must be an object", member.name)
 		}
 	}
@@ -88,17 +88,53 @@ func decodeParams(text []byte) (request, *fault) {
 	return r, nil
 }
 
+// decodeObject decodes an object of a valid JSON text, or null, which leaves nil. It returns false for everything else.
+func decodeObject(value gjson.Result, object *map[string]any) bool {
+	if value.Type == gjson.Null {
+		return true
+	}
+	if flat, ok := flatObject(value); ok {
+		*object = flat
+		return true
+	}
+	return unmarshal([]byte(value.Raw), object) == nil
+}
+
+// flatObject decodes an object of texts, numbers and truth values, as most variables are, in one pass. It returns false for
+// others, which may be valid too.
+func flatObject(value gjson.Result) (map[string]any, bool) {
+	if !value.IsObject() || strings.Contains(value.Raw, `\u`) {
+		return nil, false
+	}
+	object, isFlat := make(map[string]any, 2), true
+	value.ForEach(func(name, value gjson.Result) bool {
+		switch value.Type {
+		case gjson.Null:
+			object[name.Str] = nil
+		case gjson.String:
+			object[name.Str] = value.Str
+		case gjson.Number:
+			object[name.Str] = json.Number(value.Raw)
+		case gjson.True, gjson.False:
+			object[name.Str] = value.Bool()
+		default:
+			isFlat = false
+		}
+		return isFlat
+	})
+	return object, isFlat
+}
+
 // requestMembers returns the members of a JSON object. Of members with the same name, the last one counts.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
-	if !utf8.Valid(text) || !json.Valid(text) {
+	// The bounds come first: they bound the depth of everything that follows.
+	bounded := model.CheckJSON(text)
+	if bounded != nil || !utf8.Valid(text) || !gjson.ValidBytes(text) {
 		var any json.RawMessage
 		if err := unmarshal(text, &any); err != nil {
 			return nil, err
 		}
-		return nil, errors.New("the request is not valid JSON")
-	}
-	if err := model.CheckJSON(text); err != nil {
-		return nil, err
+		return nil, cmp.Or(bounded, errors.New("the request is not valid JSON"))
 	}
 	object := gjson.ParseBytes(text)
 	if !object.IsObject() {

@@ -1,8 +1,8 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -68,7 +68,11 @@ func checkContent(h http.Header) *fault {
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
+	// Most bodies say how long they are, and are short. Others take memory as they come.
+	const few = 16 << 10
+	read := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(r.ContentLength, few))))
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
+	body := read.Bytes()
 	if err == nil {
 		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
 		// as net/http would wait for the rest of the body before it answers.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -42,27 +41,47 @@ func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 // take spends n things of the key now, and sets the RateLimit headers unless h is nil. If that is too many now, it
 // spends nothing, sets Retry-After and returns RATE_LIMITED. If it would always be too many, it returns LIMIT_EXCEEDED.
 func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
+	bucket, err := l.spend(h, keyID, n, at)
+	if err == nil && bucket != nil {
+		l.tell(h, bucket, at)
+	}
+	return err
+}
+
+// takeNext is take of a limit behind another one, which h tells of unless this one refuses.
+func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
+	_, err := l.spend(h, id, n, at)
+	return err
+}
+
+// spend is take, but for what h tells of a limit that does not refuse. It returns the bucket that was asked, if one was.
+func (l *rateLimit) spend(h http.Header, id string, n int, at time.Time) (*rate.Limiter, error) {
 	if l == nil || n == 0 {
-		return nil
+		return nil, nil
 	}
 	if n > l.perMinute {
-		return model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things, l.perMinute)
+		return nil, model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things, l.perMinute)
 	}
-	bucket := l.bucket(keyID)
-	allowed := bucket.AllowN(at, n)
+	bucket := l.bucket(id)
+	if bucket.AllowN(at, n) {
+		return bucket, nil
+	}
+	wait := l.seconds(float64(n) - l.tell(h, bucket, at))
+	if h != nil {
+		h.Set("Retry-After", wait)
+	}
+	return nil, model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose, l.perMinute, l.things, wait)
+}
+
+// tell sets the RateLimit headers unless h is nil, and returns what is left.
+func (l *rateLimit) tell(h http.Header, bucket *rate.Limiter, at time.Time) float64 {
 	left := max(bucket.TokensAt(at), 0)
-	if h == nil {
-		h = http.Header{}
+	if h != nil {
+		h.Set("RateLimit-Limit", strconv.Itoa(l.perMinute))
+		h.Set("RateLimit-Remaining", strconv.Itoa(int(left)))
+		h.Set("RateLimit-Reset", l.seconds(float64(l.perMinute)-left))
 	}
-	h.Set("RateLimit-Limit", strconv.Itoa(l.perMinute))
-	h.Set("RateLimit-Remaining", strconv.Itoa(int(left)))
-	h.Set("RateLimit-Reset", l.seconds(float64(l.perMinute)-left))
-	if allowed {
-		return nil
-	}
-	wait := l.seconds(float64(n) - left)
-	h.Set("Retry-After", wait)
-	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose, l.perMinute, l.things, wait)
+	return left
 }
 
 func (l *rateLimit) bucket(keyID string) *rate.Limiter {
@@ -79,16 +98,6 @@ func (l *rateLimit) bucket(keyID string) *rate.Limiter {
 // seconds returns how long it takes until that many more things are allowed, in whole seconds, at least 1.
 func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
-}
-
-// takeNext is take of a limit behind another one, which h tells of unless this one refuses.
-func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
-	own := http.Header{}
-	err := l.take(own, id, n, at)
-	if err != nil && h != nil {
-		maps.Copy(h, own)
-	}
-	return err
 }
 
 // keyLimit is a rate limit of API keys, of which each holder of a page's tokens may take one part in tokenShare.
@@ -147,7 +156,7 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 
 // modelDrivenFields counts the fields of an operation's root that make a language model work.
 func modelDrivenFields(operation *graphql.OperationContext) (n int) {
-	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation", "Subscription"}) {
+	for field := range rootFields(operation) {
 		if field.Definition.Directives.ForName("modelDriven") != nil {
 			n++
 		}

@@ -198,7 +198,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.settings.longestTimeout())
 	defer cancel()
 	if t := transportOf(s.others, r); t != nil {
-		t.Do(w, r.WithContext(ctx), s.exec)
+		buffer := buffers.Get().(*[]byte)
+		defer giveBack(buffer) // once the response is sent
+		*buffer = (*buffer)[:0]
+		t.Do(w, r.WithContext(model.WithBuffer(ctx, buffer)), s.exec)
 		return
 	}
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))

@@ -61,8 +61,7 @@ func (p *part) Ask() error {
 
 type bufferKey struct{}
 
-// WithBuffer returns a context in which one answer may be appended to the buffer. Whoever sends the answer owns the
-// buffer.
+// WithBuffer returns a context in which answers may be appended to the buffer. Whoever sends them owns the buffer.
 func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
 	return context.WithValue(ctx, bufferKey{}, buffer)
 }

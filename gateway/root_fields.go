@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	"iter"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// rootTypes are the types that operations begin with.
+var rootTypes = []string{"Query", "Mutation", "Subscription"}
+
+// rootFields yields the operation's own fields, each name once, without those that its variables leave out.
+func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
+	return func(yield func(*ast.Field) bool) {
+		set := operation.Operation.SelectionSet
+		if isCollected(set) {
+			for _, selected := range set {
+				if !yield(selected.(*ast.Field)) {
+					return
+				}
+			}
+			return
+		}
+		for _, field := range graphql.CollectFields(operation, set, rootTypes) {
+			if !yield(field.Field) {
+				return
+			}
+		}
+	}
+}
+
+// hasFields reports whether the operation has at least so many fields of its own.
+func hasFields(operation *graphql.OperationContext, least int) bool {
+	n := 0
+	for range rootFields(operation) {
+		if n++; n >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// isCollected reports whether a selection is its fields as it stands, which spares most operations to be gone through once
+// more: it has few of them, no fragment, no directive, and no name twice.
+func isCollected(set ast.SelectionSet) bool {
+	const few = 4
+	if len(set) > few {
+		return false
+	}
+	for i, selected := range set {
+		field, isField := selected.(*ast.Field)
+		if !isField || len(field.Directives) > 0 {
+			return false
+		}
+		for _, earlier := range set[:i] {
+			if earlier.(*ast.Field).Alias == field.Alias {
+				return false
+			}
+		}
+	}
+	return true
+}

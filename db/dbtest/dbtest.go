@@ -40,13 +40,19 @@ var cluster struct {
 
 // collectorPercent is how much of the live heap is allocated between two garbage collections of tests. They keep some tens of
 // MB for schemas and operations and throw away many times as much, so at Go's own percentage the collector takes a quarter of
-// their time.
-const collectorPercent = 400
+// their time. From collectorLimit bytes on it runs more often, so that two packages at once fit a small machine.
+const (
+	collectorPercent = 400
+	collectorLimit   = 1 << 30
+)
 
 // Main runs the tests, removes the server if they started one, and returns the exit code.
 func Main(m *testing.M) int {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(collectorPercent)
+		if _, set := os.LookupEnv("GOMEMLIMIT"); !set {
+			debug.SetMemoryLimit(collectorLimit)
+		}
 	}
 	code := m.Run()
 	stopPooler()

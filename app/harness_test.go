@@ -29,6 +29,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
+// raceDetector reports whether the race detector is on. Requests then take ten times the processor time, so tests that send
+// thousands of like ones, one after the other, send half of them.
+var raceDetector bool
+
 // gatewayUnderTest is the whole program on a database of its own.
 type gatewayUnderTest struct {
 	url        string

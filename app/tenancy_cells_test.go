@@ -169,8 +169,12 @@ func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
 	resolved := servePlanned(t, store, gateway.DefaultSettings(), false)
 	estates := []victim{newVictim(t, g, address), newVictim(t, g, address)}
+	directions := len(estates)
+	if raceDetector {
+		directions = 1 // the other one takes the same ways through the program
+	}
 	tried, places := 0, map[string]bool{}
-	for i := range estates {
+	for i := range directions {
 		own, foreign := estates[i], estates[1-i]
 		_, key := g.keyOf(t, own.ids["company"], model.APIKeyScopeAdmin)
 		secrets := slices.Compact(slices.Sorted(maps.Values(foreign.ids)))

@@ -125,6 +125,9 @@ func written(t require.TestingT, err error, code model.Code) *model.Error {
 
 // same requires two values to be equal, except for the locations of times.
 func same(t require.TestingT, want, got any) {
+	if reflect.DeepEqual(want, got) { // which takes a hundredth of the time
+		return
+	}
 	require.Empty(t, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
 }
 

@@ -25,7 +25,6 @@ func (Unchecked) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQu
 func (Unchecked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 var (
-	literal   = regexp.MustCompile(`'(?:[^']|'')*'`)
 	quoted    = regexp.MustCompile(`"(?:[^"]|"")*"`)
 	emptyRows = regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`)
 	// ofCompany is how a statement names the one company whose rows it reads, changes or inserts.
@@ -56,19 +55,15 @@ var acrossCompanies = []string{
 // its machines.
 type sharding struct {
 	Unchecked
-	tables *regexp.Regexp
-	// references are where a statement names a table: behind which word, which one, and under which other name.
-	references *regexp.Regexp
+	judge *judge
 
 	mu    sync.Mutex
 	found map[string]bool
 }
 
 // checked returns a tracer that fails the test for such a statement, at its end.
-func checked(t testing.TB, tables []string) *sharding {
-	any := strings.Join(tables, "|")
-	s := &sharding{found: map[string]bool{}, tables: regexp.MustCompile(`\b(?:` + any + `)\b`), references: regexp.MustCompile(
-		`(FROM|JOIN|INTO|UPDATE|USING|,) (?:"?company"?\.)?"?(` + any + `)\b"?(?: AS "?(\w+)"?)?`)}
+func checked(t testing.TB, judge *judge) *sharding {
+	s := &sharding{judge: judge, found: map[string]bool{}}
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -78,7 +73,7 @@ func checked(t testing.TB, tables []string) *sharding {
 }
 
 func (s *sharding) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !s.fits(data.SQL) {
+	if !s.judge.fits(data.SQL) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.found[data.SQL] = true
@@ -97,27 +92,96 @@ func (*sharding) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuery
 
 func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-func (s *sharding) fits(statement string) bool {
-	text := literal.ReplaceAllString(strings.Join(strings.Fields(statement), " "), "''")
+// judge says of statements whether a database that is sharded by company can do them.
+type judge struct {
+	tables *regexp.Regexp
+	// references are where a statement names a table: behind which word, which one, and under which other name.
+	references *regexp.Regexp
+	// judged remembers what was found of a statement without its literals: most are sent thousands of times.
+	judged sync.Map
+}
+
+// newJudge returns a judge for the tables whose rows belong to companies.
+func newJudge(tables []string) *judge {
+	any := strings.Join(tables, "|")
+	return &judge{tables: regexp.MustCompile(`\b(?:` + any + `)\b`), references: regexp.MustCompile(
+		`(FROM|JOIN|INTO|UPDATE|USING|,) (?:"?company"?\.)?"?(` + any + `)\b"?(?: AS "?(\w+)"?)?`)}
+}
+
+// longestJudged bounds the bytes of a statement that is remembered.
+const longestJudged = 16 << 10
+
+func (j *judge) fits(statement string) bool {
+	text := withoutLiterals(statement)
+	if fits, known := j.judged.Load(text); known {
+		return fits.(bool)
+	}
+	fits := j.fitsWithoutLiterals(text)
+	if len(text) <= longestJudged {
+		j.judged.Store(text, fits)
+	}
+	return fits
+}
+
+// withoutLiterals returns a statement with empty literals, and one space for any white space.
+func withoutLiterals(statement string) string {
+	var text strings.Builder
+	text.Grow(len(statement))
+	for i := 0; i < len(statement); i++ {
+		switch c := statement[i]; {
+		case c == '\'':
+			end := endOfLiteral(statement, i)
+			if end < 0 { // it has no end
+				text.WriteString(statement[i:])
+				return text.String()
+			}
+			text.WriteString("''")
+			i = end
+		case !isSpace(c):
+			text.WriteByte(c)
+		case text.Len() > 0 && i+1 < len(statement) && !isSpace(statement[i+1]):
+			text.WriteByte(' ')
+		}
+	}
+	return text.String()
+}
+
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// endOfLiteral returns the index of the quote that ends the literal which begins at the index, -1 for none.
+func endOfLiteral(statement string, begin int) int {
+	for i := begin + 1; i < len(statement); i++ {
+		if statement[i] != '\'' {
+			continue
+		}
+		if i+1 == len(statement) || statement[i+1] != '\'' {
+			return i
+		}
+		i++
+	}
+	return -1
+}
+
+func (j *judge) fitsWithoutLiterals(text string) bool {
 	text = quoted.ReplaceAllStringFunc(text, func(name string) string { // which may say anything
 		return strings.NewReplacer(" ", "", ";", "", ",", "").Replace(name)
 	})
 	switch {
 	case emptyRows.MatchString(text), changing.MatchString(text):
 		return false
-	case !s.tables.MatchString(text), madeUp.MatchString(text):
+	case !j.tables.MatchString(text), madeUp.MatchString(text):
 		return true
 	case slices.ContainsFunc(acrossCompanies, func(begin string) bool { return strings.HasPrefix(text, begin) }):
 		return true
 	}
-	return ofCompany.MatchString(text) && !ofRiver.MatchString(text) && !ofSeveral.MatchString(text) && s.isBound(text)
+	return ofCompany.MatchString(text) && !ofRiver.MatchString(text) && !ofSeveral.MatchString(text) && j.isBound(text)
 }
 
 // isBound reports whether each table that a statement reads, changes or joins is bound to a company, by a constant or by another
 // table's: what is only bound in one of two tables is looked for on all machines, or refused.
-func (s *sharding) isBound(text string) bool {
+func (j *judge) isBound(text string) bool {
 	needed := map[string]int{}
-	for _, r := range s.references.FindAllStringSubmatch(text, -1) {
+	for _, r := range j.references.FindAllStringSubmatch(text, -1) {
 		word, name := r[1], cmp.Or(r[3], r[2])
 		// Behind a comma is a column if it has no other name, and where rows go into, the columns begin with the company.
 		if word != "INTO" && (word != "," || r[3] != "") {

@@ -8,7 +8,7 @@ import (
 
 func TestStatementsThatNoShardCanDo(t *testing.T) {
 	t.Parallel()
-	s := checked(t, []string{"agents", "jobs"})
+	judge := newJudge([]string{"agents", "jobs"})
 	for statement, fits := range map[string]bool{
 		`SELECT "agent"."id" FROM "agents" AS "agent" WHERE ("agent"."company_id" = 'c''1')`:                                               true,
 		"UPDATE jobs SET attempt = 2 WHERE company_id = $1 AND id = ANY($2)":                                                               true,
@@ -30,6 +30,22 @@ func TestStatementsThatNoShardCanDo(t *testing.T) {
 		"DELETE FROM jobs": false,
 		"WITH gone AS (DELETE FROM jobs WHERE company_id = $1 RETURNING id) SELECT count(*) FROM gone": false,
 	} {
-		require.Equal(t, fits, s.fits(statement), statement)
+		require.Equal(t, fits, judge.fits(statement), statement)
+		require.Equal(t, fits, judge.fits(statement), "%s, once more", statement)
+	}
+}
+
+func TestLiteralsOfStatements(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string]string{
+		"":                                  "",
+		" \n SELECT\t 1 \r\n":               "SELECT 1",
+		"SELECT 'never  ends":               "SELECT 'never  ends",
+		"SELECT 'ends thrice'''":            "SELECT ''",
+		"SELECT 'a', 'it''s  \n'  , ''":     "SELECT '', '' , ''",
+		`SELECT "a  b" WHERE x='é'`:         `SELECT "a b" WHERE x=''`,
+		"SELECT 'é' AS \"é\" , E'\\n' \v x": "SELECT '' AS \"é\" , E'' x",
+	} {
+		require.Equal(t, want, withoutLiterals(statement), statement)
 	}
 }

@@ -1,8 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { useRef, useState, type FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
-import { useAction, useConflict, usePage } from "../../api/page";
+import { useAction, useConflict, useGo, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
 import { may } from "../../ui/Act";
 import { Conflict } from "../../ui/Conflict";
@@ -191,7 +190,7 @@ function Texts({ settings, error }: { settings: Chat["promptSettings"]; error: C
 
 function Delete({ chat }: { chat: Chat }) {
   const remove = useAction(DeleteChat);
-  const [, go] = useLocation();
+  const go = useGo();
   const deleteIt = async () => {
     if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} then answer without it; its datasets stay.`)) return;
     if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");

@@ -128,7 +128,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
             {schedule ? "Save" : "Create schedule"}
           </Act>
           {schedule && (
-            <Act scope="simulate" className="danger push" onClick={() => void destroy()}>
+            <Act scope="simulate" className="danger push" disabled={remove.isBusy} onClick={() => void destroy()}>
               Delete
             </Act>
           )}

@@ -146,6 +146,15 @@ journeys("a slow gateway", () => {
     });
   });
 
+  test("a schedule is made before the agents are read", () =>
+    visit(`schedules?agent=${agent("Clinic reception")}`, async (page) => {
+      await hold(page, "ScheduleTargets");
+      await page.getByRole("button", { name: "New schedule" }).click();
+      await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("At once");
+      await page.getByRole("button", { name: "Create schedule" }).click();
+      await page.getByRole("row", { name: /^At once/ }).getByRole("link", { name: "Clinic reception" }).waitFor();
+    }));
+
   test("a comparison is not the one that was shown before", async () => {
     const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
       `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,

@@ -158,6 +158,8 @@ function Target({ agentId }: { agentId: string | null }) {
     <div className="field">
       <label htmlFor="schedule-target">Tests</label>
       <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
+        {/* The agent that the page is of is chosen, also before its name is read. */}
+        {!data && agentId && <option value={`agent ${agentId}`}>Reading the agents…</option>}
         <option value="" disabled>
           Choose
         </option>

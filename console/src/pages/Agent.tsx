@@ -38,7 +38,7 @@ const repeats = 5;
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
-  const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") });
+  const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") }, { keeps: true });
   return (
     <Shown answer={answer} missing={`agent ${id}`}>
       {({ agent }) => agent && <AgentPage agent={agent} tab={tab} />}

@@ -78,7 +78,7 @@ interface FormProps {
 
 /** Changes a knowledge base chat, or deletes it. */
 export default function KnowledgeBaseChatSettings({ id, onClose, onSaved }: { id: string; onClose: () => void; onSaved: () => void }) {
-  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true });
+  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true, keeps: true });
   const chat = answer.data?.knowledgeBaseChat;
   // A new key fills the form with the chat as it is now.
   const [round, setRound] = useState(0);

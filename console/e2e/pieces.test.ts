@@ -7,16 +7,17 @@ import { setTimeout as wait } from "node:timers/promises";
 import { launch, noBrowser, watch } from "./browser";
 import { startGateway } from "./gateway";
 
-/** Milliseconds between two pieces, long enough to look at the page in between. */
-const pause = 600;
+/** Milliseconds between two pieces. */
+const pause = 100;
 const pieces = ["Good ", "morning, ", "how can ", "I help?"];
 
-/** An OpenAI-compatible provider that answers everything with the pieces. */
-async function startModel(): Promise<Server> {
+/** An OpenAI-compatible provider that answers everything with the pieces, of which it keeps back the last until it may go on. */
+async function startModel(mayEnd: Promise<void>): Promise<Server> {
   const server = createServer(async (request, response) => {
     request.resume();
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     for (const content of pieces) {
+      if (content === pieces.at(-1)) await mayEnd;
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
       await wait(pause);
     }
@@ -27,8 +28,9 @@ async function startModel(): Promise<Server> {
   return server;
 }
 
-test("a reply is seen as it is written", { skip: noBrowser, timeout: 60_000 }, async () => {
-  const model = await startModel();
+test("a reply is seen as it is written", { skip: noBrowser, timeout: 120_000 }, async () => {
+  let end = () => {};
+  const model = await startModel(new Promise((resolve) => (end = resolve)));
   const url = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
   const gateway = await startGateway(["--ephemeral"], { OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" });
   const browser = await launch();
@@ -48,6 +50,7 @@ test("a reply is seen as it is written", { skip: noBrowser, timeout: 60_000 }, a
     await draft.getByText("Good morning,").waitFor();
     assert.ok(!(await draft.innerText()).includes("I help?"), "it was shown before it was whole");
     assert.equal(await page.getByRole("log").getByText("Good morning").count(), 0, "and not announced as a message");
+    end();
     await page.getByRole("log").getByText(pieces.join("")).waitFor();
     assert.equal(await draft.count(), 0);
     assert.equal(await page.getByText("Hello?", { exact: true }).count(), 1);

@@ -102,6 +102,30 @@ journeys("signing in", () => {
     await own.close();
   });
 
+  test("what is being written stays when the next key may see less", async () => {
+    const own = await browser.newContext();
+    const { page, check } = await watch(own, new URL(base).origin, [/401/]);
+    const key = await newKey(["read", "write"]);
+    await page.goto(`${base}agents/${agent("Card support")}/settings`);
+    await signIn(page, key.secret);
+    const tags = page.getByLabel("Tags, separated by commas");
+    await tags.fill("written 0");
+    await gateway.ask("mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }", { input: { apiKeyId: key.id } });
+    // What is saved before the key is refused is not what is written then.
+    for (let round = 1; !(await page.getByText("Your session has ended").isVisible()); round++) {
+      await page.getByRole("button", { name: "Save settings" }).click({ timeout: 1_000 }).catch(() => undefined);
+      await tags.fill(`written ${round}`, { timeout: 1_000 }).catch(() => undefined);
+    }
+    const written = await tags.inputValue();
+    const read = page.waitForResponse((response) => response.request().postData()?.includes('"seesPrompt":false') ?? false);
+    await signIn(page, (await newKey(["browse"])).secret);
+    await (await read).finished();
+    await page.getByRole("button", { name: /^Save settings.*lacks the scope write/ }).waitFor();
+    assert.equal(await tags.inputValue(), written);
+    check();
+    await own.close();
+  });
+
   test("behind a proxy that takes a prefix off", async () => {
     const { url, server } = await startProxy("/tools/ag", Number(new URL(base).port));
     const own = await browser.newContext();

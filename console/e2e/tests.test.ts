@@ -233,7 +233,7 @@ journeys("tests", () => {
       await dialog.getByLabel("Repeat", { exact: true }).selectOption("decided");
       await dialog.getByLabel("A good test passes").fill("0.4");
       await dialog.getByRole("button", { name: "Create schedule" }).click();
-      await dialog.getByText(/stopRepeating|good|bad/).first().waitFor();
+      await dialog.getByLabel("A good test passes").and(page.locator("[aria-invalid=true]")).waitFor();
       await dialog.getByLabel("A good test passes").fill("0.95");
       await dialog.getByRole("button", { name: "Create schedule" }).click();
       await page.getByText("× 20 at most, until decided between 0.95 and 0.5").waitFor();

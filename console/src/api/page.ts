@@ -1,26 +1,37 @@
-import type { AnyVariables, CombinedError, DocumentInput, OperationContext } from "@urql/core";
-import { useEffect, useEffectEvent, useState } from "react";
+import { createRequest, type AnyVariables, type CombinedError, type DocumentInput, type OperationContext } from "@urql/core";
+import { useEffect, useEffectEvent, useRef, useState, type RefObject } from "react";
 import { useMutation, useQuery } from "urql";
+import { useLocation } from "wouter";
 import { useAsked } from "./operations";
 
 export interface Answer<Data> {
   data: Data | undefined;
+  /** The data is that of other variables, and those of now are being read or could not be. */
+  isOld: boolean;
   error: CombinedError | undefined;
   refresh: () => void;
 }
 
-/** Reads a page's data, with `onFocus` again whenever its tab becomes visible, with `isFresh` never from the cache. */
+/**
+ * Reads a page's data, with `onFocus` again whenever its tab becomes visible, with `isFresh` never from the cache. What was read
+ * for other variables is gone, so that nobody acts on it in place of what is being read. With `keeps` it stays until then: that is
+ * for lists that are filtered, of which each row acts on itself, and for the one thing that another key may see less of.
+ */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,
   variables: Variables,
-  options: { pause?: boolean; onFocus?: boolean; isFresh?: boolean } = {},
+  options: { pause?: boolean; onFocus?: boolean; isFresh?: boolean; keeps?: boolean } = {},
 ): Answer<Data> {
   const requestPolicy = options.isFresh ? "network-only" : undefined;
   const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause, requestPolicy } as never);
   useAsked(query, variables, options.pause);
+  const { key } = createRequest(query, variables);
+  // Until there is an answer, the result is still that of the variables before.
+  const isAnswer = result.operation?.key === key;
   // A failure must not remove what was read before, or what the user is writing beside it.
-  const [data, keep] = useState(result.data);
-  if (result.data && result.data !== data) keep(result.data);
+  const [kept, keep] = useState<{ key: number; data: Data }>();
+  if (isAnswer && result.data && (result.data !== kept?.data || key !== kept.key)) keep({ key, data: result.data });
+  const isOld = kept !== undefined && kept.key !== key;
   const refresh = () => execute({ requestPolicy: "network-only" });
   const { onFocus, pause } = options;
   useEffect(() => {
@@ -29,7 +40,7 @@ export function usePage<Data, Variables extends AnyVariables>(
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, [onFocus, pause, execute]);
-  return { data, error: result.error, refresh };
+  return { data: isOld && !options.keeps ? undefined : kept?.data, isOld, error: isAnswer ? result.error : undefined, refresh };
 }
 
 export interface Action<Data, Variables> {
@@ -64,6 +75,27 @@ export function useAction<Data, Variables extends AnyVariables>(document: Docume
     return result.error ? undefined : result.data;
   };
   return { run, isBusy, error, reset: () => setError(undefined) };
+}
+
+/** Whether the component is still there when an answer comes: if not, the person has gone elsewhere meanwhile. */
+export function useHere(): RefObject<boolean> {
+  const isHere = useRef(false);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
+  return isHere;
+}
+
+/** Leads to another page after an answer, unless the person has gone elsewhere meanwhile. */
+export function useGo(): (to: string) => void {
+  const [, go] = useLocation();
+  const isHere = useHere();
+  return (to) => {
+    if (isHere.current) go(to);
+  };
 }
 
 /** A new value for the header Idempotency-Key. `randomUUID` exists only on encrypted or local pages. */

@@ -1,7 +1,7 @@
 import { lazy, Suspense } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
-import { useAction, usePage } from "../api/page";
+import { useAction, useGo, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { count } from "../ui/format";
 import { Page, Tabs } from "../ui/Page";
@@ -38,7 +38,7 @@ const repeats = 5;
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
-  const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") });
+  const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") }, { keeps: true });
   return (
     <Shown answer={answer} missing={`agent ${id}`}>
       {({ agent }) => agent && <AgentPage agent={agent} tab={tab} />}
@@ -95,7 +95,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
 /** Runs all tests of the agent, as often as tells chance from change. */
 function RunAll({ agentId }: { agentId: string }) {
   const start = useAction(RunTests);
-  const [, go] = useLocation();
+  const go = useGo();
   const run = async () => {
     const made = await start.run({ input: { agentId, repeats } });
     if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);

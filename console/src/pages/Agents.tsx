@@ -99,7 +99,7 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
       after: params.get("after"),
       filter: { channel, direction, tags: tag ? [tag] : undefined, nameContains: nameContains || undefined },
     },
-    { onFocus: true },
+    { onFocus: true, keeps: true },
   );
   const agents = answer.data?.agents;
   const isFiltered = Boolean(channel || direction || tag || nameContains);
@@ -117,6 +117,7 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading lines={10} />}
       {agents?.nodes.length === 0 &&
+        !answer.isOld &&
         (isFiltered ? (
           <Empty title="No agent fits these filters.">
             <Link href="/agents">Show all agents</Link>
@@ -151,7 +152,7 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
           </table>
         </div>
       )}
-      {agents?.pageInfo.hasNextPage && (
+      {agents?.pageInfo.hasNextPage && !answer.isOld && (
         <div>
           <button type="button" onClick={() => set("after", agents.pageInfo.endCursor ?? "")}>
             Next {pageSize}

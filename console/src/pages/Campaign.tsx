@@ -65,10 +65,10 @@ export default function Campaign() {
   const status = statusOf(params);
   const number = params.get("number");
   const filter = number ? { phoneNumberPrefix: number } : undefined;
-  const answer = usePage(CampaignQuery, { id, first: 50, after: params.get("after"), status, filter });
+  const answer = usePage(CampaignQuery, { id, first: 50, after: params.get("after"), status, filter }, { keeps: true });
   return (
     <Shown answer={answer} missing={`campaign ${id}`}>
-      {({ campaign }) => campaign && <CampaignPage key={campaign.id} campaign={campaign} refresh={answer.refresh} />}
+      {({ campaign }) => campaign && <CampaignPage key={campaign.id} campaign={campaign} isOld={answer.isOld} refresh={answer.refresh} />}
     </Shown>
   );
 }
@@ -77,7 +77,7 @@ function statusOf(params: URLSearchParams): ItemStatus | undefined {
   return (Object.keys(statuses) as ItemStatus[]).find((status) => status === params.get("status"));
 }
 
-function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh: () => void }) {
+function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; isOld: boolean; refresh: () => void }) {
   const [params, setParams] = useSearchParams();
   const [isAdding, setAdding] = useState(false);
   const setStatus = useAction(SetStatus);
@@ -87,7 +87,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
   };
   const status = statusOf(params);
   const isFiltered = params.has("status") || params.has("number");
-  const listed = params.has("number") ? undefined : campaign.counts[status ? statuses[status] : "total"];
+  const listed = params.has("number") || isOld ? undefined : campaign.counts[status ? statuses[status] : "total"];
   useCampaignUpdates(campaign, listed, refresh);
   const pace = usePace(campaign.counts, campaign.status === "Running");
   const set = (name: string, value: string, keep: boolean) =>
@@ -135,14 +135,14 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
           ))}
         </select>
         {may("contacts") && <NumberFilter number={params.get("number") ?? ""} filter={(number) => set("number", number, false)} />}
-        <span className="muted push">{plural(campaign.items.totalCount, "contact")}</span>
+        {!isOld && <span className="muted push">{plural(campaign.items.totalCount, "contact")}</span>}
       </div>
-      {campaign.items.nodes.length === 0 ? (
+      {campaign.items.nodes.length === 0 && !isOld ? (
         <Empty title="No contacts here.">{isFiltered ? "None is like that." : "Add them from a CSV file, with the button above."}</Empty>
       ) : (
         <Contacts items={campaign.items.nodes} open={(id) => set("item", id, true)} />
       )}
-      {campaign.items.pageInfo.hasNextPage && (
+      {campaign.items.pageInfo.hasNextPage && !isOld && (
         <div>
           <button type="button" onClick={() => set("after", campaign.items.pageInfo.endCursor ?? "", true)}>
             Next 50

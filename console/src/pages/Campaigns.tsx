@@ -32,7 +32,7 @@ export default function Campaigns() {
   const answer = usePage(
     CampaignsQuery,
     { first: 50, after: params.get("after"), filter: { statuses: status ? [status] : undefined } },
-    { onFocus: true },
+    { onFocus: true, keeps: true },
   );
   const campaigns = answer.data?.campaigns;
   return (
@@ -55,7 +55,7 @@ export default function Campaigns() {
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!campaigns && !answer.error && <Loading />}
-      {campaigns?.nodes.length === 0 && (
+      {campaigns?.nodes.length === 0 && !answer.isOld && (
         <Empty title={status ? `No campaign is ${status.toLowerCase()}.` : "There are no campaigns yet."}>
           {status ? <Link href="/campaigns">Show all</Link> : "A campaign has an agent reach many contacts. Make one, then add contacts from a file."}
         </Empty>

@@ -64,16 +64,20 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   const end = useAction(EndChat);
   const isEnded = chat.status === "Ended" || state.messages.some((message) => message.isConversationEnded);
 
-  const send = async ({ text, key }: Pending) => {
-    setPending({ text, key });
+  const send = async ({ text, key }: Pick<Pending, "text" | "key">) => {
+    const after = state.messages.at(-1)?.sequence ?? 0;
+    setPending({ text, key, after });
     const sent = await sendMessage.run(
       { input: { simulationChatId: chat.id, text } },
       { fetchOptions: { headers: authorized({ "Idempotency-Key": key }) } },
     );
-    setPending(sent ? undefined : { text, key, isFailed: true });
+    setPending(sent ? undefined : { text, key, after, isFailed: true });
     refresh();
   };
-  const wasFailed = pending?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : state.failure);
+  // A message may be among those that were said before the answer to it being sent comes.
+  const isSaid = pending && state.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
+  const unsaid = isSaid ? undefined : pending;
+  const wasFailed = unsaid?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : state.failure);
   return (
     <Page
       title={`Chat with ${chat.agent.name}`}
@@ -110,7 +114,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
     >
       <div className="split">
         <div className="stack">
-          <Conversation chat={chat} state={state} pending={pending} />
+          <Conversation chat={chat} state={state} pending={unsaid} />
           {end.error && <Failure error={end.error} />}
           {wasFailed && (
             <div className="note bad row" role="alert">

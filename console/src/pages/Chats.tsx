@@ -30,7 +30,7 @@ export default function Chats() {
   const answer = usePage(
     ChatsQuery,
     { agentId, first: 25, after: params.get("after"), seesMessages: may("contacts"), filter: status && { statuses: [status] } },
-    { onFocus: true },
+    { onFocus: true, keeps: true },
   );
   const chats = answer.data?.simulationChats;
   const start = `/chats/new${agentId ? `?agent=${agentId}` : ""}`;
@@ -59,13 +59,13 @@ export default function Chats() {
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chats && !answer.error && <Loading />}
-      {chats?.nodes.length === 0 && (
+      {chats?.nodes.length === 0 && !answer.isOld && (
         <Empty title={status ? "There are no such chats." : "There are no chats yet."}>
           A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
         </Empty>
       )}
       {chats && chats.nodes.length > 0 && <List chats={chats.nodes} />}
-      {chats?.pageInfo.hasNextPage && (
+      {chats?.pageInfo.hasNextPage && !answer.isOld && (
         <div>
           <button type="button" onClick={() => setParams({ ...(agentId && { agent: agentId }), ...(status && { status }), after: chats.pageInfo.endCursor ?? "" })}>
             Earlier chats

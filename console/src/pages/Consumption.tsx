@@ -36,8 +36,9 @@ export default function Consumption() {
   const presets = { "This month": month(0, today), "Last month": month(1, today), "12 months": year(today) };
   const days = { from: params.get("from") ?? presets["12 months"].from, to: params.get("to") ?? presets["12 months"].to };
   const by = params.get("by") ?? (dayCount(days) <= 62 ? "day" : "month");
-  const answer = usePage(ConsumptionQuery, { ...days, byDay: by === "day" });
-  const breakdown = answer.data?.consumptionBreakdown;
+  const answer = usePage(ConsumptionQuery, { ...days, byDay: by === "day" }, { keeps: true });
+  // The sums of other days would be taken for those of the chosen ones.
+  const breakdown = answer.isOld ? undefined : answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
   const set = (next: Days) => setParams({ ...next });
   const setBy = (next: string) => setParams((old) => ({ ...Object.fromEntries(old), by: next }));

@@ -61,7 +61,7 @@ const lookAgain = 15_000;
 export default function Dataset() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();
-  const answer = usePage(DocumentsQuery, { datasetId: id, first: 50, after: params.get("after") });
+  const answer = usePage(DocumentsQuery, { datasetId: id, first: 50, after: params.get("after") }, { keeps: true });
   useRows(id, answer.data?.dataset?.documents.nodes ?? [], answer.refresh);
   const reindex = useAction(ReindexDataset);
   const [isEditing, setEditing] = useState(false);
@@ -123,7 +123,7 @@ export default function Dataset() {
                 </table>
               </div>
             )}
-            {dataset.documents.pageInfo.hasNextPage && (
+            {dataset.documents.pageInfo.hasNextPage && !answer.isOld && (
               <div>
                 <button type="button" onClick={() => setParams({ after: dataset.documents.pageInfo.endCursor ?? "" })}>
                   Next 50
@@ -159,12 +159,13 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
   const error = reindex.error ?? remove.error;
   const actions = (
     <div className="row">
-      <Act scope="write" className="plain" onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
+      <Act scope="write" className="plain" disabled={reindex.isBusy} onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
         Index again<span className="unseen"> {document.name}</span>
       </Act>
       <Act
         scope="write"
         className="plain"
+        disabled={remove.isBusy}
         onClick={() => {
           if (confirm(`Delete ${document.name}? Agents no longer find anything in it.`)) void remove.run({ input: { documentId: document.id } }).then(refresh);
         }}

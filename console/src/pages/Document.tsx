@@ -30,11 +30,11 @@ export default function Document() {
   const [params, setParams] = useSearchParams();
   const chunk = Number(params.get("chunk") ?? 0);
   const offset = chunk > 0 ? Math.min(Math.floor((chunk - 1) / pageSize) * pageSize, maxOffset) : undefined;
-  const answer = usePage(DocumentQuery, { id, first: pageSize, after: params.get("after"), offset });
+  const answer = usePage(DocumentQuery, { id, first: pageSize, after: params.get("after"), offset }, { keeps: true });
   useDocumentUpdates(answer.data?.document?.dataset.id, (changed) => {
     if (changed.id === id && changed.status === "Ready") answer.refresh();
   });
-  useChunk(chunk, answer.data !== undefined);
+  useChunk(chunk, answer.data !== undefined && !answer.isOld);
   return (
     <Shown answer={answer} missing={`document ${id}`}>
       {({ document }) =>
@@ -65,7 +65,7 @@ export default function Document() {
                 </li>
               ))}
             </ol>
-            {document.chunks.pageInfo.hasNextPage && (
+            {document.chunks.pageInfo.hasNextPage && !answer.isOld && (
               <div>
                 <button type="button" onClick={() => setParams({ after: document.chunks.pageInfo.endCursor ?? "" })}>
                   Next 50 chunks

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState, type FormEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
-import { useAction, useConflict, usePage } from "../api/page";
+import { useAction, useConflict, useHere, usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { plural } from "../ui/format";
 import { Page } from "../ui/Page";
@@ -78,8 +78,8 @@ export default function KnowledgeBaseChat() {
             <Question chat={chat} question={question} tried={tried} reread={answer.refresh} />
             {question && (
               <Answers
-                // Other settings and datasets find other chunks.
-                key={JSON.stringify([chat.promptSettings, chat.datasets])}
+                // What another question, or other settings and datasets, found is not taken for what these find.
+                key={JSON.stringify([question, tried, chat.promptSettings, chat.datasets])}
                 id={chat.id}
                 question={question}
                 settings={tried}
@@ -88,7 +88,7 @@ export default function KnowledgeBaseChat() {
             )}
             {chat.datasets.length > 0 && (
               <Suspense>
-                <Evaluation chatId={chat.id} datasets={chat.datasets} tried={tried} />
+                <Evaluation key={JSON.stringify([tried, chat.promptSettings, chat.datasets])} chatId={chat.id} datasets={chat.datasets} tried={tried} />
               </Suspense>
             )}
             {isEditing && (
@@ -202,11 +202,12 @@ function Question({ chat, question, tried, reread }: QuestionProps & { reread: (
 function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () => void }) {
   const [, setParams] = useSearchParams();
   const keep = useAction(KeepTrial);
+  const isHere = useHere();
   const isForeign = useConflict(keep.error, reread);
   const isTried = Object.keys(tried).length > 0;
   const save = async () => {
     const input = { chatId: chat.id, promptSettings: tried, expectedUpdatedAt: chat.updatedAt ?? chat.createdAt };
-    if (await keep.run({ input })) setParams({ q: question });
+    if ((await keep.run({ input })) && isHere.current) setParams({ q: question });
   };
   const differences = names
     .filter((name) => name in tried)

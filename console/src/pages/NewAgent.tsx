@@ -1,7 +1,6 @@
 import type { FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql } from "../api/graphql";
-import { useAction } from "../api/page";
+import { useAction, useGo } from "../api/page";
 import { Dialog } from "../ui/Dialog";
 import { Field, FormFailure } from "../ui/Field";
 
@@ -14,7 +13,7 @@ const CreateAgent = graphql(`
 /** Asks for the required fields of an agent. Other pages edit the rest. */
 export function NewAgent({ onClose }: { onClose: () => void }) {
   const create = useAction(CreateAgent);
-  const [, go] = useLocation();
+  const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

@@ -1,7 +1,8 @@
 import { useState, type FormEvent } from "react";
-import { Link, useLocation, useSearchParams } from "wouter";
+import { useClient } from "urql";
+import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf, type VariablesOf } from "../api/graphql";
-import { useAction, usePage } from "../api/page";
+import { useAction, useGo, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { AgentPicker } from "../ui/AgentPicker";
 import { Page } from "../ui/Page";
@@ -38,10 +39,11 @@ export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
   const [mocking, setMocking] = useState(careful);
-  const answer = usePage(ChatForm, { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") }, { pause: !agentId });
+  const asked = { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") };
+  const answer = usePage(ChatForm, asked, { pause: !agentId, keeps: true });
   const run = useRunOf(params.get("run"));
-  // While another agent is read, the answer is still the previous one's.
-  const isRead = answer.data && (!answer.data.agent || answer.data.agent.id === agentId) && run.isRead !== false;
+  // The form stays while the calls under other mocks are read, but not while another agent is.
+  const isRead = answer.data && (!answer.isOld || answer.data.agent?.id === agentId) && run.isRead !== false;
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
       <div className="row">
@@ -59,10 +61,12 @@ export default function NewChat() {
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
-      {answer.data?.agent && isRead && (
+      {agentId && answer.data?.agent && isRead && (
         <Start
           key={answer.data.agent.id}
           agent={answer.data.agent}
+          isCovered={!answer.isOld}
+          asked={asked}
           mocking={mocking}
           setMocking={setMocking}
           isDraft={params.has("draft")}
@@ -91,28 +95,41 @@ function inputOf({ isDenied, answers, ...mocked }: Mocking): MockingInput {
 
 interface MockingProps {
   agent: FormAgent;
+  /** The coverage is that of these mocks. */
+  isCovered: boolean;
   mocking: Mocking;
   setMocking: (mocking: Mocking) => void;
 }
 
-function Start({ isDraft, run, ...props }: MockingProps & { isDraft: boolean; run: RunToTalkOn | undefined }) {
-  const { agent, mocking } = props;
+interface StartProps extends MockingProps {
+  /** What the form was read with. */
+  asked: VariablesOf<typeof ChatForm>;
+  isDraft: boolean;
+  run: RunToTalkOn | undefined;
+}
+
+function Start({ isDraft, run, asked, ...props }: StartProps) {
+  const { agent, isCovered } = props;
   const draft = isDraft ? keptDraft(agent.id) : undefined;
   const start = useAction(StartChat);
-  const [, go] = useLocation();
+  const go = useGo();
+  const client = useClient();
+  const [isAsking, setAsking] = useState(false);
+  /** Whether something would be called for real that the page has not said yet. */
+  const isUntold = async () => {
+    if (isCovered) return false;
+    setAsking(true);
+    const { data } = await client.query(ChatForm, asked, { requestPolicy: "network-only" });
+    setAsking(false);
+    return !data?.agent?.coverage || data.agent.coverage.some(isReal);
+  };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const filled = agent.fields.map((field) => [field.name, String(form.get(`field:${field.name}`) ?? "")] as const).filter(([, value]) => value);
-    const made = await start.run({
-      input: {
-        agentId: agent.id,
-        dataBag: Object.fromEntries(filled),
-        toolMocking: inputOf(mocking),
-        prompt: draft?.text,
-        messages: run?.messages.slice(0, Number(form.get("upTo")) + 1),
-      },
-    });
+    const messages = run?.messages.slice(0, Number(form.get("upTo")) + 1);
+    if (await isUntold()) return;
+    const made = await start.run({ input: { agentId: agent.id, dataBag: Object.fromEntries(filled), toolMocking: asked.toolMocking, prompt: draft?.text, messages } });
     if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
   };
   return (
@@ -132,13 +149,13 @@ function Start({ isDraft, run, ...props }: MockingProps & { isDraft: boolean; ru
         </div>
         <div className="stack">
           <MockingChoice {...props} />
-          {agent.coverage && <Coverage calls={agent.coverage} />}
+          {agent.coverage && isCovered && <Coverage calls={agent.coverage} />}
         </div>
       </div>
       {start.error && <Failure error={start.error} />}
       <div className="row">
-        <Act scope="simulate" type="submit" className="primary" disabled={start.isBusy}>
-          {start.isBusy ? "Starting…" : "Start chat"}
+        <Act scope="simulate" type="submit" className="primary" disabled={isAsking || start.isBusy}>
+          {isAsking || start.isBusy ? "Starting…" : "Start chat"}
         </Act>
       </div>
     </form>
@@ -182,7 +199,7 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
   );
 }
 
-function MockingChoice({ agent, mocking, setMocking }: MockingProps) {
+function MockingChoice({ agent, isCovered, mocking, setMocking }: MockingProps) {
   const box = (name: Exclude<keyof Mocking, "answers">, text: string) => (
     <label className="check">
       <input type="checkbox" checked={mocking[name]} onChange={(event) => setMocking({ ...mocking, [name]: event.target.checked })} />
@@ -201,7 +218,7 @@ function MockingChoice({ agent, mocking, setMocking }: MockingProps) {
           {box("mockCallTransfer", "The transfer to a person")}
           {box("isDenied", "Deny whatever else would happen for real")}
         </div>
-        <Reality agent={agent} mocking={mocking} />
+        <Reality agent={agent} isCovered={isCovered} mocking={mocking} />
         {agent.tools.length > 0 && (
           <details>
             <summary>What tools answer</summary>
@@ -229,8 +246,15 @@ function MockingChoice({ agent, mocking, setMocking }: MockingProps) {
 }
 
 /** Says what would happen for real. */
-function Reality({ agent, mocking }: { agent: FormAgent; mocking: Mocking }) {
+function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">) {
   if (!agent.coverage) return null;
+  if (!isCovered) {
+    return (
+      <div role="status" className="note">
+        Reading what would happen for real…
+      </div>
+    );
+  }
   const real = agent.coverage.filter(isReal).map((call) => {
     const endpoint = agent.tools.find((tool) => tool.id === call.targetId)?.endpoint;
     return [...call.path, call.technicalName].join(" › ") + (endpoint ? ` calls ${endpoint.url}` : "");

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { useSubscription } from "urql";
 import { graphql, type ResultOf } from "../api/graphql";
-import { useAction, usePage } from "../api/page";
+import { useAction, useGo, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
@@ -120,7 +120,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
 /** What to do next about the run's test. */
 function Actions({ run }: { run: RunOfPage }) {
   const { agent } = run.execution;
-  const [, go] = useLocation();
+  const go = useGo();
   const start = useAction(RunTests);
   if (!run.testId || !agent) return null;
   const again = async () => {

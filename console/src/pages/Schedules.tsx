@@ -34,8 +34,8 @@ export default function Schedules() {
   const answer = usePage(SchedulesQuery, { agentId }, { onFocus: true, isFresh: true });
   const [edited, setEdited] = useState<Schedule | "new">();
   const schedules = answer.data?.agentTestSchedules.nodes;
-  const close = () => {
-    setEdited(undefined);
+  const close = (of: Schedule | "new") => {
+    setEdited((now) => (now === of ? undefined : now));
     answer.refresh();
   };
   return (
@@ -52,7 +52,7 @@ export default function Schedules() {
       {!schedules && !answer.error && <Loading />}
       {schedules?.length === 0 && <Empty title="No tests are run by themselves.">A schedule runs them at times, such as every night, or after each change of the prompt.</Empty>}
       {schedules && schedules.length > 0 && <ScheduleTable schedules={schedules} edit={setEdited} />}
-      {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={close} />}
+      {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={() => close(edited)} />}
     </Page>
   );
 }

@@ -62,12 +62,12 @@ export default function Webhooks() {
     if (!token || !confirm(`Delete the webhook to ${webhook.url}? What waits for it is lost.`)) return;
     void attempt(async () => {
       await askAs({ Authorization: `Bearer ${token}` }, remove, { input: { webhookId: webhook.id } });
-      setOpen(undefined);
+      setOpen((now) => (now === open ? undefined : now));
       await read(token);
     });
   };
   const close = () => {
-    setOpen(undefined);
+    setOpen((now) => (now === open ? undefined : now));
     if (token) void attempt(() => read(token));
   };
   return (

@@ -27,11 +27,13 @@ interface Group {
 /** A dialog that leads to pages, agents and other things by their names. */
 export default function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
+  /** Where the chosen place leads. What is read meanwhile may come before it; undefined for the first. */
+  const [to, setTo] = useState<string>();
   const [location, go] = useLocation();
   const id = useId();
-  const groups = useGroups(text, location);
+  const { groups, isRead } = useGroups(text, location);
   const places = groups.flatMap((group) => group.places);
+  const at = Math.max(0, places.findIndex((place) => place.to === to));
   const chosen = places[at];
   const open = (place: Place) => {
     onClose();
@@ -41,7 +43,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
   };
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) setAt((at + step + places.length) % Math.max(places.length, 1));
+    if (step) setTo(places[(at + step + places.length) % Math.max(places.length, 1)]?.to);
     else if (event.key === "Enter" && chosen) open(chosen);
     else return;
     event.preventDefault();
@@ -77,7 +79,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
         value={text}
         onChange={(event) => {
           setText(event.target.value);
-          setAt(0);
+          setTo(undefined);
         }}
         onKeyDown={onKey}
       />
@@ -100,7 +102,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
       </div>
       {places.length === 0 && (
         <p className="muted" role="status">
-          Nothing has this name.
+          {isRead ? "Nothing has this name." : "Reading the names…"}
         </p>
       )}
       <p className={`muted small ${styles.help}`}>
@@ -110,9 +112,9 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
   );
 }
 
-function useGroups(text: string, location: string): Group[] {
+function useGroups(text: string, location: string): { groups: Group[]; isRead: boolean } {
   const [isLarge, setLarge] = useState(false);
-  const [{ data }] = useQuery({ query: PlacesQuery, variables: { text: isLarge ? text : "" } });
+  const [{ data, error, fetching }] = useQuery({ query: PlacesQuery, variables: { text: isLarge ? text : "" } });
   if (!isLarge && (data?.agents.pageInfo.hasNextPage || data?.campaigns.pageInfo.hasNextPage)) setLarge(true);
   const [visited] = useState(recent);
   const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
@@ -125,5 +127,6 @@ function useGroups(text: string, location: string): Group[] {
     { name: "Knowledge base chats", places: named("/knowledge/chats", data?.knowledgeBaseChats.nodes) },
     { name: "Datasets", places: named("/knowledge/datasets", data?.datasets.nodes) },
   ];
-  return groups.map((group) => ({ ...group, places: found(group.places, text, 12) })).filter((group) => group.places.length > 0);
+  const fitting = groups.map((group) => ({ ...group, places: found(group.places, text, 12) })).filter((group) => group.places.length > 0);
+  return { groups: fitting, isRead: !fetching && Boolean(data ?? error) };
 }

@@ -103,7 +103,7 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
           <li key={tool.id}>
             <div className="row between">
               <strong>{tool.name}</strong>
-              <Act scope="write" className="plain" onClick={() => void disconnect.run({ input: { agentId: agent.id, toolId: tool.id } })}>
+              <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id, toolId: tool.id } })}>
                 Disconnect<span className="unseen"> {tool.name}</span>
               </Act>
             </div>
@@ -128,7 +128,7 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
   const [to, setTo] = useState<Choice>();
   const close = () => {
     add.reset();
-    setTo(undefined);
+    setTo((now) => (now === to ? undefined : now));
   };
   return (
     <section className="card" aria-labelledby="subs-title">
@@ -145,7 +145,7 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
               <span>
                 <strong>{sub.name}</strong> → <Link href={`/agents/${sub.agent.id}`}>{sub.agent.name}</Link>
               </span>
-              <Act scope="write" className="plain" onClick={() => void remove.run({ input: { subAgentId: sub.id } })}>
+              <Act scope="write" className="plain" disabled={remove.isBusy} onClick={() => void remove.run({ input: { subAgentId: sub.id } })}>
                 Remove<span className="unseen"> {sub.name}</span>
               </Act>
             </div>
@@ -187,7 +187,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
           <li>
             <div className="row between">
               <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
-              <Act scope="write" className="plain" onClick={() => void disconnect.run({ input: { agentId: agent.id } })}>
+              <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id } })}>
                 Disconnect
               </Act>
             </div>

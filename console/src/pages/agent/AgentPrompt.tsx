@@ -1,9 +1,9 @@
 import type { CombinedError } from "@urql/core";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useClient } from "urql";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction, useConflict } from "../../api/page";
+import { useAction, useConflict, useGo } from "../../api/page";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
@@ -70,7 +70,12 @@ function PromptEditor({ agent }: { agent: Prompted }) {
   /** Saves the draft over the version that it began from, or over the one that its author has been shown. */
   const store = async (over = draft?.of) => {
     if (!isChanged || text.length > maxPrompt) return;
-    if (await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } })) discard();
+    const saved = await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } });
+    if (!saved?.updateAgentPrompt) return;
+    // What was written while it was saved stays.
+    const now = keptDraft(agent.id);
+    if (now && now.text !== text) setDraft({ text: now.text, of: saved.updateAgentPrompt.agent.promptVersion });
+    else discard();
   };
   useSaveKey(() => void store());
   return (
@@ -136,7 +141,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
 /** Two ways to see what an unsaved prompt does. Neither saves it. */
 function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
   const start = useAction(RunTests);
-  const [, go] = useLocation();
+  const go = useGo();
   const test = async () => {
     const made = await start.run({ input: { agentId, prompt, repeats: 3 } });
     if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);

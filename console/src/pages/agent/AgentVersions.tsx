@@ -33,7 +33,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
   const to = Number(params.get("to")) || agent.promptVersion;
   const from = Number(params.get("from")) || Math.max(1, to - 1);
   const distance = (version: number) => Math.max(0, agent.promptVersion - version);
-  const answer = usePage(PromptVersionsQuery, { id: agent.id, after: params.get("after"), from: distance(from), to: distance(to) });
+  const answer = usePage(PromptVersionsQuery, { id: agent.id, after: params.get("after"), from: distance(from), to: distance(to) }, { keeps: true });
   const versions = answer.data?.agent?.promptVersions.nodes;
   const textOf = (version: number) =>
     [...(answer.data?.agent?.from.nodes ?? []), ...(answer.data?.agent?.to.nodes ?? [])].find((node) => node.version === version)?.prompt;
@@ -86,7 +86,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
           </button>
         )}
       </section>
-      <Compared agent={agent} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
+      <Compared agent={agent} isRead={!answer.isOld} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
     </div>
   );
 }
@@ -97,7 +97,7 @@ interface Side {
   text: string | undefined;
 }
 
-function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Side }) {
+function Compared({ agent, isRead, from, to }: { agent: AgentOfPage; isRead: boolean; from: Side; to: Side }) {
   const restore = useAction(RestorePrompt);
   const isForeign = useForeign(agent.id, restore.error);
   return (
@@ -128,11 +128,8 @@ function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Sid
           </p>
         )}
         {restore.error && !isForeign && <Failure error={restore.error} />}
-        {from.text !== undefined && to.text !== undefined ? (
-          <Diff from={from.text} to={to.text} />
-        ) : (
-          <p className="muted">One of the two versions does not exist.</p>
-        )}
+        {from.text !== undefined && to.text !== undefined && <Diff from={from.text} to={to.text} />}
+        {(from.text === undefined || to.text === undefined) && (isRead ? <p className="muted">One of the two versions does not exist.</p> : <Loading lines={3} />)}
       </div>
     </section>
   );

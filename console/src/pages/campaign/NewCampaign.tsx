@@ -1,7 +1,7 @@
 import type { FormEvent } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction, usePage } from "../../api/page";
+import { useAction, useGo, usePage } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { Loading } from "../../ui/states";
@@ -25,7 +25,7 @@ const shown = ["name", "agentId", "maxAttempts", "retryDelayMinutes", "defaultRe
 export function NewCampaign({ onClose }: { onClose: () => void }) {
   const agents = usePage(OutboundAgents, {}).data?.agents.nodes;
   const create = useAction(CreateCampaign);
-  const [, go] = useLocation();
+  const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

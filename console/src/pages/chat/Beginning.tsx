@@ -32,10 +32,9 @@ interface Reading {
 /** Reads the run with which a chat begins, if it begins with one. */
 export function useRunOf(id: string | null): Reading {
   const { data, error, refresh } = usePage(RunToTalkOnQuery, { id: id ?? "" }, { pause: !id });
-  // What was read for another id stays until the next is read, and after the last.
-  const run = data?.agentTestRun?.id === id ? data?.agentTestRun : undefined;
+  const run = data?.agentTestRun;
   const variables = run?.test?.__typename === "SimulationTest" ? run.test.variables : {};
-  return { data: run ? { ...run, variables } : undefined, error, refresh, isRead: id ? Boolean(run ?? (data && !data.agentTestRun)) : undefined };
+  return { data: run ? { ...run, variables } : undefined, error, refresh, isRead: id ? Boolean(data) : undefined };
 }
 
 /** What was said in the run, up to the agent's message that is chosen. */

@@ -7,9 +7,11 @@ export interface Pending {
   text: string;
   key: string;
   isFailed?: boolean;
+  /** The sequence of the last message before it. */
+  after: number;
 }
 
-export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pending) => void }) {
+export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pick<Pending, "text" | "key">) => void }) {
   const [text, setText] = useState("");
   const isReady = text.trim() !== "" && !isBusy && !isEnded && may("simulate");
   const submit = () => {

@@ -1,8 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { useRef, useState, type FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction, useConflict } from "../../api/page";
+import { useAction, useConflict, useGo } from "../../api/page";
 import { changesOf, inOneLine } from "../../logic/changes";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
@@ -109,7 +108,7 @@ function Parsing({ values, error }: { values: Values["parsing"]; error: Combined
 
 function Delete({ dataset }: { dataset: DatasetOfPage }) {
   const remove = useAction(DeleteDataset);
-  const [, go] = useLocation();
+  const go = useGo();
   const deleteIt = async () => {
     if (!confirm(`Delete ${dataset.name} with its ${plural(dataset.documentCount, "document")}? Agents no longer find anything in them.`)) return;
     if (await remove.run({ input: { datasetId: dataset.id } })) go("/knowledge");

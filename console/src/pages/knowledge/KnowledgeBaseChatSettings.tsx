@@ -1,8 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { useRef, useState, type FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
-import { useAction, useConflict, usePage } from "../../api/page";
+import { useAction, useConflict, useGo, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
 import { may } from "../../ui/Act";
 import { Conflict } from "../../ui/Conflict";
@@ -79,7 +78,7 @@ interface FormProps {
 
 /** Changes a knowledge base chat, or deletes it. */
 export default function KnowledgeBaseChatSettings({ id, onClose, onSaved }: { id: string; onClose: () => void; onSaved: () => void }) {
-  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true });
+  const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true, keeps: true });
   const chat = answer.data?.knowledgeBaseChat;
   // A new key fills the form with the chat as it is now.
   const [round, setRound] = useState(0);
@@ -191,7 +190,7 @@ function Texts({ settings, error }: { settings: Chat["promptSettings"]; error: C
 
 function Delete({ chat }: { chat: Chat }) {
   const remove = useAction(DeleteChat);
-  const [, go] = useLocation();
+  const go = useGo();
   const deleteIt = async () => {
     if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} then answer without it; its datasets stay.`)) return;
     if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");

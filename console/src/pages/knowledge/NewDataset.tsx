@@ -1,7 +1,6 @@
 import type { FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction } from "../../api/page";
+import { useAction, useGo } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
 import { FormFailure } from "../../ui/Field";
 import { DatasetFields } from "./DatasetFields";
@@ -15,7 +14,7 @@ const CreateDataset = graphql(`
 /** Asks for what a dataset needs, and opens it, so that files can be dropped there. */
 export function NewDataset({ onClose }: { onClose: () => void }) {
   const create = useAction(CreateDataset);
-  const [, go] = useLocation();
+  const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

@@ -1,7 +1,6 @@
 import type { FormEvent } from "react";
-import { useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
-import { useAction } from "../../api/page";
+import { useAction, useGo } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { plural } from "../../ui/format";
@@ -21,7 +20,7 @@ interface Choice {
 /** Asks for the name and the datasets of a knowledge base chat, and opens it, so that a question can be tried. */
 export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly Choice[]; onClose: () => void }) {
   const create = useAction(CreateChat);
-  const [, go] = useLocation();
+  const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

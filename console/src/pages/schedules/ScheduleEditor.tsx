@@ -128,7 +128,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
             {schedule ? "Save" : "Create schedule"}
           </Act>
           {schedule && (
-            <Act scope="simulate" className="danger push" onClick={() => void destroy()}>
+            <Act scope="simulate" className="danger push" disabled={remove.isBusy} onClick={() => void destroy()}>
               Delete
             </Act>
           )}
@@ -158,6 +158,8 @@ function Target({ agentId }: { agentId: string | null }) {
     <div className="field">
       <label htmlFor="schedule-target">Tests</label>
       <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
+        {/* The agent that the page is of is chosen, also before its name is read. */}
+        {!data && agentId && <option value={`agent ${agentId}`}>Reading the agents…</option>}
         <option value="" disabled>
           Choose
         </option>

@@ -1,6 +1,7 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
+import { useHere } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Page } from "../../ui/Page";
 import { Empty } from "../../ui/states";
@@ -46,24 +47,32 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
   const executions = agent.testExecutions.nodes;
   const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId) ?? executions[0])?.id;
   const edited = params.get("edit");
-  const set = (name: string, value: string | undefined) =>
+  const editedNow = useRef(edited);
+  useEffect(() => {
+    editedNow.current = edited;
+  }, [edited]);
+  const isHere = useHere();
+  const set = (name: string, value: string | undefined) => {
+    if (!isHere.current) return;
     setParams((old) => {
       const next = new URLSearchParams(old);
       if (value) next.set(name, value);
       else next.delete(name);
       return next;
     });
+  };
   const show = (id: string) => {
     set("execution", id);
     refresh();
   };
-  const closeFolder = () => {
-    setFolderId(undefined);
+  const closeFolder = (of: string) => {
+    setFolderId((now) => (now === of ? undefined : now));
     refresh();
   };
-  const closeEditor = (opened?: string) => {
-    setNew(false);
-    set("edit", opened);
+  /** Closes the editor of a test, null for that of a new one, but not the one that was opened while an answer was awaited. */
+  const closeEditor = (of: string | null, opened?: string) => {
+    if (of === null) setNew(false);
+    if (editedNow.current === of && of !== (opened ?? null)) set("edit", opened);
     refresh();
   };
   return (
@@ -120,10 +129,10 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
       {folderId && (
-        <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={closeFolder} />
+        <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={() => closeFolder(folderId)} />
       )}
-      {isNew && <NewTest agent={agent} onClose={closeEditor} />}
-      {edited && <TestEditor key={edited} agent={agent} testId={edited} onClose={() => closeEditor()} />}
+      {isNew && <NewTest agent={agent} onClose={(opened) => closeEditor(null, opened)} />}
+      {edited && <TestEditor key={edited} agent={agent} testId={edited} onClose={() => closeEditor(edited)} />}
     </Page>
   );
 }

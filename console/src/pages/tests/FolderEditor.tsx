@@ -94,7 +94,7 @@ function FolderForm({ agentId, folder, reread, takeTheirs, onClose }: Props & { 
             {folder ? "Save" : "Create folder"}
           </Act>
           {folder && (
-            <Act scope="write" className="danger push" onClick={() => void destroy()}>
+            <Act scope="write" className="danger push" disabled={remove.isBusy} onClick={() => void destroy()}>
               Delete
             </Act>
           )}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { CombinedError } from "@urql/core";
 import { useClient } from "urql";
-import { graphql, type ResultOf } from "../../api/graphql";
+import { graphql, type ResultOf, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { plural } from "../../ui/format";
@@ -27,6 +27,7 @@ const CoverageQuery = graphql(`
 `);
 
 type Coverage = ResultOf<typeof CoverageQuery>["agentTestExecutionCoverage"];
+type Input = VariablesOf<typeof RunTests>["input"];
 
 /** Runs the ticked tests, or all, as often as chosen. */
 export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
@@ -40,21 +41,25 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   const client = useClient();
   const [repeats, setRepeats] = useState(5);
   const [stopping, setStopping] = useState<StoppingName>("all");
-  const [doubted, setDoubted] = useState<Coverage>();
+  const [isAsking, setAsking] = useState(false);
+  /** What was asked to be run, with the calls of it that would be real. */
+  const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
   const [unknown, setUnknown] = useState<CombinedError>();
   const error = unknown ?? start.error;
-  const input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
+  const input: Input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
   const ask = async () => {
+    setAsking(true);
     const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
+    setAsking(false);
     const coverage = covered.data?.agentTestExecutionCoverage;
     // Nothing is run of which it is not known what would be real.
     setUnknown(covered.error);
-    if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted(coverage);
-    else if (coverage) await run();
+    if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted({ input, coverage });
+    else if (coverage) await run(input);
   };
-  const run = async () => {
+  const run = async (asked: Input) => {
     setDoubted(undefined);
-    const made = await start.run({ input });
+    const made = await start.run({ input: asked });
     if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
   };
   return (
@@ -85,15 +90,15 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
           ))}
         </select>
       )}
-      <Act scope="simulate" className="primary" disabled={start.isBusy || isEmpty} onClick={() => void ask()}>
+      <Act scope="simulate" className="primary" disabled={isAsking || start.isBusy || isEmpty} onClick={() => void ask()}>
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
       {doubted && (
         <Dialog title="Not all calls are mocked" onClose={() => setDoubted(undefined)}>
           <div className="stack">
-            <Doubts coverage={doubted} />
+            <Doubts coverage={doubted.coverage} />
             <div className="row">
-              <Act scope="simulate" className="danger" onClick={() => void run()}>
+              <Act scope="simulate" className="danger" onClick={() => void run(doubted.input)}>
                 Run them all the same
               </Act>
             </div>

@@ -89,7 +89,7 @@ export function NewTest({ agent, onClose }: { agent: AgentOfTests; onClose: (ope
 
 /** Changes a test, or deletes it. */
 export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; testId: string; onClose: () => void }) {
-  const answer = usePage(EditedTest, { id: testId, seesContacts: may("contacts") }, { isFresh: true });
+  const answer = usePage(EditedTest, { id: testId, seesContacts: may("contacts") }, { isFresh: true, keeps: true });
   const test = answer.data?.agentTest;
   // A new key fills the form with the test as it is now.
   const [round, setRound] = useState(0);

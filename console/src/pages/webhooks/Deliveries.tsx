@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { Dialog } from "../../ui/Dialog";
 import { Empty, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
@@ -53,13 +53,16 @@ export function Deliveries({ webhook, token, onClose }: { webhook: Webhook; toke
     },
     [token],
   );
+  const wanted = useRef(after);
   const read = useCallback(async () => {
     const answer = await asked<{ webhook: { deliveries: PageOfDeliveries } }>(deliveriesQuery, { id: webhook.id, after });
-    if (answer) setPage(answer.webhook.deliveries);
+    // Another page may be wanted by now.
+    if (answer && wanted.current === after) setPage(answer.webhook.deliveries);
   }, [asked, webhook.id, after]);
   useEffect(() => {
+    wanted.current = after;
     void read();
-  }, [read]);
+  }, [read, after]);
   const change = async (query: string, input: Record<string, string>) => {
     setProblem(undefined);
     if (!(await asked(query, { input }))) return;

@@ -1,0 +1,197 @@
+// What people do before the gateway has answered: nothing that is shown meanwhile acts on something else, and nothing is lost.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { agent, base, gateway, journeys, visit } from "./journey";
+
+/** Keeps back the answers to an operation until they are let through. */
+async function hold(page: Page, operation: string): Promise<() => Promise<void>> {
+  let release = () => {};
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/graphql", async (route) => {
+    if (!new RegExp(`(query|mutation) ${operation}\\b`).test(route.request().postData() ?? "")) return route.fallback();
+    const response = await route.fetch();
+    await isReleased;
+    await route.fulfill({ response });
+  });
+  return async () => {
+    const answered = page.waitForResponse((response) => new RegExp(`(query|mutation) ${operation}\\b`).test(response.request().postData() ?? ""));
+    release();
+    await (await answered).finished();
+  };
+}
+
+const executionsOf = async (name: string) =>
+  (await gateway.ask<{ agentTestExecutions: { totalCount: number } }>(`{ agentTestExecutions(agentId: "${agent(name)}") { totalCount } }`)).agentTestExecutions.totalCount;
+
+journeys("a slow gateway", () => {
+  test("no chat is begun with the agent that was chosen before", () =>
+    visit(`chats/new?agent=${agent("Card support")}`, async (page) => {
+      const start = page.getByRole("button", { name: "Start chat" });
+      await start.waitFor();
+      const release = await hold(page, "ChatForm");
+      await page.getByRole("combobox", { name: "Agent" }).selectOption({ label: "Product help" });
+      await start.waitFor({ state: "detached" });
+      await release();
+      await page.getByLabel("productName").fill("Brook kettle");
+      await start.click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+    }));
+
+  test("no chat is begun whose calls have not been told", () =>
+    visit(`chats/new?agent=${agent("Product help")}`, async (page) => {
+      const chats = async () => (await gateway.ask<{ simulationChats: { totalCount: number } }>("{ simulationChats { totalCount } }")).simulationChats.totalCount;
+      const before = await chats();
+      const start = page.getByRole("button", { name: "Start chat" });
+      await page.getByLabel("productName").fill("Brook kettle");
+      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      const release = await hold(page, "ChatForm");
+      await page.getByRole("checkbox", { name: "All tools" }).uncheck();
+      await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
+      await page.getByText("Nothing outside hears of this chat.").waitFor({ state: "detached" });
+      await start.click();
+      await release();
+      await page.getByText("This happens for real:").waitFor();
+      await start.and(page.locator(":enabled")).waitFor();
+      assert.equal(await chats(), before, "it was told first");
+      await start.click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+    }));
+
+  test("a message is seen once, also while its sending is not confirmed", async () => {
+    const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+      "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
+      { input: { agentId: agent("Product help"), dataBag: { productName: "Brook kettle" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
+    );
+    await visit(`chats/${startSimulationChat.simulationChat.id}`, async (page) => {
+      const release = await hold(page, "Send");
+      await page.getByText("● live").waitFor();
+      await page.getByRole("textbox", { name: "Message" }).fill("Can I use vinegar to descale the kettle?");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: /^Source 1/ }).waitFor();
+      assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1);
+      await release();
+    });
+  });
+
+  test("a double click runs tests once", async () => {
+    const before = await executionsOf("Product help");
+    await visit(`tests?agent=${agent("Product help")}`, async (page) => {
+      const release = await hold(page, "ExecutionCoverage");
+      const run = page.getByRole("button", { name: "Run all" });
+      await run.dblclick();
+      assert.ok(await run.isDisabled());
+      await release();
+      await page.waitForURL(/execution=/);
+      assert.equal(await executionsOf("Product help"), before + 1);
+    });
+  });
+
+  test("whoever has left is not led back", () =>
+    visit(`agents/${agent("Product help")}`, async (page) => {
+      const release = await hold(page, "RunTests");
+      await page.getByRole("button", { name: "Run tests ×5" }).click();
+      await page.getByRole("link", { name: "Knowledge", exact: true }).first().click();
+      await page.getByRole("heading", { level: 1, name: "Knowledge" }).waitFor();
+      await release();
+      await page.getByRole("button", { name: "New dataset" }).click();
+      await page.getByRole("dialog").waitFor();
+      assert.equal(page.url(), `${base}knowledge`);
+    }));
+
+  test("what is written while a prompt is saved stays", () =>
+    visit(`agents/${agent("Flight rebooking")}`, async (page) => {
+      const prompt = page.getByRole("textbox", { name: "Prompt" });
+      await prompt.fill("You rebook flights.");
+      const release = await hold(page, "SavePrompt");
+      await page.keyboard.press("Control+s");
+      await prompt.fill("You rebook flights and trains.");
+      await release();
+      await page.getByRole("heading", { name: "Prompt v2" }).waitFor();
+      assert.equal(await prompt.inputValue(), "You rebook flights and trains.");
+      await page.getByRole("button", { name: "Save as v3" }).click();
+      await page.getByRole("heading", { name: "Prompt v3" }).waitFor();
+    }));
+
+  test("the answer for one test leaves the editor of another open", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      const dialog = page.getByRole("dialog");
+      const tests = page.locator("tr:has([data-cell]) th button:first-child");
+      await tests.nth(0).click();
+      await dialog.getByLabel("What the contact does").fill("says: Hello");
+      const release = await hold(page, "UpdateTest");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await tests.nth(1).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Being written");
+      await release();
+      await dialog.getByLabel("What the contact does").fill("says: Goodbye");
+      assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Being written");
+    }));
+
+  test("what one question found is not kept as the answer to another", async () => {
+    const { knowledgeBaseChats } = await gateway.ask<{ knowledgeBaseChats: { nodes: { id: string; name: string }[] } }>("{ knowledgeBaseChats { nodes { id name } } }");
+    const manuals = knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"));
+    await visit(`knowledge/chats/${manuals?.id}?q=${encodeURIComponent("Can I use vinegar to descale the kettle?")}`, async (page) => {
+      const found = page.getByRole("list", { name: /^What is found/ });
+      await found.getByRole("button", { name: "This answers it" }).first().click();
+      await found.getByRole("button", { name: "Kept as the right answer" }).waitFor();
+      const release = await hold(page, "Retrieve");
+      await page.getByLabel("What would a contact ask?").fill("How do I descale the kettle?");
+      await page.getByRole("button", { name: "Ask" }).click();
+      await found.waitFor({ state: "detached" });
+      await release();
+      await found.getByRole("button", { name: "This answers it" }).first().waitFor();
+      assert.equal(await page.getByRole("button", { name: "Kept as the right answer" }).count(), 0);
+    });
+  });
+
+  test("a schedule is made before the agents are read", () =>
+    visit(`schedules?agent=${agent("Clinic reception")}`, async (page) => {
+      await hold(page, "ScheduleTargets");
+      await page.getByRole("button", { name: "New schedule" }).click();
+      await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("At once");
+      await page.getByRole("button", { name: "Create schedule" }).click();
+      await page.getByRole("row", { name: /^At once/ }).getByRole("link", { name: "Clinic reception" }).waitFor();
+    }));
+
+  test("a comparison is not the one that was shown before", async () => {
+    const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
+      `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
+    );
+    const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+    await visit(`compare?base=${old}&head=${head}`, async (page) => {
+      const failing = page.getByText("newly failing", { exact: true });
+      await failing.first().waitFor();
+      const release = await hold(page, "Compare");
+      await page.getByRole("link", { name: /Swap/ }).click();
+      await failing.first().waitFor({ state: "detached" });
+      await release();
+      await page.getByText("newly passing", { exact: true }).first().waitFor();
+    });
+  });
+
+  test("sums are not those of the days before", () =>
+    visit("consumption", async (page) => {
+      await page.getByText("= channels = months = agents ✓").waitFor();
+      const release = await hold(page, "Consumption");
+      await page.getByRole("button", { name: "This month" }).click();
+      await page.getByText(/^= channels = /).waitFor({ state: "detached" });
+      await release();
+      await page.getByText("= channels = days = agents ✓").waitFor();
+    }));
+
+  test("the place that was chosen stays chosen when others are read", () =>
+    visit("keys", async (page) => {
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      const release = await hold(page, "Places");
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      await palette.getByRole("combobox").press("ArrowDown");
+      await palette.getByRole("option", { name: "Chats", selected: true }).waitFor();
+      await release();
+      await palette.getByRole("option", { name: "Card support" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`${base}chats`);
+    }));
+});

@@ -128,7 +128,7 @@ func New(o Options) (*App, error) {
 	settings.SlowFields = map[string]time.Duration{
 		"sendSimulationMessage": o.Engine.ReplyTimeout(), "draftLabelledQuestions": o.Engine.ReplyTimeout(),
 	}
-	keys := auth.NewKeys(o.Store)
+	keys := auth.NewKeys(o.Store, settings.RequestTimeout)
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: keys.Authenticate,

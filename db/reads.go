@@ -101,12 +101,9 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	known := statementsOf(conn)
 	// A connection that is another company's is made this one's in the same round trip.
 	binding := t.store.locks.change(conn, t.companyID)
-	first := 0
-	if binding.statement != (Statement{}) {
-		reads, first = append([]Read{{Statement: binding.statement}}, reads...), 1
-	}
+	isBound := binding.statement == (Statement{})
 	isPooled := t.store.locks.isPooled
-	if err := prepare(ctx, conn, known, reads, isPooled); err != nil {
+	if err := prepare(ctx, conn, known, binding.statement, reads, isPooled); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		return err
 	}
@@ -124,11 +121,11 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
 	}
 	var arguments arguments
-	for i := range reads {
-		statement, _ := known.Get(reads[i].Statement.name)
-		arguments.of(t.companyID, &reads[i])
+	send := func(read *Read) {
+		statement, _ := known.Get(read.Statement.name)
+		arguments.of(t.companyID, read)
 		formats := statement.formats
-		if reads[i].isText {
+		if read.isText {
 			formats = nil
 		}
 		if isPooled {
@@ -137,20 +134,26 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 			pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, formats)
 		}
 	}
+	if !isBound {
+		send(&Read{Statement: binding.statement})
+	}
+	for i := range reads {
+		send(&reads[i])
+	}
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	if isPooled {
-		if err := nextRows(pipeline, nil); err != nil {
+	for _, isSent := range []bool{isPooled, !isBound} {
+		if !isSent {
+			continue
+		}
+		if err := nextRows(pipeline, func([][]byte) error { return nil }); err != nil {
 			return err
 		}
 	}
 	for i := range reads {
 		if err := nextRows(pipeline, func(values [][]byte) error {
-			if i < first {
-				return nil
-			}
-			err := receive(i-first, values)
+			err := receive(i, values)
 			if err != nil {
 				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
@@ -198,13 +201,19 @@ func isEnded(err error) bool {
 }
 
 // prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used
-// for longest.
-func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads []Read, isPooled bool) error {
+// for longest. There is a binding unless it is empty.
+func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, binding Statement, reads []Read, isPooled bool) error {
 	var missing []Statement
-	for _, read := range reads {
-		if _, ok := known.Get(read.Statement.name); !ok && !slices.Contains(missing, read.Statement) {
-			missing = append(missing, read.Statement)
+	need := func(s Statement) {
+		if _, ok := known.Get(s.name); !ok && !slices.Contains(missing, s) {
+			missing = append(missing, s)
 		}
+	}
+	if binding != (Statement{}) {
+		need(binding)
+	}
+	for i := range reads {
+		need(reads[i].Statement)
 	}
 	if len(missing) == 0 {
 		return nil

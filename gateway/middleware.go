@@ -25,6 +25,14 @@ const (
 	version       = "v1"
 )
 
+// These are the same in every response, which shares them: nobody writes to a header's values.
+var (
+	headerVersion = []string{version}
+	headerNoSniff = []string{"nosniff"}
+	headerNoStore = []string{"no-store"}
+	headerVary    = []string{apiKeyHeader + ", " + authorizationHeader}
+)
+
 type traceKey struct{}
 
 // trace is the trace that a request belongs to.
@@ -64,12 +72,11 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if w.outlet != nil && w.outlet.isBroken {
 		panic(http.ErrAbortHandler) // an earlier response on this connection was sent in part, so none may follow it
 	}
-	w.Header().Set(traceHeader, trace.id)
-	w.Header().Set(versionHeader, version)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	h := w.Header()
+	h.Set(traceHeader, trace.id)
+	h[versionHeader], h["X-Content-Type-Options"] = headerVersion, headerNoSniff
 	// Caches must not store responses, and those that do must tell credentials apart.
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Vary", apiKeyHeader+", "+authorizationHeader)
+	h["Cache-Control"], h["Vary"] = headerNoStore, headerVary
 	control := http.NewResponseController(w)
 	// A deadline left behind by an earlier request on this connection must not end this one.
 	_ = control.SetWriteDeadline(time.Time{})
@@ -228,8 +235,6 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 		return model.Principal{}, model.Errorf(model.Unauthenticated,
 			"a credential is needed: send an API key as %s, or an access token as %s: Bearer", apiKeyHeader, authorizationHeader)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
-	defer cancel()
 	return s.authenticate(ctx, credential)
 }
 

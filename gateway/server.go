@@ -28,7 +28,7 @@ import (
 const Path = "/graphql"
 
 // Authenticate returns the principal of an API key or access token. It returns an UNAUTHENTICATED *model.Error for one
-// that is malformed, unknown, revoked or expired. Any other error means that it could not tell.
+// that is malformed, unknown, revoked or expired. Any other error means that it could not tell. It bounds its own time.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
 // Doubts reports whether anybody may have invented a credential that has the right form. It costs nothing to ask.
@@ -186,16 +186,16 @@ func (s *Server) Drain(ctx context.Context) error {
 
 // route hands the request to the transport of its path.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	r = r.WithContext(graphql.StartOperationTrace(r.Context()))
+	ctx := graphql.StartOperationTrace(r.Context())
 	if r.URL.Path == Path {
-		transportOf(s.own, r).Do(w, r, s.exec)
+		transportOf(s.own, r).Do(w, r.WithContext(ctx), s.exec)
 		return
 	}
 	if r.URL.Path == SDLPath {
 		s.serveSDL(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.settings.longestTimeout())
+	ctx, cancel := context.WithTimeout(ctx, s.settings.longestTimeout())
 	defer cancel()
 	if t := transportOf(s.others, r); t != nil {
 		buffer := buffers.Get().(*[]byte)

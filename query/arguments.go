@@ -4,10 +4,21 @@ import (
 	"encoding/json"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// argument returns one argument of a field.
+func argument(field *ast.Field, name string, variables map[string]any) any {
+	if given := field.Arguments.ForName(name); given != nil && given.Value.Kind == ast.Variable {
+		if value, ok := variables[given.Value.Raw]; ok {
+			return value
+		}
+	}
+	return field.ArgumentMap(variables)[name]
+}
 
 // arguments are a field's arguments, from its operation and the variables.
 type arguments map[string]any

@@ -19,6 +19,9 @@ type response struct {
 	budget    model.Budget
 	variables map[string]any
 	found     []found
+	// asked are the statements of one round trip, and under what they read.
+	asked []db.Read
+	under []sent
 	// isLeft says that the generated executor must answer.
 	isLeft bool
 	// unspent is what is not charged to the budget yet of what was read. spent is how much of what is written was: as
@@ -205,16 +208,17 @@ func (f *found) bind(r *read, variables map[string]any) error {
 		f.part = *r.fixed
 		return nil
 	}
-	given := arguments(r.field.ArgumentMap(variables))
 	if r.argument != "" {
 		f.isKeyed = true
-		if given[r.argument] == nil {
+		given := argument(r.field, r.argument, variables)
+		if given == nil {
 			return nil
 		}
-		key, err := graphql.UnmarshalID(given[r.argument])
+		key, err := graphql.UnmarshalID(given)
 		f.keys = append(f.keys, key)
 		return err
 	}
+	given := arguments(r.field.ArgumentMap(variables))
 	page, err := given.page()
 	if err != nil {
 		return err
@@ -248,8 +252,11 @@ func (a *response) readAll(ctx context.Context) error {
 
 // read reads everything in as few round trips as possible.
 func (a *response) read(ctx context.Context) error {
-	reads := make([]db.Read, 0, len(a.plan.reads))
-	under := make([]sent, 0, len(a.plan.reads))
+	reads, under := a.asked, a.under
+	defer func() {
+		clear(reads)
+		a.asked, a.under = reads[:0], under[:0]
+	}()
 	for {
 		reads, under = reads[:0], under[:0]
 		for i, r := range a.plan.reads {

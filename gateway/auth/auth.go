@@ -31,6 +31,8 @@ const mostRemembered = 10_000
 // arrives, or within two seconds without one.
 type Keys struct {
 	store *db.Store
+	// timeout bounds how long the database is asked for a credential.
+	timeout time.Duration
 	// known caches credentials by the hashes of their texts. Refused ones are not cached.
 	known *lru.Cache[[sha256.Size]byte, remembered]
 
@@ -50,11 +52,11 @@ type remembered struct {
 	revocations uint64
 }
 
-// NewKeys returns Keys that authenticate against the store.
-func NewKeys(store *db.Store) *Keys {
+// NewKeys returns Keys that authenticate against the store, which is asked for so long at most.
+func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	// lru.New only fails for a size below one.
 	known, _ := lru.New[[sha256.Size]byte, remembered](mostRemembered)
-	return &Keys{store: store, known: known}
+	return &Keys{store: store, timeout: timeout, known: known}
 }
 
 // nobody is compared with if no key has the prefix, so that a wrong key takes as long as a right one.
@@ -70,6 +72,8 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	if known, ok := k.known.Get(hash); ok && known.revocations == revocations && now.Before(known.until) {
 		return known.principal, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
+	defer cancel()
 	authenticate := k.key
 	if model.IsAccessToken(secret) {
 		authenticate = k.token

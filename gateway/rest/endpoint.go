@@ -115,7 +115,7 @@ func (e *endpoint) match(given []string) (map[string]any, bool) {
 	if len(given) != len(e.segments) {
 		return nil, false
 	}
-	values := map[string]any{}
+	var values map[string]any
 	for i, segment := range e.segments {
 		text, err := url.PathUnescape(given[i])
 		name, isParameter := parameter(segment)
@@ -127,8 +127,14 @@ func (e *endpoint) match(given []string) (map[string]any, bool) {
 		case isParameter && (text == "" || strings.ContainsRune(text, 0) || !utf8.ValidString(text)):
 			return nil, false
 		case isParameter:
+			if values == nil {
+				values = map[string]any{}
+			}
 			values[name] = text
 		}
+	}
+	if values == nil {
+		values = map[string]any{}
 	}
 	return values, true
 }
@@ -168,13 +174,14 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 // version may stand before a path, although v1's paths have none.
 const version = "v1"
 
-// pathOf returns a path as the table has it: clients that join a base URL and a path put several slashes or the version first.
+// pathOf returns a path as the table has it, but for the slash at its beginning: clients that join a base URL and a path put
+// several slashes or the version first.
 func pathOf(path string) string {
 	path = strings.TrimLeft(path, "/")
 	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {
 		path = strings.TrimLeft(rest, "/")
 	}
-	return "/" + path
+	return path
 }
 
 // segments splits a path. A trailing slash makes no difference.

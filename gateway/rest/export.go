@@ -94,8 +94,9 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 
 // exportAt returns the export at the path, or nil.
 func (t *Transport) exportAt(path string) *export {
+	path = strings.TrimSuffix(pathOf(path), "/")
 	for i := range t.exports {
-		if strings.EqualFold(strings.TrimSuffix(pathOf(path), "/"), t.exports[i].path) {
+		if strings.EqualFold(path, t.exports[i].path[1:]) {
 			return &t.exports[i]
 		}
 	}

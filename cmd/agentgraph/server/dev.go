@@ -23,6 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
@@ -244,7 +245,7 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 	}
 	if text, err := os.ReadFile(path); err == nil && len(companies) > 0 {
 		secret := strings.TrimSpace(string(text))
-		if _, err := auth.NewKeys(store).Authenticate(ctx, secret); err == nil {
+		if _, err := auth.NewKeys(store, gateway.DefaultSettings().RequestTimeout).Authenticate(ctx, secret); err == nil {
 			return &secret, nil
 		}
 	}
@@ -281,7 +282,7 @@ func invite(store *db.Store, key *string) *console.Invitation {
 	if key == nil {
 		return nil
 	}
-	keys := auth.NewKeys(store)
+	keys := auth.NewKeys(store, gateway.DefaultSettings().RequestTimeout)
 	return console.NewInvitation(func(ctx context.Context) (console.Session, error) {
 		principal, err := keys.Authenticate(ctx, *key)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -54,6 +55,32 @@ func TestACredentialIsRememberedForAMoment(t *testing.T) {
 	_, err = tenant.RevokeAPIKey(t.Context(), keys[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusUnauthorized, status(), "at once, on the replica that revoked it")
+}
+
+func TestAskingForACredentialHasATimeLimit(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	g := &gatewayUnderTest{store: store}
+	_, key := g.company(t, "Stuck")
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE api_keys")
+	require.NoError(t, err)
+
+	keys := auth.NewKeys(store, 50*time.Millisecond)
+	patient, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err = keys.Authenticate(patient, key)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, patient.Err(), "the limit is its own")
+
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, conn.Close(t.Context()))
+	_, err = auth.NewKeys(store, time.Minute).Authenticate(patient, key)
+	require.NoError(t, err)
 }
 
 func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {

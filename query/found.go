@@ -3,6 +3,8 @@ package query
 import (
 	"unsafe"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -114,4 +116,38 @@ func (f *found) collect(r *read, parent *found) {
 		}
 		f.ofParent = append(f.ofParent, place)
 	}
+}
+
+// bind reads the operation's arguments.
+func (f *found) bind(r *read, variables map[string]any) error {
+	if r.field == nil {
+		return nil
+	}
+	if r.fixed != nil {
+		f.part = *r.fixed
+		return nil
+	}
+	if r.argument != "" {
+		f.isKeyed = true
+		given := argument(r.field, r.argument, variables)
+		if given == nil {
+			return nil
+		}
+		key, err := graphql.UnmarshalID(given)
+		f.keys = append(f.keys, key)
+		return err
+	}
+	given := arguments(r.field.ArgumentMap(variables))
+	page, err := given.page()
+	if err != nil {
+		return err
+	}
+	f.part.PageArgs = page
+	if r.relation.filter != nil {
+		f.part.Filter, err = r.relation.filter(given)
+	}
+	if r.relation.isSummed && r.wantsTotal && len(f.part.Filter) == 0 {
+		return errUnplanned
+	}
+	return err
 }

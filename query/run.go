@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/99designs/gqlgen/graphql"
-
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -197,40 +195,6 @@ func (a *response) size() int {
 		size += f.rows.size() + len(f.rows.ends)*8
 	}
 	return size
-}
-
-// bind reads the operation's arguments.
-func (f *found) bind(r *read, variables map[string]any) error {
-	if r.field == nil {
-		return nil
-	}
-	if r.fixed != nil {
-		f.part = *r.fixed
-		return nil
-	}
-	if r.argument != "" {
-		f.isKeyed = true
-		given := argument(r.field, r.argument, variables)
-		if given == nil {
-			return nil
-		}
-		key, err := graphql.UnmarshalID(given)
-		f.keys = append(f.keys, key)
-		return err
-	}
-	given := arguments(r.field.ArgumentMap(variables))
-	page, err := given.page()
-	if err != nil {
-		return err
-	}
-	f.part.PageArgs = page
-	if r.relation.filter != nil {
-		f.part.Filter, err = r.relation.filter(given)
-	}
-	if r.relation.isSummed && r.wantsTotal && len(f.part.Filter) == 0 {
-		return errUnplanned
-	}
-	return err
 }
 
 // sent is a statement under way.

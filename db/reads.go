@@ -143,8 +143,8 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	for _, isSent := range []bool{isPooled, !isBound} {
-		if !isSent {
+	for _, isAhead := range []bool{isPooled, !isBound} { // of the reads: rows of these are for nobody
+		if !isAhead {
 			continue
 		}
 		if err := nextRows(pipeline, func([][]byte) error { return nil }); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,12 +21,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heap returns the bytes that are in use.
+// heap returns the bytes that are in use: the least of three looks, since what other goroutines allocate and drop between
+// a collection and its look counts as well.
 func heap() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
+	least := uint64(math.MaxUint64)
+	for range 3 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		least = min(least, stats.HeapAlloc)
+	}
+	return least
 }
 
 // A company that is far larger than the memory that it takes goes from one database to another. It runs alone, since it

@@ -2,13 +2,31 @@
 # Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
 # inputs stay in Go's build cache, so the next run goes on from there. Failing inputs are written to testdata/fuzz of the
 # package, to be committed as seeds. What is found is made smaller for a second at most, or the time would go into that.
+# Before Go 1.27 the end of the time may itself be reported as a failure, on busy machines (golang/go#75804): a target that
+# says nothing else is run again, twice at most.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# fuzz PACKAGE TARGET
+fuzz() {
+	${GO:-go} test -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 1s "$1" </dev/null 2>&1 | tee "$output"
+}
+
+# is_only_late reports whether the last target failed because its time was over, and for no other reason.
+is_only_late() {
+	grep -qx '    context deadline exceeded' "$output" && ! grep -qE 'Failing input|panic|hung or terminated|^    [^ ]+_test\.go' "$output"
+}
 
 grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do
 	grep -ho --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | cut -d ' ' -f 2 | while read -r target; do
 		echo "== $package $target"
-		${GO:-go} test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1s "$package" </dev/null
+		runs=1
+		until fuzz "$package" "$target"; do
+			[ "$runs" -lt 3 ] && is_only_late || exit 1
+			runs=$((runs + 1))
+		done
 	done
 done

@@ -183,7 +183,6 @@ func tell(t *testing.T, s *story) {
 	s.call(t, "ListAgentTestExecutions", with("agentId", agent, "pageSize", "1"), nil)
 	runs := s.call(t, "ListAgentTestRuns", with("executionId", execution, "pageSize", "1"), nil)["data"].([]any)
 	s.call(t, "GetAgentTestRun", with("runId", runs[0].(object)["id"].(string)), nil)
-	s.call(t, "RetryAgentTestExecution", with("executionId", execution), object{"only": "All"})
 
 	s.await(t, "GetDocument", with("datasetId", dataset, "documentId", document), "status", "Ready")
 	s.call(t, "GetDataset", with("datasetId", dataset), nil)
@@ -197,12 +196,14 @@ func tell(t *testing.T, s *story) {
 	s.call(t, "ReplacePrompt", with("agentId", agent), object{"prompt": "You are the front desk of {hotel}. Be brief and kind."})
 }
 
-// runTests cancels an execution before there are workers, and returns one that they finished.
+// runTests cancels an execution and retries it before there are workers, or else what they have begun would differ from run
+// to run. It returns one that they finished.
 func (s *story) runTests(t *testing.T, test string) string {
 	t.Helper()
 	body := object{"testIds": []any{test}, "repeats": 1, "concurrency": 2, "virtualTime": true}
 	cancelled := s.call(t, "StartAgentTestExecution", nil, body)["id"].(string)
 	s.call(t, "CancelAgentTestExecution", with("executionId", cancelled), nil)
+	s.call(t, "RetryAgentTestExecution", with("executionId", cancelled), object{"only": "All"})
 	s.work(t)
 	execution := s.call(t, "StartAgentTestExecution", nil, body)["id"].(string)
 	s.await(t, "GetAgentTestExecution", with("executionId", execution), "status", "Completed")

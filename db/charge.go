@@ -46,9 +46,10 @@ func openCharged(pool *pgxpool.Pool, gate *fair.Gate, locks *locks) *sql.DB {
 	return charged
 }
 
-// gateOf shares the connections of a pool: one company has at most three quarters of them.
-func gateOf(pool *pgxpool.Pool) *fair.Gate {
-	connections := int(pool.Config().MaxConns)
+// gateOf shares the connections of a pool, but for those that are taken otherwise: one company has at most three quarters of
+// them.
+func gateOf(pool *pgxpool.Pool, otherwise int) *fair.Gate {
+	connections := int(pool.Config().MaxConns) - otherwise
 	return fair.New(connections, connections*3/4)
 }
 

@@ -28,6 +28,27 @@ func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 // Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.reads }
 
+// JointConnections is how many flights of joint reads there may be at a time.
+func JointConnections(s *Store) int {
+	if s.joint == nil {
+		return 0
+	}
+	return s.joint.connections
+}
+
+// SetJoint sets how many flights of joint reads there are at a time, how long requests wait for one, and how long it may take.
+// Nobody may be waiting.
+func SetJoint(s *Store, connections int, patience, flightTime time.Duration) {
+	s.joint.connections, s.joint.patience, s.joint.flightTime = connections, patience, flightTime
+}
+
+// JointWaiting is how many requests wait for a flight.
+func JointWaiting(s *Store) int {
+	s.joint.mu.Lock()
+	defer s.joint.mu.Unlock()
+	return len(s.joint.waiting)
+}
+
 // Pool are the connections that the queue and others use as they are.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 

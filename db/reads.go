@@ -103,7 +103,14 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	binding := t.store.locks.change(conn, t.companyID)
 	isBound := binding.statement == (Statement{})
 	isPooled := t.store.locks.isPooled
-	if err := prepare(ctx, conn, known, binding.statement, reads, isPooled); err != nil {
+	var missing []Statement
+	if !isBound {
+		missing = lacking(known, missing, binding.statement)
+	}
+	for i := range reads {
+		missing = lacking(known, missing, reads[i].Statement)
+	}
+	if err := prepare(ctx, conn, known, missing, isPooled); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		return err
 	}
@@ -120,25 +127,12 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	if isPooled {
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
 	}
-	var arguments arguments
-	send := func(read *Read) {
-		statement, _ := known.Get(read.Statement.name)
-		arguments.of(t.companyID, read)
-		formats := statement.formats
-		if read.isText {
-			formats = nil
-		}
-		if isPooled {
-			pipeline.SendQueryParams(statement.SQL, arguments.values, statement.ParamOIDs, arguments.formats, formats)
-		} else {
-			pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, formats)
-		}
-	}
+	sender := sender{pipeline: pipeline, known: known, isPooled: isPooled}
 	if !isBound {
-		send(&Read{Statement: binding.statement})
+		sender.send(t.companyID, &Read{Statement: binding.statement})
 	}
 	for i := range reads {
-		send(&reads[i])
+		sender.send(t.companyID, &reads[i])
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err
@@ -147,7 +141,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		if !isAhead {
 			continue
 		}
-		if err := nextRows(pipeline, func([][]byte) error { return nil }); err != nil {
+		if err := nextRows(pipeline, noRows); err != nil {
 			return err
 		}
 	}
@@ -166,8 +160,33 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	return nil
 }
 
+// sender sends reads by the pipeline of a connection that knows their statements.
+type sender struct {
+	pipeline  *pgconn.Pipeline
+	known     *statements
+	isPooled  bool
+	arguments arguments
+}
+
+func (s *sender) send(companyID string, read *Read) {
+	statement, _ := s.known.Get(read.Statement.name)
+	s.arguments.of(companyID, read)
+	formats := statement.formats
+	if read.isText {
+		formats = nil
+	}
+	if s.isPooled {
+		s.pipeline.SendQueryParams(statement.SQL, s.arguments.values, statement.ParamOIDs, s.arguments.formats, formats)
+	} else {
+		s.pipeline.SendQueryStatement(statement.StatementDescription, s.arguments.values, s.arguments.formats, formats)
+	}
+}
+
 // ofThisMoment has all that is read together be of one moment, where connections do not begin so. It has no rows.
 const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
+
+// noRows is for rows that nobody wants.
+func noRows([][]byte) error { return nil }
 
 // nextRows hands out the rows of the pipeline's next statement.
 func nextRows(pipeline *pgconn.Pipeline, hand func(values [][]byte) error) error {
@@ -200,21 +219,17 @@ func isEnded(err error) bool {
 	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
 }
 
+// lacking adds the statement to the missing ones, unless the connection has prepared it.
+func lacking(known *statements, missing []Statement, s Statement) []Statement {
+	if _, ok := known.Get(s.name); ok || slices.Contains(missing, s) {
+		return missing
+	}
+	return append(missing, s)
+}
+
 // prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used
-// for longest. There is a binding unless it is empty.
-func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, binding Statement, reads []Read, isPooled bool) error {
-	var missing []Statement
-	need := func(s Statement) {
-		if _, ok := known.Get(s.name); !ok && !slices.Contains(missing, s) {
-			missing = append(missing, s)
-		}
-	}
-	if binding != (Statement{}) {
-		need(binding)
-	}
-	for i := range reads {
-		need(reads[i].Statement)
-	}
+// for longest.
+func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, missing []Statement, isPooled bool) error {
 	if len(missing) == 0 {
 		return nil
 	}

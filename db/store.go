@@ -61,8 +61,10 @@ type Store struct {
 	pool    *pgxpool.Pool
 	writers *fair.Gate
 	// reads are connections for statements that are written once and planned once.
-	reads    *pgxpool.Pool
-	readers  *fair.Gate
+	reads   *pgxpool.Pool
+	readers *fair.Gate
+	// joint are reads of several requests in one round trip; nil where there are none.
+	joint    *jointReads
 	findings *findings
 	tracer   pgx.QueryTracer
 	db       *bun.DB
@@ -109,9 +111,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	pool, reads := pools.writes, pools.reads
 	locks.pool = pool
-	writers := gateOf(pool)
+	writers := gateOf(pool, 0)
 	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pools: pools, pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
+	store := &Store{pools: pools, pool: pool, writers: writers, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -134,6 +136,16 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)
+	}
+	connections := 0
+	if !store.isSharded && !locks.isPooled {
+		if connections, err = jointConnections(ctx, reads); err != nil {
+			store.Close()
+			return nil, fmt.Errorf("open database: %w", err)
+		}
+	}
+	if store.readers = gateOf(reads, connections); connections > 0 {
+		store.joint = newJointReads(store, connections)
 	}
 	locks.warn(ctx)
 	return store, nil

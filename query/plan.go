@@ -2,6 +2,7 @@ package query
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -21,6 +22,8 @@ type plan struct {
 	needs  []need
 	// selected counts the values that the operation selects.
 	selected int
+	// alone is how often it is still to read without other requests.
+	alone atomic.Int32
 	// failing logs, once, that Postgres does not run it.
 	failing sync.Once
 }

@@ -12,8 +12,10 @@ import (
 
 // response is a response in the making.
 type response struct {
-	plan      *plan
+	plan *plan
+	// reader reads, or tenant together with other requests.
 	reader    *db.Reader
+	tenant    *db.Tenant
 	budget    model.Budget
 	variables map[string]any
 	found     []found
@@ -40,9 +42,9 @@ var responses = sync.Pool{New: func() any { return &response{} }}
 // mostKept is how much memory of one read is kept for others, in bytes of values.
 const mostKept = 256 << 10
 
-func newResponse(p *plan, reader *db.Reader, budget model.Budget, variables map[string]any) *response {
+func newResponse(p *plan, budget model.Budget, variables map[string]any) *response {
 	a := responses.Get().(*response)
-	a.plan, a.reader, a.budget, a.variables = p, reader, budget, variables
+	a.plan, a.budget, a.variables = p, budget, variables
 	a.isLeft, a.unspent, a.spent, a.charged, a.err = false, 0, 0, 0, nil
 	a.room, a.measured, a.isMeasuring = 0, 0, false
 	for len(a.found) < len(p.reads) {
@@ -69,7 +71,8 @@ func (a *response) release() {
 			*f = found{}
 		}
 	}
-	a.plan, a.reader, a.budget, a.variables = nil, nil, nil, nil
+	clear(a.asked[:cap(a.asked)])
+	a.plan, a.reader, a.tenant, a.budget, a.variables = nil, nil, nil, nil, nil
 	responses.Put(a)
 }
 
@@ -122,25 +125,16 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 // run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
 // are answered. errUnplanned leaves the whole operation to the generated executor.
 func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
-	var reader *db.Reader
-	if len(p.reads) > 0 {
-		// Take memory after the connection: however many wait for one, only those that have it hold memory.
-		if reader, err = tenant.Reader(ctx); err != nil {
-			return nil, err
-		}
+	a, err := p.read(ctx, tenant, variables)
+	if err != nil {
+		return nil, err
 	}
-	a := newResponse(p, reader, model.BudgetOf(ctx), variables)
 	defer func() {
-		if err != nil && a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
-			_ = a.budget.Spend(-a.charged) // whoever answers in its place spends anew
+		if err != nil {
+			a.giveBack(err)
 		}
 		a.release()
 	}()
-	if reader != nil {
-		if err := a.readAll(ctx); err != nil {
-			return nil, err
-		}
-	}
 	buffer := model.BufferOf(ctx)
 	if buffer == nil {
 		buffer = new([]byte)
@@ -164,6 +158,43 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		return p.merge(dst[start:], ends, rest())
 	}
 	return dst[start:], nil
+}
+
+// read returns a response with everything read.
+func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
+	if len(p.reads) == 0 {
+		return newResponse(p, model.BudgetOf(ctx), variables), nil
+	}
+	if p.isJoint() && tenant.MayReadJointly() {
+		if a, err := p.readJointly(ctx, tenant, variables); a != nil || err != nil {
+			return a, err
+		}
+	}
+	// Take memory after the connection: however many wait for one, only those that have it hold memory.
+	reader, err := tenant.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	a := newResponse(p, model.BudgetOf(ctx), variables)
+	a.reader = reader
+	if err = a.bind(); err == nil {
+		err = a.read(ctx)
+	}
+	p.hasRead(a.spent)
+	if err != nil {
+		a.giveBack(err)
+		a.release()
+		return nil, err
+	}
+	return a, nil
+}
+
+// giveBack gives back what the budget was charged when somebody else answers in its place, who spends anew.
+func (a *response) giveBack(err error) {
+	if a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
+		_ = a.budget.Spend(-a.charged)
+	}
 }
 
 // merge inserts the generated executor's fields between the planned ones, which end at ends.
@@ -203,26 +234,20 @@ type sent struct {
 	isTotal bool
 }
 
-// readAll binds the arguments of the operation, reads, and gives the connection back.
-func (a *response) readAll(ctx context.Context) error {
-	defer a.reader.Close()
+// bind reads the arguments of the operation.
+func (a *response) bind() error {
 	for i, r := range a.plan.reads {
 		if a.found[i].bind(r, a.variables) != nil {
 			return errUnplanned // whoever answers in its place says what is wrong
 		}
 	}
-	return a.read(ctx)
+	return nil
 }
 
 // read reads everything in as few round trips as possible.
 func (a *response) read(ctx context.Context) error {
-	reads, under := a.asked, a.under
-	defer func() {
-		clear(reads)
-		a.asked, a.under = reads[:0], under[:0]
-	}()
 	for {
-		reads, under = reads[:0], under[:0]
+		reads, under := a.asked[:0], a.under[:0]
 		for i, r := range a.plan.reads {
 			f := &a.found[i]
 			if f.isSent || !a.keyed(r) {
@@ -236,22 +261,10 @@ func (a *response) read(ctx context.Context) error {
 			f.open(r)
 			reads, under = r.ask(a, reads, under)
 		}
-		if len(reads) == 0 {
+		if a.asked, a.under = reads, under; len(reads) == 0 {
 			return nil
 		}
-		err := a.reader.Read(ctx, reads, func(n int, values [][]byte) error {
-			f := &a.found[under[n].read]
-			if under[n].isTotal {
-				place := 0
-				if len(values) > 1 {
-					place, values = int(integerOf(values[0]))-1, values[1:]
-				}
-				f.totals[place] = integerOf(values[0])
-				return nil
-			}
-			return a.take(f, a.plan.reads[under[n].read], values)
-		})
-		if err != nil {
+		if err := a.send(ctx); err != nil {
 			return err
 		}
 		for _, s := range under {
@@ -261,6 +274,27 @@ func (a *response) read(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// send reads what is asked in one round trip.
+func (a *response) send(ctx context.Context) error {
+	receive := func(n int, values [][]byte) error {
+		s := a.under[n]
+		f := &a.found[s.read]
+		if s.isTotal {
+			place := 0
+			if len(values) > 1 {
+				place, values = int(integerOf(values[0]))-1, values[1:]
+			}
+			f.totals[place] = integerOf(values[0])
+			return nil
+		}
+		return a.take(f, a.plan.reads[s.read], values)
+	}
+	if a.reader == nil {
+		return a.tenant.ReadJointly(ctx, a.asked, receive)
+	}
+	return a.reader.Read(ctx, a.asked, receive)
 }
 
 // isOfCompany reports whether it reads a list of the company, which has no keys.

@@ -59,3 +59,11 @@ func onNodes(t testing.TB, name string, isMigrated bool) string {
 	}
 	return coordinator
 }
+
+// Unsharded skips a test of what there is not on a Citus cluster.
+func Unsharded(t testing.TB) {
+	t.Helper()
+	if nodes() != nil {
+		t.Skip("the tables are sharded")
+	}
+}

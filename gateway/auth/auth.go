@@ -97,7 +97,10 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 // Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then: it
 // has the right form, but not our signature, or it was made elsewhere, and it was not good when it was last shown here.
 func (k *Keys) Doubts(secret string) bool {
-	return (k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().Doubts(secret)) && !k.known.Contains(sha256.Sum256([]byte(secret)))
+	if k.known.Contains(sha256.Sum256([]byte(secret))) {
+		return false
+	}
+	return k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().Doubts(secret)
 }
 
 // key reads the principal of an API key, and when the key expires.

@@ -1,0 +1,69 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A plan reads together with other requests once it is known to read little, and alone again after it has read much.
+func TestPlansReadTogetherWhileTheyReadLittle(t *testing.T) {
+	t.Parallel()
+	p := &plan{}
+	p.alone.Store(runsBefore)
+	for range runsBefore {
+		require.False(t, p.isJoint())
+		p.hasRead(1_000)
+	}
+	require.True(t, p.isJoint())
+	p.hasRead(mostTogether)
+	require.True(t, p.isJoint())
+	p.hasRead(mostTogether + 1)
+	for range runsAlone {
+		require.False(t, p.isJoint())
+		p.hasRead(0)
+	}
+	require.True(t, p.isJoint())
+	for len(p.reads) <= db.MostJointReads {
+		p.reads = append(p.reads, &read{})
+	}
+	require.False(t, p.isJoint())
+}
+
+func TestPlansEstimateTheirRows(t *testing.T) {
+	t.Parallel()
+	one, many, pages := &relation{shape: toOne}, &relation{shape: toMany}, &relation{shape: toPage}
+	agent := &read{relation: one}
+	estimate := func(part db.Part, reads ...*read) int {
+		a := &response{plan: &plan{reads: reads}}
+		for i, r := range reads {
+			r.index = i
+			a.found = append(a.found, found{})
+			if r.relation.shape == toPage {
+				a.found[i].part = part
+			}
+		}
+		return a.rows()
+	}
+	of := func(first int32) db.Part { return db.Part{PageArgs: model.PageArgs{First: first}} }
+	tools := &read{relation: many, parent: agent}
+	require.Equal(t, 1, estimate(db.Part{}, agent))
+	require.Equal(t, 1+rowsOfMany+rowsOfMany, estimate(db.Part{}, agent, tools, &read{relation: one, parent: tools}))
+	require.Equal(t, 1+11, estimate(of(10), agent, &read{relation: pages, parent: agent}))
+	agents := &read{relation: pages}
+	require.Equal(t, 11+11*rowsOfMany, estimate(of(10), agents, &read{relation: many, parent: agents}))
+	require.Equal(t, 200, estimate(of(199), agents))
+	for why, rows := range map[string]int{
+		"a long page":        estimate(of(mostRows), agents),
+		"lists of many rows": estimate(of(50), agents, &read{relation: many, parent: agents}),
+		"a total":            estimate(of(1), &read{relation: pages, wantsTotal: true}),
+		"a number":           estimate(of(1), agent, &read{relation: &relation{shape: toTotal}, parent: agent}),
+		"a filter":           estimate(db.Part{PageArgs: model.PageArgs{First: 1}, Filter: make(db.Filter, 1)}, agents),
+		"an offset":          estimate(db.Part{PageArgs: model.PageArgs{First: 1, Offset: new(int32(5))}}, agents),
+	} {
+		require.Greater(t, rows, mostRows, why)
+	}
+}

@@ -264,7 +264,8 @@ func TestJointReadsWhoseRowsAreNotWanted(t *testing.T) {
 	} {
 		tenant, _ := newCompany(t, store)
 		release := held(t, other)
-		ended, beside := make(chan any, 1), make(chan error, 1)
+		ended := make(chan any, 1)
+		var beside sync.WaitGroup
 		go func() {
 			defer func() {
 				if panicked := recover(); panicked != nil {
@@ -273,11 +274,10 @@ func TestJointReadsWhoseRowsAreNotWanted(t *testing.T) {
 			}()
 			ended <- tenant.ReadJointly(t.Context(), []db.Read{{Statement: endless, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error { return receive() })
 		}()
-		go func() {
+		beside.Go(func() {
 			ids, err := namesOf(t.Context(), other, everyName)
 			assert.True(t, err == nil && len(ids) == 1 && ids[0] == agent.ID || errors.Is(err, db.ErrAlone), "%s: %v %v", name, ids, err)
-			beside <- err
-		}()
+		})
 		awaitWaiting(t, store, 2)
 		release()
 		want := errFull
@@ -285,7 +285,7 @@ func TestJointReadsWhoseRowsAreNotWanted(t *testing.T) {
 			want = db.ErrAlone
 		}
 		require.Equal(t, want, <-ended, name)
-		<-beside // its rows, or to be read alone
+		beside.Wait()
 		require.False(t, tenant.MayReadJointly(), name)
 		ids, err := namesOf(t.Context(), other, everyName)
 		require.NoError(t, err, name)

@@ -133,18 +133,28 @@ func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
 type Part struct {
 	model.PageArgs
 	Filter Filter
+	// AndNext asks for one row more, which tells that another page follows.
+	AndNext bool
+}
+
+// rows is how many rows a part has at most.
+func (p Part) rows() int64 {
+	if p.AndNext {
+		return int64(p.First) + 1
+	}
+	return int64(p.First)
 }
 
 // Shape is what the text of the statement of a part depends on.
 type Shape struct {
-	first               int32
+	rows                int64
 	hasAfter, hasOffset bool
 	filter              string
 }
 
 // Shape returns the shape of the part.
 func (p Part) Shape() Shape {
-	shape := Shape{first: p.First, hasAfter: p.After != nil, hasOffset: p.Offset != nil}
+	shape := Shape{rows: p.rows(), hasAfter: p.After != nil, hasOffset: p.Offset != nil}
 	for i, c := range p.Filter {
 		if i > 0 {
 			shape.filter += " AND "
@@ -160,15 +170,15 @@ func (p Part) cursor() model.Cursor {
 	return cursor
 }
 
-// Page returns the statement that reads a page of a list of the company, or of the list of one parent, and one row more. Its
-// rows are the columns.
+// Page returns the statement that reads a page of a list of the company, or of the list of one parent. Its rows are the
+// columns.
 func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
 	q, offset := s.page(l, bun.Safe(parent), p, joins)
 	return statement(columned(q, columns).String() + offset)
 }
 
-// Pages returns the statement that reads a page of the list of each of several parents, and one row more. Its rows begin with
-// the place of the parent among the keys, from 1, and go on with the columns.
+// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place of the
+// parent among the keys, from 1, and go on with the columns.
 func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	inner, offset := s.page(l, parentID, p, joins)
 	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
@@ -191,7 +201,7 @@ func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement
 // page is a page of a list, but for its columns, and what is to stand behind it.
 func (s *Store) page(l List, parent bun.Safe, p Part, joins []Join) (q *bun.SelectQuery, offset string) {
 	q, next := s.filtered(l, parent, p.Filter)
-	q = s.join(q, joins).OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(int64(p.First) + 1)
+	q = s.join(q, joins).OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(p.rows())
 	if p.Offset != nil {
 		offset = " OFFSET " + string(parameter(next))
 		next++

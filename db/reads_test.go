@@ -173,3 +173,23 @@ func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 		}
 	}
 }
+
+// A page has a row more only where somebody asks whether another page follows.
+func TestPagesReadTheNextRowOnlyForThoseWhoAsk(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), db.Options{})
+	tenant, _ := newCompany(t, store)
+	for range 3 {
+		newAgent(t, tenant)
+	}
+	for andNext, want := range map[bool]int{false: 2, true: 3} {
+		part := db.Part{PageArgs: model.PageArgs{First: 2}, AndNext: andNext}
+		found := 0
+		require.NoError(t, tenant.Read(t.Context(), []db.Read{{Statement: store.Page(db.AgentList, db.Given, []string{"id"}, part), Part: part}}, func(int, [][]byte) error {
+			found++
+			return nil
+		}))
+		require.Equal(t, want, found)
+	}
+	require.NotEqual(t, db.Part{AndNext: true}.Shape(), db.Part{}.Shape(), "they are different statements")
+}

@@ -50,7 +50,7 @@ func total(r *read) writeKey {
 	}
 }
 
-// nodes writes the rows of a page, without the one that only tells that another page follows.
+// nodes writes the rows of a page, without the one that may only tell that another page follows.
 func nodes(read int, write writeRow) writeKey {
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
@@ -90,6 +90,7 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 	return object(c, "PageInfo", set, func(field graphql.CollectedField) writeKey {
 		switch field.Name {
 		case "hasNextPage":
+			r.wantsNext = true
 			return func(a *response, dst []byte, key int) []byte {
 				return strconv.AppendBool(dst, a.found[r.index].hasNext(key))
 			}

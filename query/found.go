@@ -50,6 +50,12 @@ func (f *found) last(key int) int {
 	return row
 }
 
+// isNext reports whether a row is none of its page, but tells that another page follows.
+func (f *found) isNext(row int) bool {
+	key := f.keyed[row]
+	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)
+}
+
 func (f *found) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
 
 func (f *found) total(key int) int64 {
@@ -102,7 +108,7 @@ func (f *found) collect(r *read, parent *found) {
 	}
 	for row := range parent.keyed {
 		value := parent.rows.value(row, r.from)
-		if value == nil || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kind))] {
+		if value == nil || parent.isNext(row) || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kind))] {
 			f.ofParent = append(f.ofParent, -1)
 			continue
 		}

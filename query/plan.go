@@ -86,8 +86,9 @@ type read struct {
 	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
 	host  *read
 	alias string
-	// wantsRows asks for the rows of a page, and wantsTotal for the number of all rows of the list.
-	wantsRows, wantsTotal bool
+	// wantsRows asks for the rows of a page, wantsNext for whether another page follows, and wantsTotal for the number of all
+	// rows of the list.
+	wantsRows, wantsNext, wantsTotal bool
 	// statements read the rows of one key, and of several.
 	statements [2]db.Statement
 

@@ -314,6 +314,7 @@ func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sen
 		read.Statement = r.statements[of]
 		return append(reads, read), append(under, sent{read: r.index})
 	}
+	f.part.AndNext = r.wantsNext
 	statements := r.page(a.plan.store, f.part)
 	read.Part = f.part
 	if r.wantsRows {

@@ -71,7 +71,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 	for _, rows := range db.Nodes {
 		all["Node "+rows.Type()] = &relation{shape: toOne, rows: rows}
 	}
-	args := model.PageArgs{First: 100}
+	part := db.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
 	// reached returns how many rows each way of reading finds by the keys.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
@@ -87,9 +87,9 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 			reads = []db.Read{{Statement: store.Select(r.rows, []string{"company_id"}), Keys: keys}}
 			one = store.SelectOne(r.rows, db.Given, []string{"company_id"})
 		} else {
-			rows, err = tenant.FindPages(ctx, r.list, nil, keys, args)
-			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, db.Part{PageArgs: args}), Keys: keys, Part: db.Part{PageArgs: args}}}
-			one = store.Page(r.list, db.Given, []string{"company_id"}, db.Part{PageArgs: args})
+			rows, err = tenant.FindPages(ctx, r.list, nil, keys, part.PageArgs)
+			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, part), Keys: keys, Part: part}}
+			one = store.Page(r.list, db.Given, []string{"company_id"}, part)
 		}
 		require.NoError(t, err)
 		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
@@ -100,7 +100,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		for some := range slices.Chunk(keys, 500) {
 			reads = reads[:0]
 			for _, key := range some {
-				reads = append(reads, db.Read{Statement: one, Keys: []string{key}, IsOne: true, Part: db.Part{PageArgs: args}})
+				reads = append(reads, db.Read{Statement: one, Keys: []string{key}, IsOne: true, Part: part})
 			}
 			require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
 				singly++

@@ -1,0 +1,37 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// The row that only tells that another page follows leads nowhere: nothing is read that hangs on it.
+func TestOnlyTheRowsOfAPageLeadToOthers(t *testing.T) {
+	t.Parallel()
+	pages, children := &read{relation: &relation{shape: toPage}}, &read{index: 1, relation: &relation{shape: toMany}}
+	for name, c := range map[string]struct {
+		andNext bool
+		rows    []string
+		want    []string
+	}{
+		"another page follows": {true, []string{"a", "b", "c"}, []string{"a", "b"}},
+		"it is the last one":   {true, []string{"a", "b"}, []string{"a", "b"}},
+		"nobody asks":          {false, []string{"a", "b"}, []string{"a", "b"}},
+	} {
+		a := &response{found: make([]found, 2)}
+		parent := &a.found[0]
+		parent.rows.reset(1)
+		parent.part = db.Part{PageArgs: model.PageArgs{First: 2}, AndNext: c.andNext}
+		parent.open(pages)
+		for _, id := range c.rows {
+			require.NoError(t, a.take(parent, pages, [][]byte{[]byte(id)}), name)
+		}
+		a.found[1].collect(children, parent)
+		require.Equal(t, c.want, a.found[1].keys, name)
+		require.Len(t, a.found[1].ofParent, len(c.rows), name)
+	}
+}

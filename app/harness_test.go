@@ -69,6 +69,17 @@ func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, query pgx.T
 
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
+// batches counts the round trips of plans.
+type batches struct {
+	statements
+	trips atomic.Int64
+}
+
+func (b *batches) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	b.trips.Add(1)
+	return b.statements.TraceBatchStart(ctx, conn, data)
+}
+
 func startGateway(t testing.TB) *gatewayUnderTest {
 	t.Helper()
 	counted := &statements{}

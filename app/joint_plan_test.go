@@ -1,44 +1,16 @@
 package app_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/multitracer"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
-
-// joined counts the round trips that several requests share.
-type joined struct {
-	batches
-	mu sync.Mutex
-	// underWay are the requests whose reads each connection has.
-	underWay map[*pgx.Conn]int
-	shared   atomic.Int64
-}
-
-type connKey struct{}
-
-func (j *joined) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.underWay[conn]++; j.underWay[conn] == 2 {
-		j.shared.Add(1)
-	}
-	return context.WithValue(j.batches.TraceBatchStart(ctx, conn, data), connKey{}, conn)
-}
-
-func (j *joined) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.underWay[ctx.Value(connKey{}).(*pgx.Conn)]--
-}
 
 // Two companies ask the same at once, again and again, so that plans read for both in one round trip. Each gets what
 // resolvers answer, byte for byte.
@@ -46,8 +18,8 @@ func TestPlansThatReadTogetherAnswerAsResolversDo(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
-	counted := &joined{underWay: map[*pgx.Conn]int{}}
-	one := startBothWaysWith(t, counted, &counted.batches)
+	counted, flights := &batches{}, &dbtest.Flights{}
+	one := startBothWaysWith(t, multitracer.New(counted, flights), counted)
 	two := *one
 	two.key = one.other
 	type question struct {
@@ -90,6 +62,6 @@ func TestPlansThatReadTogetherAnswerAsResolversDo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d of %d round trips were shared", counted.shared.Load(), counted.trips.Load())
-	require.Greater(t, counted.shared.Load(), int64(10))
+	t.Logf("%d of %d round trips were shared", flights.Shared(), counted.trips.Load())
+	require.Greater(t, flights.Shared(), 10)
 }

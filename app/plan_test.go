@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -23,17 +21,6 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// batches counts the round trips of plans.
-type batches struct {
-	statements
-	trips atomic.Int64
-}
-
-func (b *batches) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	b.trips.Add(1)
-	return b.statements.TraceBatchStart(ctx, conn, data)
-}
 
 // bothWays are two servers on the demo's database: one answers by plans, the other by resolvers alone.
 type bothWays struct {

@@ -328,46 +328,6 @@ func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sen
 	return reads, under
 }
 
-// take stores a row.
-func (a *response) take(f *found, r *read, values [][]byte) error {
-	key := int32(0)
-	switch {
-	case len(f.keys) <= 1: // There is no other.
-	case r.relation.shape == toPage:
-		key, values = int32(integerOf(values[0]))-1, values[1:]
-	default:
-		place, known := f.places[string(values[0])]
-		if !known {
-			return errUnplanned
-		}
-		key = place
-		if r.relation.shape == toMany {
-			values = values[1:]
-		}
-	}
-	row := int32(len(f.keyed))
-	const perRow = 64
-	bytes := perRow + 4*len(values)
-	for _, v := range values {
-		bytes += len(v)
-	}
-	if err := a.charge(bytes); err != nil {
-		return err
-	}
-	if err := f.rows.add(values); err != nil {
-		return err
-	}
-	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
-	if tail := f.tails[key]; tail >= 0 {
-		f.others[tail] = row
-	} else {
-		f.heads[key] = row
-	}
-	f.tails[key] = row
-	f.counts[key]++
-	return nil
-}
-
 // charge charges what was read, from time to time: twice, since it is held until it is written, and then stands in the
 // response too.
 func (a *response) charge(bytes int) error {

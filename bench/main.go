@@ -24,6 +24,7 @@ type options struct {
 	workloads   []string
 	pool        int
 	old         string
+	chats       bool
 	out         string
 }
 
@@ -46,7 +47,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	b := &bench{options: o}
-	if err := b.run(ctx); err != nil {
+	measure := b.run
+	if o.chats {
+		measure = b.turns
+	}
+	if err := measure(ctx); err != nil {
 		return err
 	}
 	b.markdown(os.Stdout)
@@ -68,6 +73,7 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.pool, "pool", 20, "connections to Postgres at most, of each server")
 	flags.StringVar(&o.old, "old", "", "revision to compare the tree with, instead of the peers")
 	flags.StringVar(&o.out, "json", "", "file to write the figures to as JSON")
+	flags.BoolVar(&o.chats, "turns", false, "measure turns of chats, of the tree alone or beside -old")
 	connections := flags.String("connections", "1,16,64", "numbers of connections of the clients")
 	names := flags.String("servers", "raw,graphjin,postgraphile,mercurius", "servers beside agentgraph")
 	chosen := flags.String("workloads", "W1,W2,W3", "workloads to measure")
@@ -75,6 +81,9 @@ func parseOptions(args []string) (options, error) {
 		return o, err
 	}
 	o.names, o.workloads = strings.Split(*names, ","), strings.Split(*chosen, ",")
+	if o.chats {
+		o.names = nil
+	}
 	for text := range strings.SplitSeq(*connections, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

@@ -158,7 +158,7 @@ func (b *bench) measureCell(ctx context.Context, c *cell, s *server) (round, err
 	if err != nil {
 		return round{}, err
 	}
-	peak, err := peakOf(s.process.Pid)
+	peak, err := peakOf(s.process.Pid, true)
 	each := func(i int) float64 {
 		return float64((after[i] - before[i]).Microseconds()) / 1000 / float64(len(took))
 	}

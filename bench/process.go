@@ -73,9 +73,12 @@ func cpuOf(root int) (time.Duration, error) {
 	return sum, err
 }
 
-// peakOf returns the peak resident memory since forgetPeak, in bytes, summed over the process and its descendants.
-func peakOf(root int) (int64, error) {
+// peakOf returns the peak resident memory since forgetPeak, in bytes, of the process, or summed over it and its descendants.
+func peakOf(root int, descendants bool) (int64, error) {
 	all, err := tree(root)
+	if !descendants {
+		all = all[:min(len(all), 1)]
+	}
 	var sum int64
 	for _, p := range all {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))

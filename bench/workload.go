@@ -14,7 +14,11 @@ var workloads = []struct{ name, means string }{
 	{"W1", "one agent, all of it"},
 	{"W2", "a page of 50 agents with tools, sub-agents, 5 tests, chat and datasets"},
 	{"W3", "REST, GET /Agent/{id}"},
+	{turnsWorkload, "chats of five messages with the demo's agents, on a model that takes no time"},
 }
+
+// turnsWorkload is measured apart from the reads.
+const turnsWorkload = "turns"
 
 var (
 	//go:embed W1.graphql

@@ -103,6 +103,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	binding := t.store.locks.change(conn, t.companyID)
 	isBound := binding.statement == (Statement{})
 	isPooled := t.store.locks.isPooled
+	isAlone := conn.TxStatus() == 'I'
 	var missing []Statement
 	if !isBound {
 		missing = lacking(known, missing, binding.statement)
@@ -124,7 +125,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		}
 		binding.made(conn, err)
 	}()
-	if isPooled {
+	if isPooled && isAlone {
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
 	}
 	sender := sender{pipeline: pipeline, known: known, isPooled: isPooled}
@@ -137,7 +138,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	for _, isAhead := range []bool{isPooled, !isBound} { // of the reads: rows of these are for nobody
+	for _, isAhead := range []bool{isPooled && isAlone, !isBound} { // of the reads: rows of these are for nobody
 		if !isAhead {
 			continue
 		}
@@ -324,10 +325,16 @@ func (a *arguments) add(value []byte, format int16) {
 // addValue adds a value of a filter or of a page.
 func (a *arguments) addValue(value any) {
 	switch v := value.(type) {
+	case nil:
+		a.add(nil, pgtype.TextFormatCode)
 	case string:
 		a.add([]byte(v), pgtype.TextFormatCode)
+	case []byte:
+		a.add(v, pgtype.BinaryFormatCode)
 	case int32:
 		a.add(strconv.AppendInt(nil, int64(v), 10), pgtype.TextFormatCode)
+	case int64:
+		a.add(strconv.AppendInt(nil, v, 10), pgtype.TextFormatCode)
 	case bool:
 		a.add(strconv.AppendBool(nil, v), pgtype.TextFormatCode)
 	case time.Time:

@@ -93,15 +93,21 @@ func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), in
 
 // askingAll is asking by any number of keys.
 func (t *Tenant) askingAll(name string, text func(*Store) (Statement, []string), into any, keys []string, more ...any) ask {
+	asked := t.askingOwn(name, text, into, more...)
+	if asked.read.Keys = keys; keys == nil {
+		asked.read.Keys = []string{}
+	}
+	return asked
+}
+
+// askingOwn is asking by no key but the company.
+func (t *Tenant) askingOwn(name string, text func(*Store) (Statement, []string), into any, more ...any) ask {
 	rows := reflect.ValueOf(into)
 	f := t.store.findings.of(name, func() *finding {
 		statement, columns := text(t.store)
 		return t.store.finding(statement, rows.Type().Elem().Elem().Elem(), columns)
 	})
-	if keys == nil {
-		keys = []string{}
-	}
-	return ask{finding: f, read: Read{Statement: f.statement, Keys: keys, more: more}, rows: rows}
+	return ask{finding: f, read: Read{Statement: f.statement, more: more}, rows: rows}
 }
 
 // values are the rows of an ask.
@@ -149,18 +155,24 @@ type ask struct {
 
 // ask reads all of them in one round trip.
 func (t *Tenant) ask(ctx context.Context, asks []ask) error {
+	reads, receive := receiving(ctx, asks)
+	return t.Read(ctx, reads, receive)
+}
+
+// receiving is what asks read, and what becomes of the rows.
+func receiving(ctx context.Context, asks []ask) ([]Read, Receive) {
 	reads := make([]Read, len(asks))
 	for i := range asks {
 		reads[i] = asks[i].read
 		reads[i].isText = true // which bun's fields take
 	}
 	budget := model.BudgetOf(ctx)
-	return t.Read(ctx, reads, func(i int, values [][]byte) error {
+	return reads, func(i int, values [][]byte) error {
 		if err := asks[i].charge(budget, values); err != nil {
 			return err
 		}
 		return asks[i].scan(values)
-	})
+	}
 }
 
 // charge charges a row before it is read: what is decoded takes as much again, and most of the time.

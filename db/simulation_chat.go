@@ -95,25 +95,19 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
-	if len(begin) == 0 {
-		return insert(ctx, t, chat)
-	}
 	chat.LastSequence = int32(len(begin))
-	messages := make([]*model.SimulationChatMessage, len(begin))
+	w := t.writing()
+	w.insert(chat)
 	for i, m := range begin {
-		messages[i] = &model.SimulationChatMessage{
+		message := &model.SimulationChatMessage{
 			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt, Citations: []model.Citation{},
 		}
 		if m.Timestamp != nil {
-			messages[i].Timestamp = *m.Timestamp
+			message.Timestamp = *m.Timestamp
 		}
+		w.insert(message)
 	}
-	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := insert(ctx, t.Tenant, chat); err != nil {
-			return err
-		}
-		return insert(ctx, t.Tenant, messages...)
-	})
+	return w.send(ctx)
 }
 
 // EndSimulationChat ends a chat and returns it. A turn that is under way is dropped. A chat that has

@@ -3,12 +3,12 @@ package db
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
@@ -39,26 +39,57 @@ const messagesOfTurn = 2
 // BeginTurn claims a chat for the lease. CONFLICT when the chat has ended or another turn holds it.
 func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Duration) (*Turn, error) {
 	id := model.NewID("turn")
-	// Leases are measured by the database's clock alone: those of the replicas may differ.
-	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", id).Set(untilLeaseEnds, lease.Microseconds()).
-		Where("id = ?", chatID).
-		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
-		ApplyQueryBuilder(t.reachable))
-	if err != nil {
+	var holder, agentIDs any
+	if t.reach != nil {
+		holder = append([]byte{}, t.reach.Holder...) // never NULL, which narrows nothing
+		if len(t.reach.AgentIDs) > 0 {
+			agentIDs = t.reach.AgentIDs
+		}
+	}
+	chats := []*model.SimulationChat{}
+	w := t.writing()
+	w.change(t.asking("claim of a chat", claimChat, &chats, chatID, id, lease.Microseconds(), agentIDs, holder))
+	if err := w.send(ctx); err != nil {
 		return nil, err
 	}
-	if chat == nil {
+	if len(chats) == 0 {
 		return nil, t.whyNot(ctx, chatID)
 	}
-	return &Turn{ID: id, Chat: chat, tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
+	return &Turn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
+}
+
+// claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of the replicas
+// may differ.
+func claimChat(s *Store) (Statement, []string) {
+	return s.chatAfter(s.changing((*model.SimulationChat)(nil)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", parameter(3)).Set(untilLeaseEnds, parameter(4)).
+		Where("id = ?", parameter(2)).
+		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
+		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", parameter(5)).Where("?0::bytea IS NULL OR holder = ?0", parameter(6)))
+}
+
+// chatAfter is the statement of a change, with what it returns: the chat as it is then.
+func (s *Store) chatAfter(change *bun.UpdateQuery) (Statement, []string) {
+	columns := s.chosen(reflect.TypeFor[model.SimulationChat](), nil)
+	for _, column := range columns {
+		change = change.Returning("?TableAlias.?", bun.Ident(column))
+	}
+	return statement(change.String()), columns
 }
 
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
-// change is a change of the chat that takes place only while the turn holds it.
-func (u *Turn) change(t *Tenant) *bun.UpdateQuery {
-	return t.change((*model.SimulationChat)(nil)).Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.ID)
+// prolongTurn is the statement that prolongs the lease of a turn, if that still has the chat.
+func prolongTurn(s *Store) (Statement, []string) {
+	return statement(s.changing((*model.SimulationChat)(nil)).Set(untilLeaseEnds, parameter(4)).
+		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).Returning("?TableAlias.id").String()), []string{"id"}
+}
+
+// prolonging adds that the lease of the turn begins anew. It has a chat afterwards if the turn still has it.
+func (u *Turn) prolonging(w *writing) *[]*model.SimulationChat {
+	chats := &[]*model.SimulationChat{}
+	w.change(u.tenant.asking("prolonging of a turn", prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds()))
+	return chats
 }
 
 // whyNot says why no message can be sent to a chat now.
@@ -91,9 +122,10 @@ func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 			case <-beat.C:
 			case <-signals.Woken():
 			}
-			chat, err := changeChat(ctx, u.change(u.tenant).Set(untilLeaseEnds, u.lease.Microseconds()))
+			w := u.tenant.writing()
+			chats := u.prolonging(w)
 			// A database that does not answer may do so at the next beat.
-			if err == nil && chat == nil {
+			if err := w.send(ctx); err == nil && len(*chats) == 0 {
 				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
 				return
 			}
@@ -122,13 +154,32 @@ func (u *Turn) Warn(warning string) {
 	}
 }
 
-// end is the change that gives the chat back, with what it is warned of.
-func (u *Turn) end(t *Tenant) *bun.UpdateQuery {
-	query := u.change(t).Set("reply_id = NULL").Set("reply_until = NULL")
-	if len(u.warnings) == 0 {
-		return query
+// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with a number of new messages,
+// with what the chat is warned of, and when and why it has ended, if it has.
+func endTurn(s *Store) (Statement, []string) {
+	return s.chatAfter(s.changing((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
+		Set("status = ?", parameter(4)).Set("last_sequence = last_sequence + ?", parameter(5)).
+		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", parameter(6)).
+		Set("ended_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
+		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)))
+}
+
+// ending adds that the turn gives the chat back, ended when the reply, which may be nil, ends it. It has the chat afterwards, unless
+// the turn had it no more.
+func (u *Turn) ending(w *writing, messages int32, reply *model.SimulationChatMessage) *[]*model.SimulationChat {
+	chats, status := &[]*model.SimulationChat{}, model.SimulationChatStatusOpen
+	var at, reason, warnings any
+	if reply != nil && reply.IsConversationEnded {
+		status, at = model.SimulationChatStatusEnded, reply.Timestamp
+		if reply.EndReason != nil {
+			reason = *reply.EndReason
+		}
 	}
-	return query.Set("warnings = to_jsonb(?::text[])", pgdialect.Array(slices.Concat(u.Chat.Warnings, u.warnings)))
+	if len(u.warnings) > 0 {
+		warnings = slices.Concat(u.Chat.Warnings, u.warnings)
+	}
+	w.change(u.tenant.asking("end of a turn", endTurn, chats, u.Chat.ID, u.ID, status, messages, warnings, at, reason))
+	return chats
 }
 
 // Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is kept of
@@ -141,50 +192,48 @@ func (u *Turn) Announce(event model.SimulationChatEvent) {
 // returns the chat after them, ended when the reply ends it. CONFLICT, and no message is kept, when
 // the claim was lost.
 func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage, calls []*model.ToolCall) (*model.SimulationChat, error) {
-	var chat *model.SimulationChat
-	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
-		query := u.end(t.Tenant).Set("last_sequence = last_sequence + ?", messagesOfTurn)
-		if reply.IsConversationEnded {
-			query = query.Set("status = ?", model.SimulationChatStatusEnded).
-				Set("ended_at = ?", reply.Timestamp).Set("end_reason = ?", reply.EndReason)
-		} else {
-			query = query.Set("status = ?", model.SimulationChatStatusOpen)
-		}
-		if chat, err = changeChat(ctx, query); err != nil {
-			return err
-		}
-		if chat == nil {
-			return t.whyNot(ctx, u.Chat.ID)
-		}
-		message.ChatID, message.Sequence, message.Role = chat.ID, chat.LastSequence-1, model.MessageRoleUser
-		reply.ChatID, reply.Sequence, reply.Role = chat.ID, chat.LastSequence, model.MessageRoleAssistant
+	// Nobody else writes messages while the turn has the chat.
+	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
+	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
+	ended := &[]*model.SimulationChat{}
+	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		w := t.writing()
+		ended = u.ending(w, messagesOfTurn, reply)
 		for _, m := range []*model.SimulationChatMessage{message, reply} {
+			m.ChatID = u.Chat.ID
 			if m.Citations == nil {
 				m.Citations = []model.Citation{}
 			}
+			w.insert(m)
 		}
-		if err := insert(ctx, t.Tenant, message, reply); err != nil {
+		u.record(w, calls, true)
+		t.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
+		t.wake(u.Chat.ID)
+		if err := w.send(ctx); err != nil {
 			return err
 		}
-		if err := u.record(ctx, t.Tenant, calls, true); err != nil {
-			return err
+		if len(*ended) == 0 {
+			return errTurnLost
 		}
-		t.wake(chat.ID)
-		return t.spend(ctx, map[string]*model.UsageEntry{fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence): u.Spent})
+		return nil
 	})
+	if len(*ended) == 0 && isConflict(err) {
+		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return chat, nil
+	return (*ended)[0], nil
 }
+
+// errTurnLost undoes what a turn wrote that had the chat no more.
+var errTurnLost = model.Errorf(model.Conflict, "the turn was lost")
 
 // Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
 // done. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
-	return u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if _, err := changeChat(ctx, u.end(t.Tenant).Set("status = ?", model.SimulationChatStatusOpen)); err != nil {
-			return err
-		}
-		return u.record(ctx, t.Tenant, calls, false)
-	})
+	w := u.tenant.writing()
+	u.ending(w, 0, nil)
+	u.record(w, calls, false)
+	return w.send(ctx)
 }

@@ -38,16 +38,23 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun := *call
 	begun.Begin()
 	u.place(&begun)
-	return u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		chat, err := changeChat(ctx, u.change(t.Tenant).Set(untilLeaseEnds, u.lease.Microseconds()))
-		if err != nil {
+	prolonged := &[]*model.SimulationChat{}
+	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		w := t.writing()
+		prolonged = u.prolonging(w)
+		w.insert(&begun)
+		if err := w.send(ctx); err != nil {
 			return err
 		}
-		if chat == nil {
-			return t.whyNot(ctx, u.Chat.ID)
+		if len(*prolonged) == 0 {
+			return errTurnLost
 		}
-		return insert(ctx, t.Tenant, &begun)
+		return nil
 	})
+	if len(*prolonged) == 0 && isConflict(err) {
+		return u.tenant.whyNot(ctx, u.Chat.ID)
+	}
+	return err
 }
 
 // EndCall keeps what came of a call that BeginCall has kept.
@@ -56,20 +63,14 @@ func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	return translate(err)
 }
 
-// record keeps the calls of a turn on the chat, those that were begun and those that were not.
-func (u *Turn) record(ctx context.Context, t *Tenant, calls []*model.ToolCall, kept bool) error {
-	if len(calls) == 0 {
-		return nil
-	}
+// record adds the calls of a turn on the chat, those that were begun and those that were not.
+func (u *Turn) record(w *writing, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
-		call.OwnBy(t.companyID)
+		w.insertOr(call, "CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = EXCLUDED.is_turn_kept")
 	}
-	_, err := t.db.NewInsert().Model(&calls).On("CONFLICT (company_id, id) DO UPDATE").
-		Set("position = EXCLUDED.position").Set("result = EXCLUDED.result").Set("error = EXCLUDED.error").
-		Set("is_outcome_unknown = EXCLUDED.is_outcome_unknown").Set("duration_ms = EXCLUDED.duration_ms").Set("is_turn_kept = EXCLUDED.is_turn_kept").Returning("NULL").Exec(ctx)
-	return translate(err)
 }
 
 // place gives a call its place in the chat.

@@ -106,6 +106,13 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	return len(recorded), t.addSums(ctx, recorded)
 }
 
+// What is done with sums that are there already.
+const (
+	onDay   = "CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE"
+	onMonth = "CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE"
+	addUp   = "micro_credits = ?TableAlias.micro_credits + excluded.micro_credits, entries = ?TableAlias.entries + excluded.entries"
+)
+
 // addSums adds entries to the sums of their days and months, in one round trip.
 func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) error {
 	days, months := model.SumUsage(entries)
@@ -115,11 +122,10 @@ func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) erro
 	for _, month := range months {
 		month.OwnBy(t.companyID)
 	}
-	const addTo = "micro_credits = ?TableAlias.micro_credits + excluded.micro_credits, entries = ?TableAlias.entries + excluded.entries"
 	var hasBudget bool
 	batch := &pgx.Batch{}
-	batch.Queue(t.db.NewInsert().Model(&days).On("CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE").Set(addTo).Returning("NULL").String())
-	batch.Queue(t.db.NewInsert().Model(&months).On("CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE").Set(addTo).Returning("NULL").String())
+	batch.Queue(t.db.NewInsert().Model(&days).On(onDay).Set(addUp).Returning("NULL").String())
+	batch.Queue(t.db.NewInsert().Model(&months).On(onMonth).Set(addUp).Returning("NULL").String())
 	batch.Queue("SELECT EXISTS (SELECT 1 FROM plans WHERE company_id = $1 AND micro_credits_budget IS NOT NULL)", t.companyID).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&hasBudget) })
 	err := t.send(ctx, batch)
@@ -153,17 +159,57 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	return faults.As(model.Unprocessable)
 }
 
+// spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing that is
+// done, since others wait for the day's row. Nothing is recorded of what cost nothing.
+func (t tenantTx) spending(w *writing, key string, cost *model.UsageEntry) {
+	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
+	if entry == nil {
+		return
+	}
+	w.insert(entry)
+	days, months := model.SumUsage([]*model.UsageEntry{entry})
+	for _, day := range days {
+		w.insertOr(day, onDay, addUp)
+	}
+	for _, month := range months {
+		w.insertOr(month, onMonth, addUp)
+	}
+	budgets := []*budgetOf{}
+	w.change(t.askingOwn("budget of a company", findBudget, &budgets))
+	t.onCommit(func() {
+		if len(budgets) > 0 {
+			t.store.budgets.look(t.companyID)
+		}
+	})
+}
+
+// budgetOf is a company that has one.
+type budgetOf struct{ CompanyID string }
+
+// findBudget is the statement that finds a company if it has a budget. It takes no keys.
+func findBudget(s *Store) (Statement, []string) {
+	return statement(s.db.NewSelect().TableExpr("plans").Column(companyColumn).Where("company_id = ?", parameter(1)).
+		Where("micro_credits_budget IS NOT NULL").String()), []string{companyColumn}
+}
+
+// entryOf is the ledger's entry of what something has cost, nil if that is nothing.
+func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry {
+	if cost == nil || cost.Credits == 0 {
+		return nil
+	}
+	entry := *cost
+	entry.IdempotencyKey, entry.At = model.OwnUsageKeys+key, at
+	return &entry
+}
+
 // spend records what simulated conversations cost, by key, in the transaction that the Tenant is in: the last
 // thing that it does, since others wait for the day's row. Nothing is recorded of what cost nothing.
 func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {
-		if cost == nil || cost.Credits == 0 {
-			continue
+		if entry := entryOf(key, cost, at); entry != nil {
+			entries = append(entries, entry)
 		}
-		entry := *cost
-		entry.IdempotencyKey, entry.At = model.OwnUsageKeys+key, at
-		entries = append(entries, &entry)
 	}
 	if len(entries) == 0 {
 		return nil

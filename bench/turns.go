@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// said are the messages of each chat: enough for calls, delegations and knowledge, and no goodbye.
+var said = []string{
+	"Hello, I have a question.",
+	"What are your opening hours on Saturday?",
+	"I would like to book an appointment for next Tuesday at ten.",
+	"Can you tell me what it costs?",
+	"Please send me a confirmation by text message.",
+}
+
+// gateway is an agentgraph with the demo company on a Postgres of its own.
+type gateway struct {
+	*server
+	key    string
+	chats  []request // each starts one
+	stdout *os.File
+}
+
+// turns measures how many turns of chats this tree and the old revision answer, in turn, each begun anew for each round.
+func (b *bench) turns(ctx context.Context) (err error) {
+	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(b.directory) }()
+	b.say("building")
+	_, specs, err := b.programs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, connections := range b.connections {
+		for _, s := range specs {
+			b.cells = append(b.cells, &cell{workload: turnsWorkload, connections: connections, server: s.name})
+			if connections == b.connections[0] {
+				b.servers = append(b.servers, &server{spec: s})
+			}
+		}
+	}
+	for i := range b.rounds {
+		b.say("round %d of %d", i+1, b.rounds)
+		order := slices.Clone(specs)
+		if i%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, s := range order {
+			if err := b.turnsOf(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// turnsOf measures one program in one round.
+func (b *bench) turnsOf(ctx context.Context, s spec) error {
+	g, err := b.startGateway(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer g.stop()
+	for _, c := range b.cells {
+		if c.server != s.name {
+			continue
+		}
+		if _, err := g.talk(ctx, c.connections, warmup); err != nil {
+			return err
+		}
+		if err := forgetPeak(g.process.Pid); err != nil {
+			return err
+		}
+		before, err := g.uses()
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		took, err := g.talk(ctx, c.connections, b.duration)
+		elapsed := time.Since(began)
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		after, err := g.uses()
+		if err != nil {
+			return err
+		}
+		peak, err := peakOf(g.process.Pid, false)
+		if err != nil {
+			return err
+		}
+		each := func(i int) float64 { return float64((after[i]-before[i]).Microseconds()) / 1000 / float64(len(took)) }
+		c.rounds = append(c.rounds, round{
+			perSecond: float64(len(took)) / elapsed.Seconds(), p50: quantile(took, 0.5), p99: quantile(took, 0.99),
+			cpu: [3]float64{each(0), each(1), each(2)}, peak: peak,
+		})
+	}
+	return nil
+}
+
+// uses returns the processor time of the program, of its Postgres and of this program.
+func (g *gateway) uses() (used [3]time.Duration, err error) {
+	own, err := readProcess(g.process.Pid)
+	if err != nil {
+		return used, err
+	}
+	all, err := cpuOf(g.process.Pid)
+	return [3]time.Duration{own.cpu, all - own.cpu, ownCPU()}, err
+}
+
+// startGateway starts the program with its demo company and a model that takes no time.
+func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.CreateTemp(b.directory, s.name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	command := exec.Command(s.command[0], "dev", "--ephemeral", "--port", port)
+	command.Stderr = log
+	command.Env = append(os.Environ(), "AGENTGRAPH_OFFLINE_PAUSE=0", "AGENTGRAPH_RATE_LIMIT=0", "AGENTGRAPH_MODEL_RATE_LIMIT=0",
+		"AGENTGRAPH_COMPANY_RATE_LIMIT=0", "AGENTGRAPH_LOG_LEVEL=warn")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	g := &gateway{server: &server{
+		spec: s, process: command.Process, ended: make(chan struct{}), log: log.Name(), address: address,
+	}}
+	words := bufio.NewReader(out)
+	first, err := words.ReadBytes('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, words)
+		_ = command.Wait()
+		close(g.ended)
+	}()
+	if err == nil {
+		err = g.meet(first)
+	}
+	if err != nil {
+		g.stop()
+		return nil, fmt.Errorf("%w: %s", err, g.lastWords())
+	}
+	return g, nil
+}
+
+// meet reads the key from what the program says first, and the agents that it has.
+func (g *gateway) meet(first []byte) error {
+	var ready struct {
+		APIKey string `json:"apiKey"`
+	}
+	if err := json.Unmarshal(first, &ready); err != nil {
+		return fmt.Errorf("%q: %w", first, err)
+	}
+	g.key = ready.APIKey
+	a, err := newAsker(g.address)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	var agents struct {
+		Data struct {
+			Agents struct {
+				Nodes []struct {
+					ID     string
+					Fields []struct{ Name string }
+				}
+			}
+		}
+	}
+	if err := g.send(a, `{ agents(first: 50) { nodes { id fields { name } } } }`, nil, &agents); err != nil {
+		return err
+	}
+	for _, agent := range agents.Data.Agents.Nodes {
+		bag := map[string]string{}
+		for _, field := range agent.Fields {
+			bag[field.Name] = "Harbour Street"
+		}
+		g.chats = append(g.chats, g.operation(`mutation ($in: StartSimulationChatInput!) { startSimulationChat(input: $in) { simulationChat { id } } }`,
+			map[string]any{"agentId": agent.ID, "dataBag": bag}))
+	}
+	if len(g.chats) == 0 {
+		return errors.New("the demo company has no agents")
+	}
+	return nil
+}
+
+func (g *gateway) operation(query string, input map[string]any) request {
+	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"in": input}})
+	if err != nil {
+		panic(fmt.Sprintf("texts are JSON: %v", err))
+	}
+	return request{method: "POST", path: "/graphql", key: g.key, body: body}
+}
+
+func (g *gateway) send(a *asker, query string, input map[string]any, answer any) error {
+	text, err := a.ask(g.operation(query, input))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
+
+const sendMessage = `mutation ($in: SendSimulationMessageInput!) {
+	sendSimulationMessage(input: $in) { newMessages { sequence role text } simulationChat { status } } }`
+
+// talk holds chats on the connections until the time is over, and returns the sorted durations of the turns.
+func (g *gateway) talk(ctx context.Context, connections int, duration time.Duration) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, duration)
+	defer cancel()
+	var (
+		next  atomic.Int64
+		group sync.WaitGroup
+		took  = make([][]time.Duration, connections)
+		fault = make([]error, connections)
+	)
+	for i := range connections {
+		group.Go(func() {
+			a, err := newAsker(g.address)
+			if err != nil {
+				fault[i] = err
+				cancel()
+				return
+			}
+			defer a.close()
+			for ctx.Err() == nil && fault[i] == nil {
+				if fault[i] = g.hold(ctx, a, g.chats[int(next.Add(1))%len(g.chats)], &took[i]); fault[i] != nil {
+					cancel()
+				}
+			}
+		})
+	}
+	group.Wait()
+	all := slices.Concat(took...)
+	slices.Sort(all)
+	return all, errors.Join(fault...)
+}
+
+// hold holds one chat to its end, or until ctx ends.
+func (g *gateway) hold(ctx context.Context, a *asker, chat request, took *[]time.Duration) error {
+	text, err := a.ask(chat)
+	if err != nil {
+		return err
+	}
+	var started struct {
+		Data struct {
+			StartSimulationChat struct{ SimulationChat struct{ ID string } }
+		}
+	}
+	if err := json.Unmarshal(text, &started); err != nil {
+		return err
+	}
+	for _, message := range said {
+		if ctx.Err() != nil {
+			return nil
+		}
+		r := g.operation(sendMessage, map[string]any{"simulationChatId": started.Data.StartSimulationChat.SimulationChat.ID, "text": message})
+		began := time.Now()
+		if text, err = a.ask(r); err != nil {
+			return err
+		}
+		*took = append(*took, time.Since(began))
+		if bytes.Contains(text, []byte(`"status":"Ended"`)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// stop ends the program, and so its Postgres.
+func (g *gateway) stop() {
+	g.server.stop()
+	_ = os.Remove(filepath.Clean(g.log))
+}

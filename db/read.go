@@ -178,10 +178,10 @@ func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join
 }
 
 // Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place of the
-// parent among the keys, from 1, and go on with the columns.
+// parent among the keys, from 1, and go on with the columns. Those of one parent come in order, as Postgres reads them for one
+// parent after the other and limits each; to sort them all again took it as long as to read them.
 func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	inner, offset := s.page(l, parentID, p, joins)
-	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
 	outer := s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
 	for _, column := range columns {
 		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
@@ -189,13 +189,12 @@ func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement
 			outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), read(inner, alias, of, name)
 			continue
 		}
-		outer = outer.ColumnExpr("child.?", bun.Ident(column))
-		if column != "id" && column != "created_at" {
-			inner = read(inner, "", column, column)
-		}
+		outer, inner = outer.ColumnExpr("child.?", bun.Ident(column)), read(inner, "", column, column)
 	}
-	return statement(outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(inner.String()+offset)).
-		OrderExpr("parent.place, child.created_at ?0, child.id ?0", l.order.direction).String())
+	if len(columns) == 0 {
+		inner = inner.ColumnExpr("?TableAlias.id")
+	}
+	return statement(outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(inner.String()+offset)).String())
 }
 
 // page is a page of a list, but for its columns, and what is to stand behind it.

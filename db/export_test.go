@@ -107,3 +107,14 @@ func ClaimMessage(ctx context.Context, t *Tenant, webhookID string) (string, err
 func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
 	return t.forgetDeliveries(ctx, webhookID)
 }
+
+// Insert inserts a row as bun does, and Write by a prepared statement.
+func Insert(ctx context.Context, t *Tenant, r row) error { return insert(ctx, t, r) }
+
+func Write(ctx context.Context, t *Tenant, rows ...row) error {
+	w := t.writing()
+	for _, r := range rows {
+		w.insert(r)
+	}
+	return w.send(ctx)
+}

@@ -26,11 +26,11 @@ const agentColumns = `id, name, channel, direction, language, tags, created_at A
   fields, classification_tags AS "classificationTags", extracted_values AS "extractedValues",
   knowledge_base_chat_id AS "knowledgeBaseChatId"`;
 
-const one = `SELECT ${agentColumns} FROM agents WHERE company_id = $1 AND id = $2`;
+const one = `SELECT ${agentColumns} FROM agents WHERE company_id = $1 AND id = $2 AND deleted_at IS NULL`;
 
 const page = `SELECT id, name, channel, direction, language, tags, created_at AS "createdAt",
   knowledge_base_chat_id AS "knowledgeBaseChatId"
-  FROM agents WHERE company_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`;
+  FROM agents WHERE company_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2`;
 
 const tools = `SELECT e.agent_id AS key, t.id, t.name, t.technical_name AS "technicalName", t.description, t.parameters
   FROM agent_tools AS e JOIN tools AS t ON t.company_id = e.company_id AND t.id = e.tool_id
@@ -39,7 +39,7 @@ const tools = `SELECT e.agent_id AS key, t.id, t.name, t.technical_name AS "tech
 const subAgents = `SELECT agent_id AS key, id, name, technical_name AS "technicalName", description, delegate_agent_id AS "agentId"
   FROM sub_agents WHERE company_id = $1 AND agent_id = ANY ($2) ORDER BY agent_id, position`;
 
-const delegates = 'SELECT id AS key, id, name, channel FROM agents WHERE company_id = $1 AND id = ANY ($2)';
+const delegates = 'SELECT id AS key, id, name, channel FROM agents WHERE company_id = $1 AND id = ANY ($2) AND deleted_at IS NULL';
 
 const chats = `SELECT id AS key, id, name, llm_settings AS "llmSettings"
   FROM knowledge_base_chats WHERE company_id = $1 AND id = ANY ($2)`;
@@ -50,7 +50,7 @@ const datasets = `SELECT e.chat_id AS key, d.id, d.name, d.chunk_method AS "chun
 
 const tests = `SELECT parent.id AS key, t.id, t.name, t.kind, t.last_run_status AS "lastRunStatus", t.created_at AS "createdAt"
   FROM unnest($2::text[]) AS parent (id) CROSS JOIN LATERAL (
-    SELECT * FROM agent_tests WHERE company_id = $1 AND agent_id = parent.id ORDER BY created_at DESC, id DESC LIMIT $3) AS t`;
+    SELECT * FROM agent_tests WHERE company_id = $1 AND agent_id = parent.id AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $3) AS t`;
 
 // many and single are loaders: they receive all objects of a level at once.
 const many = (name, text, key) => async (asked, { company }) => {

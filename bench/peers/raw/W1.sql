@@ -12,7 +12,7 @@ SELECT json_build_object('data', json_build_object('agent', json_build_object(
     'subAgents', (
         SELECT json_agg(json_build_object('id', s.id, 'name', s.name, 'technicalName', s.technical_name,
             'description', s.description, 'agent', json_build_object('id', d.id, 'name', d.name, 'channel', d.channel)) ORDER BY s.position)
-        FROM sub_agents AS s JOIN agents AS d ON d.company_id = s.company_id AND d.id = s.delegate_agent_id
+        FROM sub_agents AS s JOIN agents AS d ON d.company_id = s.company_id AND d.id = s.delegate_agent_id AND d.deleted_at IS NULL
         WHERE s.company_id = a.company_id AND s.agent_id = a.id),
     'knowledgeBaseChat', (
         SELECT json_build_object('id', c.id, 'name', c.name, 'datasets', (
@@ -25,6 +25,6 @@ SELECT json_build_object('data', json_build_object('agent', json_build_object(
         SELECT json_agg(json_build_object('id', t.id, 'name', t.name, 'kind', t.kind, 'lastRunStatus', t.last_run_status,
             'createdAt', t.created_at))
         FROM (
-            SELECT * FROM agent_tests AS t WHERE t.company_id = a.company_id AND t.agent_id = a.id
+            SELECT * FROM agent_tests AS t WHERE t.company_id = a.company_id AND t.agent_id = a.id AND t.deleted_at IS NULL
             ORDER BY t.created_at DESC, t.id DESC LIMIT 10) AS t)))))
-FROM agents AS a WHERE a.company_id = $1 AND a.id = $2
+FROM agents AS a WHERE a.company_id = $1 AND a.id = $2 AND a.deleted_at IS NULL

@@ -12,4 +12,4 @@ SELECT json_build_object('agentId', a.id, 'agentName', a.name, 'channel', a.chan
             'description', s.description) ORDER BY s.position)
         FROM sub_agents AS s WHERE s.company_id = a.company_id AND s.agent_id = a.id),
     'knowledgeBaseChatId', a.knowledge_base_chat_id)
-FROM agents AS a WHERE a.company_id = $1 AND a.id = $2
+FROM agents AS a WHERE a.company_id = $1 AND a.id = $2 AND a.deleted_at IS NULL

@@ -21,8 +21,9 @@ var ligatures = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "a
 
 // foldedLetters has the folded form of each letter before firstMark.
 var foldedLetters = func() (letters [firstMark]string) {
+	accents := withoutAccents()
 	for r := range firstMark {
-		letters[r] = foldAny(string(r))
+		letters[r] = foldBy(accents, string(r))
 	}
 	return letters
 }()
@@ -49,10 +50,16 @@ func Fold(text string) string {
 }
 
 // foldAny is Fold for letters of any script.
-func foldAny(text string) string {
+func foldAny(text string) string { return foldBy(withoutAccents(), text) }
+
+// withoutAccents returns a transformer that removes accents. It keeps state, so each text that may be folded at the same time as
+// others needs its own; to make one takes longer than to fold a word.
+func withoutAccents() transform.Transformer {
+	return transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
+}
+
+func foldBy(accents transform.Transformer, text string) string {
 	text = ligatures.Replace(text)
-	// The transformer keeps state, so each call makes its own.
-	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
 	folded, _, err := transform.String(accents, text)
 	if err != nil {
 		folded = text // invalid text matches nothing as it is

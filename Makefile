@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ bench: postgres bench-deps ## agentgraph beside other servers
 bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
+
+# make bench-turns OLD=HEAD~5, or without OLD this tree alone.
+bench-turns: postgres ## turns of simulated chats, of this tree or beside an earlier revision, OLD
+	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
 
 # HOSTILE is a regular expression for the names of the shapes to measure; see docs/performance.md.
 bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits

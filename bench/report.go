@@ -116,7 +116,12 @@ func (b *bench) table(w io.Writer, g group) {
 	for _, c := range columns {
 		fmt.Fprintf(w, " %s |", c.name)
 	}
-	fmt.Fprintf(w, " statements | round trips | KB |\n|---|%s---|---|---|\n", strings.Repeat("---|", len(columns)))
+	names := len(columns)
+	if b.counts != nil {
+		fmt.Fprint(w, " statements | round trips | KB |")
+		names += 3
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", names))
 	for _, c := range g.cells {
 		fmt.Fprintf(w, "| %s |", c.server)
 		for i, column := range columns {
@@ -127,8 +132,10 @@ func (b *bench) table(w io.Writer, g group) {
 			}
 			fmt.Fprintf(w, " %s |", text)
 		}
-		n := b.counts[c.workload+" "+c.server]
-		fmt.Fprintf(w, " %d | %d | %.1f |\n", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
+		if n, isCounted := b.counts[c.workload+" "+c.server]; isCounted {
+			fmt.Fprintf(w, " %d | %d | %.1f |", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
+		}
+		fmt.Fprintln(w)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,9 +30,8 @@ var said = []string{
 // gateway is an agentgraph with the demo company on a Postgres of its own.
 type gateway struct {
 	*server
-	key    string
-	chats  []request // each starts one
-	stdout *os.File
+	key   string
+	chats []request // each starts one
 }
 
 // turns measures how many turns of chats this tree and the old revision answer, in turn, each begun anew for each round.
@@ -76,7 +74,7 @@ func (b *bench) turnsOf(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
-	defer g.stop()
+	defer g.stop() // and so its Postgres
 	for _, c := range b.cells {
 		if c.server != s.name {
 			continue
@@ -105,7 +103,7 @@ func (b *bench) turnsOf(ctx context.Context, s spec) error {
 		if err != nil {
 			return err
 		}
-		each := func(i int) float64 { return float64((after[i]-before[i]).Microseconds()) / 1000 / float64(len(took)) }
+		each := func(i int) float64 { return float64((after[i] - before[i]).Microseconds()) / 1000 / float64(len(took)) }
 		c.rounds = append(c.rounds, round{
 			perSecond: float64(len(took)) / elapsed.Seconds(), p50: quantile(took, 0.5), p99: quantile(took, 0.99),
 			cpu: [3]float64{each(0), each(1), each(2)}, peak: peak,
@@ -292,10 +290,4 @@ func (g *gateway) hold(ctx context.Context, a *asker, chat request, took *[]time
 		}
 	}
 	return nil
-}
-
-// stop ends the program, and so its Postgres.
-func (g *gateway) stop() {
-	g.server.stop()
-	_ = os.Remove(filepath.Clean(g.log))
 }

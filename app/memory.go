@@ -15,8 +15,8 @@ import (
 const (
 	// headroom is how much the heap grows before it is collected, in bytes. A heap of a few MB that may only double is
 	// collected all the time. The growth is at least leastPercent and at most mostPercent of the live heap.
-	headroom     = 16 << 20
-	leastPercent = 75
+	headroom     = 12 << 20
+	leastPercent = 50
 	mostPercent  = 400
 
 	// limitRatio is the share of the container's memory that Go may use. The rest is for the PDF reader and the system.

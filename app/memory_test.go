@@ -16,7 +16,7 @@ func init() {
 
 func TestPercentFor(t *testing.T) {
 	t.Parallel()
-	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 300, 8 << 20: 200, 16 << 20: 100, 20 << 20: 75, 1 << 30: 75} {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 3 << 20: 400, 4 << 20: 300, 6 << 20: 200, 12 << 20: 100, 16 << 20: 75, 24 << 20: 50, 1 << 30: 50} {
 		require.Equal(t, want, percentFor(live), "%d bytes", live)
 	}
 }

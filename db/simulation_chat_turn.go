@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -149,6 +150,7 @@ func (u *Turn) Write(text string) {
 // Warn adds a warning to the chat, unless it has the same one. Finish and Release keep it. It is not safe for
 // concurrent use.
 func (u *Turn) Warn(warning string) {
+	warning = strings.ToValidUTF8(strings.ReplaceAll(warning, "\x00", ""), "\uFFFD") // a warning that cannot be kept keeps no turn
 	if !slices.Contains(u.Chat.Warnings, warning) && !slices.Contains(u.warnings, warning) {
 		u.warnings = append(u.warnings, warning)
 	}
@@ -195,39 +197,26 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	// Nobody else writes messages while the turn has the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
-	ended := &[]*model.SimulationChat{}
-	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		w := t.writing()
-		ended = u.ending(w, messagesOfTurn, reply)
-		for _, m := range []*model.SimulationChatMessage{message, reply} {
-			m.ChatID = u.Chat.ID
-			if m.Citations == nil {
-				m.Citations = []model.Citation{}
-			}
-			w.insert(m)
+	w := u.tenant.writing()
+	ended := u.ending(w, messagesOfTurn, reply)
+	for _, m := range []*model.SimulationChatMessage{message, reply} {
+		m.ChatID = u.Chat.ID
+		if m.Citations == nil {
+			m.Citations = []model.Citation{}
 		}
-		u.record(w, calls, true)
-		t.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
-		t.wake(u.Chat.ID)
-		if err := w.send(ctx); err != nil {
-			return err
-		}
-		if len(*ended) == 0 {
-			return errTurnLost
-		}
-		return nil
-	})
-	if len(*ended) == 0 && isConflict(err) {
-		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
+		w.insert(m)
 	}
-	if err != nil {
+	u.record(w, calls, true)
+	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
+	isKept, err := w.commit(ctx, func() bool { return len(*ended) > 0 }, func() { u.tenant.wake(u.Chat.ID) }, spent)
+	switch {
+	case err != nil:
 		return nil, err
+	case !isKept:
+		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return (*ended)[0], nil
 }
-
-// errTurnLost undoes what a turn wrote that had the chat no more.
-var errTurnLost = model.Errorf(model.Conflict, "the turn was lost")
 
 // Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
 // done. A claim that was lost stays lost.

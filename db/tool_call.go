@@ -38,20 +38,11 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun := *call
 	begun.Begin()
 	u.place(&begun)
-	prolonged := &[]*model.SimulationChat{}
-	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		w := t.writing()
-		prolonged = u.prolonging(w)
-		w.insert(&begun)
-		if err := w.send(ctx); err != nil {
-			return err
-		}
-		if len(*prolonged) == 0 {
-			return errTurnLost
-		}
-		return nil
-	})
-	if len(*prolonged) == 0 && isConflict(err) {
+	w := u.tenant.writing()
+	prolonged := u.prolonging(w)
+	w.insert(&begun)
+	isKept, err := w.commit(ctx, func() bool { return len(*prolonged) > 0 })
+	if err == nil && !isKept {
 		return u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return err

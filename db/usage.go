@@ -160,11 +160,12 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 }
 
 // spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing that is
-// done, since others wait for the day's row. Nothing is recorded of what cost nothing.
-func (t tenantTx) spending(w *writing, key string, cost *model.UsageEntry) {
+// done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is recorded of what
+// cost nothing.
+func (t *Tenant) spending(w *writing, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
-		return
+		return func() {}
 	}
 	w.insert(entry)
 	days, months := model.SumUsage([]*model.UsageEntry{entry})
@@ -176,11 +177,11 @@ func (t tenantTx) spending(w *writing, key string, cost *model.UsageEntry) {
 	}
 	budgets := []*budgetOf{}
 	w.change(t.askingOwn("budget of a company", findBudget, &budgets))
-	t.onCommit(func() {
+	return func() {
 		if len(budgets) > 0 {
 			t.store.budgets.look(t.companyID)
 		}
-	})
+	}
 }
 
 // budgetOf is a company that has one.

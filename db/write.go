@@ -3,11 +3,14 @@ package db
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/extra/bunjson"
 	"github.com/uptrace/bun/schema"
@@ -99,12 +102,18 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 	if field.IsPtr {
 		value = value.Elem()
 	}
-	if made, ok := value.Interface().(driver.Valuer); ok {
-		return made.Value()
+	switch v := value.Interface().(type) {
+	case driver.Valuer:
+		return v.Value()
+	case time.Time:
+		return v.Truncate(time.Microsecond), nil // Postgres would round
 	}
 	if strings.HasPrefix(strings.ToUpper(field.UserSQLType), "JSON") {
 		text, err := bunjson.Marshal(value.Interface())
 		return string(text), err
+	}
+	if value.Kind() == reflect.String {
+		return strings.ToValidUTF8(value.String(), "\uFFFD"), nil
 	}
 	return value.Interface(), nil
 }
@@ -112,19 +121,53 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 // errUpgrading is of a transaction during which a migration has changed what its statements return.
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
-// send sends the statements in one round trip. After an error nothing that they did is kept.
+// errNotKept undoes what a transaction has written that is not wanted.
+var errNotKept = errors.New("not wanted")
+
+// commit sends the statements in a transaction of their own, which is kept if it is wanted, and reports whether it was. What
+// afterwards does happens once it is.
+func (w *writing) commit(ctx context.Context, isWanted func() bool, afterwards ...func()) (bool, error) {
+	for attempt := 0; ; attempt++ {
+		err := w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			for _, f := range afterwards {
+				t.onCommit(f)
+			}
+			if err := (&writing{Tenant: t.Tenant, asks: w.asks, err: w.err}).send(ctx); err != nil {
+				return err
+			}
+			if !isWanted() {
+				return errNotKept
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, errUpgrading) && w.tx == nil && attempt < w.mostStale():
+			continue
+		case errors.Is(err, errNotKept), isConflict(err) && !isWanted():
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+// mostStale is how many connections may have statements that a migration has changed. Each is closed when it turns out, so the
+// next attempt has another one.
+func (w *writing) mostStale() int { return int(w.store.pool.Config().MaxConns) }
+
+// send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also end when it
+// is. What is read of what they return is charged when it is done.
 func (w *writing) send(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.tx == nil && w.store.locks.isPooled { // a pooler wants a transaction
-		return w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			return (&writing{Tenant: t.Tenant, asks: w.asks}).send(ctx)
-		})
+	// A pooler wants a transaction, and a cluster for what is more than one statement.
+	if w.tx == nil && (w.store.locks.isPooled || w.store.isSharded && len(w.asks) > 1) {
+		_, err := w.commit(ctx, func() bool { return true })
+		return err
 	}
 	err := w.sendOnce(ctx)
-	if isStale(err) && w.tx == nil { // nothing was done, and the next connection prepares them anew
-		err = w.sendOnce(ctx)
+	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && w.tx == nil && attempt < w.mostStale() && ctx.Err() == nil; attempt++ {
+		err = w.sendOnce(ctx) // nothing was done
 	}
 	if isStale(err) {
 		return errUpgrading
@@ -151,6 +194,11 @@ func (w *writing) sendOnce(ctx context.Context) error {
 }
 
 func (w *writing) sendOn(ctx context.Context, conn *pgx.Conn) error {
+	for _, a := range w.asks {
+		if a.rows.IsValid() {
+			a.rows.Elem().SetLen(0) // of an attempt before
+		}
+	}
 	reads, receive := receiving(ctx, w.asks)
 	ctx, end := w.store.trace(ctx, conn, reads)
 	err := w.receive(ctx, conn.PgConn(), reads, receive)

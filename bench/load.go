@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,10 +12,23 @@ import (
 // drive sends requests over the connections until the time is over, each connection as soon as it has its answer, and
 // returns the sorted durations. Connections take the requests in order, whichever is free.
 func drive(ctx context.Context, address string, requests []request, connections int, duration time.Duration) ([]time.Duration, error) {
+	var next atomic.Int64
+	return onEach(ctx, address, connections, duration, func(_ context.Context, a *asker, took *[]time.Duration) error {
+		began := time.Now()
+		_, err := a.ask(requests[int(next.Add(1))%len(requests)])
+		*took = append(*took, time.Since(began))
+		return err
+	})
+}
+
+// onEach calls work on each of the connections again and again, until the time is over or one call fails, and returns the
+// sorted durations that it has added.
+func onEach(
+	ctx context.Context, address string, connections int, duration time.Duration, work func(context.Context, *asker, *[]time.Duration) error,
+) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
 	var (
-		next  atomic.Int64
 		group sync.WaitGroup
 		took  = make([][]time.Duration, connections)
 		fault = make([]error, connections)
@@ -29,23 +43,15 @@ func drive(ctx context.Context, address string, requests []request, connections 
 			}
 			defer a.close()
 			for ctx.Err() == nil {
-				began := time.Now()
-				if _, err := a.ask(requests[int(next.Add(1))%len(requests)]); err != nil {
-					fault[i] = err
+				if fault[i] = work(ctx, a, &took[i]); fault[i] != nil {
 					cancel()
 					return
 				}
-				took[i] = append(took[i], time.Since(began))
 			}
 		})
 	}
 	group.Wait()
-	for _, err := range fault {
-		if err != nil {
-			return nil, err
-		}
-	}
 	all := slices.Concat(took...)
 	slices.Sort(all)
-	return all, nil
+	return all, errors.Join(fault...)
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -152,6 +151,7 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 	g := &gateway{server: &server{
 		spec: s, process: command.Process, ended: make(chan struct{}), log: log.Name(), address: address,
 	}}
+	defer context.AfterFunc(ctx, g.stop)()
 	words := bufio.NewReader(out)
 	first, err := words.ReadBytes('\n')
 	go func() {
@@ -231,34 +231,10 @@ const sendMessage = `mutation ($in: SendSimulationMessageInput!) {
 
 // talk holds chats on the connections until the time is over, and returns the sorted durations of the turns.
 func (g *gateway) talk(ctx context.Context, connections int, duration time.Duration) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, duration)
-	defer cancel()
-	var (
-		next  atomic.Int64
-		group sync.WaitGroup
-		took  = make([][]time.Duration, connections)
-		fault = make([]error, connections)
-	)
-	for i := range connections {
-		group.Go(func() {
-			a, err := newAsker(g.address)
-			if err != nil {
-				fault[i] = err
-				cancel()
-				return
-			}
-			defer a.close()
-			for ctx.Err() == nil && fault[i] == nil {
-				if fault[i] = g.hold(ctx, a, g.chats[int(next.Add(1))%len(g.chats)], &took[i]); fault[i] != nil {
-					cancel()
-				}
-			}
-		})
-	}
-	group.Wait()
-	all := slices.Concat(took...)
-	slices.Sort(all)
-	return all, errors.Join(fault...)
+	var next atomic.Int64
+	return onEach(ctx, g.address, connections, duration, func(ctx context.Context, a *asker, took *[]time.Duration) error {
+		return g.hold(ctx, a, g.chats[int(next.Add(1))%len(g.chats)], took)
+	})
 }
 
 // hold holds one chat to its end, or until ctx ends.

@@ -322,7 +322,7 @@ func (a *arguments) add(value []byte, format int16) {
 	a.values, a.formats = append(a.values, value), append(a.formats, format)
 }
 
-// addValue adds a value of a filter or of a page.
+// addValue adds a value of a filter, of a page or of a row, nil for NULL.
 func (a *arguments) addValue(value any) {
 	switch v := value.(type) {
 	case nil:

@@ -125,7 +125,7 @@ var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgrad
 var errNotKept = errors.New("not wanted")
 
 // commit sends the statements in a transaction of their own, which is kept if it is wanted, and reports whether it was. What
-// afterwards does happens once it is.
+// afterwards does happens once it is. The Tenant is in no transaction.
 func (w *writing) commit(ctx context.Context, isWanted func() bool, afterwards ...func()) (bool, error) {
 	for attempt := 0; ; attempt++ {
 		err := w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -141,7 +141,7 @@ func (w *writing) commit(ctx context.Context, isWanted func() bool, afterwards .
 			return nil
 		})
 		switch {
-		case errors.Is(err, errUpgrading) && w.tx == nil && attempt < w.mostStale():
+		case errors.Is(err, errUpgrading) && attempt < w.mostStale():
 			continue
 		case errors.Is(err, errNotKept), isConflict(err) && !isWanted():
 			return false, nil

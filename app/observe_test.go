@@ -260,7 +260,7 @@ func TestSlowStatementsAreLoggedWithoutValues(t *testing.T) {
 	w := observed(t, observe.Options{SlowStatement: 1, Log: slog.New(slog.NewJSONHandler(log, nil))})
 	w.load(t)
 	require.Contains(t, log.String(), `"msg":"slow statement"`)
-	require.Contains(t, log.String(), `"statement":"INSERT simulation_chat_messages"`)
+	require.Contains(t, log.String(), `"statement":"UPDATE simulation_chats"`)
 	require.NotContains(t, log.String(), "kumquat")
 	require.Empty(t, w.observer.MetricsAddress())
 }

@@ -20,8 +20,10 @@ var rules = map[string]string{
 	"the primary key begins with the company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
 		SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 		WHERE i.indrelid = t.oid AND i.indisprimary AND a.attname = 'company_id' AND i.indnkeyatts > 1)`,
-	"every index begins with the company": `SELECT i.indexrelid::regclass::text FROM tenant_table t JOIN pg_index i ON i.indrelid = t.oid
-		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] WHERE a.attname <> 'company_id'`,
+	"every index begins with the company, unless it finds rows by the hash of their id": `SELECT i.indexrelid::regclass::text
+		FROM tenant_table t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0]
+		JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+		WHERE a.attname <> 'company_id' AND NOT (m.amname = 'hash' AND a.attname = 'id' AND i.indpred IS NULL)`,
 	"a reference between tables of companies maps company to company": `SELECT c.conname FROM pg_constraint c
 		JOIN tenant_table t ON t.oid = c.conrelid JOIN tenant_table r ON r.oid = c.confrelid WHERE c.contype = 'f' AND NOT EXISTS (
 			SELECT FROM generate_subscripts(c.conkey, 1) AS i

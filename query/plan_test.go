@@ -1,6 +1,7 @@
 package query
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,4 +24,34 @@ func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
 	require.True(t, both.permits(admin))
 	require.True(t, keyOnly.permits(admin))
 	require.False(t, keyOnly.permits(token))
+}
+
+// TestNoMethodHasTheNameOfAField: gqlgen binds a field of the schema to a method before a field of the row, which plans do not see.
+func TestNoMethodHasTheNameOfAField(t *testing.T) {
+	t.Parallel()
+	seen := map[reflect.Type]bool{}
+	var check func(reflect.Type)
+	check = func(of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || of == timeType || seen[of] {
+			return
+		}
+		seen[of] = true
+		for i := range reflect.PointerTo(of).NumMethod() {
+			method := reflect.PointerTo(of).Method(i).Name
+			_, isField := goField(of, method)
+			require.False(t, isField, "%s has the method %s and a field of that name", of, method)
+		}
+		for _, field := range reflect.VisibleFields(of) {
+			if field.IsExported() {
+				check(field.Type)
+			}
+		}
+	}
+	for _, row := range rowTypes {
+		check(reflect.TypeOf(row))
+	}
+	require.Greater(t, len(seen), len(rowTypes))
 }

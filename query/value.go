@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"go/token"
 	"reflect"
 	"strconv"
 	"strings"
@@ -250,23 +251,11 @@ func headOf(n int, alias string) string {
 	return `"` + alias + `":`
 }
 
-// goField returns the field of a struct that a field of its GraphQL type is bound to; false when a method is, or nothing.
+// goField returns the field of a struct that a field of its GraphQL type is bound to; false for none. No method of a row, or of
+// what its columns hold, has the name of a field: gqlgen would prefer it. Methods are not looked up here, since the linker
+// then keeps those of all types.
 func goField(in reflect.Type, name string) (reflect.StructField, bool) {
-	if _, computed := reflect.PointerTo(in).MethodByName(goName(in, name)); computed {
-		return reflect.StructField{}, false
-	}
-	return in.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
-}
-
-// goName returns the method of the type that has the name, whatever its case; empty for none.
-func goName(in reflect.Type, name string) string {
-	pointer := reflect.PointerTo(in)
-	for i := range pointer.NumMethod() {
-		if method := pointer.Method(i).Name; strings.EqualFold(method, name) {
-			return method
-		}
-	}
-	return ""
+	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })
 }
 
 // jsonName is the name that encoding/json gives a field.

@@ -1,6 +1,7 @@
 import { stringifyDocument, type TypedDocumentNode } from "@urql/core";
 import { createClient, type Client } from "graphql-ws";
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import { useSubscription, type AnyVariables, type DocumentInput } from "urql";
 import { gatewayURL } from "./base";
 import { endSession } from "./session";
 
@@ -92,4 +93,21 @@ export function useLive<Data, Variables extends Record<string, unknown>>(
       },
     );
   }, [query, key, paused]);
+}
+
+/** How often what is followed is read anyway. */
+const reread = 10_000;
+
+/**
+ * Follows in the cache what the gateway tells of until it is over. An answer that was on its way longer may overwrite the last
+ * event, and nothing would come after it: so `refresh` is called now and then.
+ */
+export function useFollowed<Data, Variables extends AnyVariables>(query: DocumentInput<Data, Variables>, variables: Variables, isOver: boolean, refresh: () => void): void {
+  useSubscription<Data, Data, Variables>({ query, variables, pause: isOver } as never);
+  const again = useEffectEvent(refresh);
+  useEffect(() => {
+    if (isOver) return;
+    const timer = setInterval(() => again(), reread);
+    return () => clearInterval(timer);
+  }, [isOver]);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
-import { useSubscription } from "urql";
 import { graphql, type ResultOf } from "../api/graphql";
+import { useFollowed } from "../api/live";
 import { useAction, useGo, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
@@ -245,7 +245,7 @@ const causes: Record<string, string> = {
 
 /** Reads the run again when it is over, because updates carry no transcript. */
 function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): void {
-  useSubscription({ query: RunUpdate, variables: { id: run.execution.id }, pause: isOver });
+  useFollowed(RunUpdate, { id: run.execution.id }, isOver, refresh);
   const onOver = useEffectEvent(refresh);
   const isEmpty = isOver && run.messages.length === 0 && run.status !== "Cancelled" && !run.error;
   useEffect(() => {

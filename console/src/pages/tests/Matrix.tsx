@@ -2,6 +2,7 @@ import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from 
 import { useSubscription } from "urql";
 import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
+import { useFollowed } from "../../api/live";
 import { usePage } from "../../api/page";
 import { inRow } from "../../logic/rows";
 import { duration, plural } from "../../ui/format";
@@ -67,7 +68,7 @@ export function Matrix(props: Props) {
   const { agent, executionId, show } = props;
   const answer = usePage(MatrixQuery, { id: executionId ?? "" }, { pause: !executionId });
   const execution = answer.data?.agentTestExecution ?? undefined;
-  useUpdates(execution, props.onEnded);
+  useUpdates(execution, answer.refresh, props.onEnded);
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (executionId && !execution) return <Loading />;
   const executed = new Map<string, Executed[]>();
@@ -110,11 +111,11 @@ export function Matrix(props: Props) {
 }
 
 /** Follows an execution and its runs until it is over. */
-function useUpdates(execution: ExecutionOfMatrix | undefined, ended: () => void): void {
+function useUpdates(execution: ExecutionOfMatrix | undefined, refresh: () => void, ended: () => void): void {
   const isOver = !execution || execution.status === "Completed" || execution.status === "Cancelled";
   const variables = { id: execution?.id ?? "" };
   useSubscription({ query: RunUpdates, variables, pause: isOver });
-  useSubscription({ query: ExecutionUpdates, variables, pause: isOver });
+  useFollowed(ExecutionUpdates, variables, isOver, refresh);
   const onEnded = useEffectEvent(ended);
   const wasUnderWay = useRef(false);
   useEffect(() => {

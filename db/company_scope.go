@@ -168,10 +168,15 @@ func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string)
 
 type chargedKey struct{}
 
+type asBoundKey struct{}
+
+// asBound returns a context in which the pool hands out connections as they are bound: for statements that see no rows.
+func asBound(ctx context.Context) context.Context { return context.WithValue(ctx, asBoundKey{}, true) }
+
 // prepare binds a connection that the pool hands out: to the company of the context, and to all for the queue and
 // others that use the pool as it is. Statements of bun bind theirs themselves.
 func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
-	if ctx.Value(chargedKey{}) != nil {
+	if ctx.Value(chargedKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
 	}
 	companyID := companyOf(ctx)

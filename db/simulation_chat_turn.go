@@ -93,6 +93,16 @@ func (u *Turn) prolonging(w *writing) *[]*model.SimulationChat {
 	return chats
 }
 
+// holdTurn is the statement that holds a turn's chat until what is sent with it is done, if the turn still has it.
+func holdTurn(s *Store) (Statement, []string) {
+	return needed(s.own((*model.SimulationChat)(nil)).Column("id").Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).For("UPDATE"))
+}
+
+// holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
+func (u *Turn) holding(w *writing) {
+	w.change(u.tenant.asking("hold of a turn", holdTurn, &[]*foundRow{}, u.Chat.ID, u.ID))
+}
+
 // whyNot says why no message can be sent to a chat now.
 func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 	chat, err := t.SimulationChat(ctx, chatID)
@@ -198,6 +208,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
 	w := u.tenant.writing()
+	u.holding(w)
 	ended := u.ending(w, messagesOfTurn, reply)
 	for _, m := range []*model.SimulationChatMessage{message, reply} {
 		m.ChatID = u.Chat.ID
@@ -208,7 +219,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	}
 	u.record(w, calls, true)
 	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
-	isKept, err := w.commit(ctx, func() bool { return len(*ended) > 0 }, func() { u.tenant.wake(u.Chat.ID) }, spent)
+	isKept, err := w.commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
 	switch {
 	case err != nil:
 		return nil, err

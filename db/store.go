@@ -102,7 +102,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	bus := notify.Postgres(pools.sessions)
+	bus := notify.Postgres(pools.sessions, asBound)
 	if o.NATS != nil {
 		if bus, err = notify.OpenNATS(*o.NATS); err != nil {
 			pools.close()

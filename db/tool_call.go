@@ -39,9 +39,10 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun.Begin()
 	u.place(&begun)
 	w := u.tenant.writing()
-	prolonged := u.prolonging(w)
+	u.holding(w)
+	u.prolonging(w)
 	w.insert(&begun)
-	isKept, err := w.commit(ctx, func() bool { return len(*prolonged) > 0 })
+	isKept, err := w.commit(ctx)
 	if err == nil && !isKept {
 		return u.tenant.whyNot(ctx, u.Chat.ID)
 	}
@@ -50,8 +51,9 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 
 // EndCall keeps what came of a call that BeginCall has kept.
 func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
-	_, err := u.tenant.change(call).Column("result", "error", "duration_ms", "is_outcome_unknown").Where("id = ?", call.ID).Exec(ctx)
-	return translate(err)
+	w := u.tenant.writing()
+	w.update(call, call.ID, "result", "error", "duration_ms", "is_outcome_unknown")
+	return w.send(ctx)
 }
 
 // record adds the calls of a turn on the chat, those that were begun and those that were not.

@@ -58,7 +58,35 @@ func (w *writing) insertOr(row row, conflict, set string) {
 	w.change(ask{finding: f, read: Read{Statement: f.statement, more: values}})
 }
 
+// update adds one that writes the columns of the row, which its id names.
+func (w *writing) update(row row, id string, columns ...string) {
+	of := reflect.ValueOf(row).Elem()
+	table := w.store.db.Table(of.Type())
+	f := w.store.findings.of(columnsOf{of.Type(), strings.Join(columns, " ")}, func() *finding {
+		q := w.store.changing(row).Where("id = ?", parameter(2))
+		for i, column := range columns {
+			q = q.Set("? = ?", bun.Ident(column), parameter(3+i))
+		}
+		return &finding{statement: statement(q.String())}
+	})
+	values := []any{id}
+	for _, column := range columns {
+		value, err := valueOf(table.FieldMap[column], of)
+		if err != nil && w.err == nil {
+			w.err = fmt.Errorf("write %s: %w", column, err)
+		}
+		values = append(values, value)
+	}
+	w.change(ask{finding: f, read: Read{Statement: f.statement, more: values}})
+}
+
 const companyColumn = "company_id"
+
+// columnsOf is the key of a statement that writes columns of a row.
+type columnsOf struct {
+	row     reflect.Type
+	columns string
+}
 
 // insertion is the key of a statement that inserts a row.
 type insertion struct {
@@ -121,32 +149,45 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 // errUpgrading is of a transaction during which a migration has changed what its statements return.
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
-// errNotKept undoes what a transaction has written that is not wanted.
-var errNotKept = errors.New("not wanted")
+// errNotKept is of statements of which one found nothing that those behind it are for.
+var errNotKept = errors.New("not kept")
 
-// commit sends the statements in a transaction of their own, which is kept if it is wanted, and reports whether it was. What
-// afterwards does happens once it is. The Tenant is in no transaction.
-func (w *writing) commit(ctx context.Context, isWanted func() bool, afterwards ...func()) (bool, error) {
+// divisionByZero is the SQLSTATE of a needed statement that finds nothing.
+const divisionByZero = "22012"
+
+// needed is a statement that fails unless the query finds one row, so that nothing is kept of what is sent with it.
+func needed(query *bun.SelectQuery) (Statement, []string) {
+	return statement("SELECT 1 / count(*) AS found FROM (" + query.String() + ") AS needed"), []string{"found"}
+}
+
+// foundRow is what a needed statement returns.
+type foundRow struct{ Found int64 }
+
+// commit sends the statements in a transaction of their own, and reports whether it was kept: not when a needed statement
+// found nothing. What afterwards does happens once it is. The Tenant is in no transaction.
+func (w *writing) commit(ctx context.Context, afterwards ...func()) (bool, error) {
+	err := w.send(ctx)
+	if errors.Is(err, errNotKept) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, f := range afterwards {
+		f()
+	}
+	return true, nil
+}
+
+// sendInTx is send in an explicit transaction.
+func (w *writing) sendInTx(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
 		err := w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			for _, f := range afterwards {
-				t.onCommit(f)
-			}
-			if err := (&writing{Tenant: t.Tenant, asks: w.asks, err: w.err}).send(ctx); err != nil {
-				return err
-			}
-			if !isWanted() {
-				return errNotKept
-			}
-			return nil
+			return (&writing{Tenant: t.Tenant, asks: w.asks, err: w.err}).send(ctx)
 		})
-		switch {
-		case errors.Is(err, errUpgrading) && attempt < w.mostStale():
-			continue
-		case errors.Is(err, errNotKept), isConflict(err) && !isWanted():
-			return false, nil
+		if !errors.Is(err, errUpgrading) || attempt == w.mostStale() {
+			return err
 		}
-		return err == nil, err
 	}
 }
 
@@ -162,15 +203,17 @@ func (w *writing) send(ctx context.Context) error {
 	}
 	// A pooler wants a transaction, and a cluster for what is more than one statement.
 	if w.tx == nil && (w.store.locks.isPooled || w.store.isSharded && len(w.asks) > 1) {
-		_, err := w.commit(ctx, func() bool { return true })
-		return err
+		return w.sendInTx(ctx)
 	}
 	err := w.sendOnce(ctx)
 	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && w.tx == nil && attempt < w.mostStale() && ctx.Err() == nil; attempt++ {
 		err = w.sendOnce(ctx) // nothing was done
 	}
-	if isStale(err) {
+	switch {
+	case isStale(err):
 		return errUpgrading
+	case sqlState(err) == divisionByZero:
+		return errNotKept
 	}
 	return translate(err)
 }

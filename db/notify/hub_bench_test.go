@@ -14,7 +14,7 @@ import (
 func BenchmarkSignals(b *testing.B) {
 	url, server := dbtest.URL(b), natstest.Start(b)
 	buses := map[string]func() notify.Bus{
-		"Postgres": func() notify.Bus { return notify.Postgres(openPool(b, url)) },
+		"Postgres": func() notify.Bus { return notify.Postgres(openPool(b, url), asItIs) },
 		"NATS":     func() notify.Bus { return openNATS(b, server) },
 	}
 	for name, open := range buses {

@@ -58,12 +58,15 @@ func hubOn(t *testing.T, bus notify.Bus) *notify.Hub {
 	return hub
 }
 
+// asItIs is the context in which a connection is taken from a pool that does nothing with it.
+func asItIs(ctx context.Context) context.Context { return ctx }
+
 // openHub returns a hub on a bus of Postgres.
 func openHub(t *testing.T, url string) *notify.Hub {
 	t.Helper()
 	pool := openPool(t, url)
 	t.Cleanup(pool.Close)
-	return hubOn(t, notify.Postgres(pool))
+	return hubOn(t, notify.Postgres(pool, asItIs))
 }
 
 // delta returns a piece of the first attempt at a message.
@@ -131,7 +134,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	url, server := dbtest.URL(t), natstest.Start(t)
 	before := goleak.IgnoreCurrent()
 	pool := openPool(t, url)
-	for _, bus := range []notify.Bus{notify.Postgres(pool), openNATS(t, server)} {
+	for _, bus := range []notify.Bus{notify.Postgres(pool, asItIs), openNATS(t, server)} {
 		hub := notify.New(bus)
 		listening(t, hub, ours)
 		hub.Close()

@@ -13,6 +13,8 @@ import (
 const (
 	// window is how long text is gathered, so that many turns, each streaming word by word, make few commits.
 	window = 40 * time.Millisecond
+	// rest is between two times that anything is sent: what wakes meanwhile goes together, so that many who write make few commits.
+	rest = 10 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
 	maxPiece = 1_000
 	// maxArguments, in bytes, is how large arguments may be to be announced.
@@ -235,16 +237,19 @@ func payloads(signals []signal) []string {
 	return texts
 }
 
-// notify sends until the Hub closes: wakes at once, text one window after the last time, and what could not be sent a
-// while later.
+// notify sends until the Hub closes: wakes at once or a rest after the last time, text one window after it, and what could not be
+// sent a while later.
 func (h *Hub) notify() {
-	texts := h.outbox.texts
-	var after, again <-chan time.Time
+	wakes, texts := h.outbox.wakes, h.outbox.texts
+	var rested, after, again <-chan time.Time
 	for {
 		select {
-		case <-h.outbox.wakes:
+		case <-wakes:
 		case <-texts:
 		case <-again:
+		case <-rested:
+			wakes, rested = h.outbox.wakes, nil
+			continue
 		case <-after:
 			texts, after = h.outbox.texts, nil
 			continue
@@ -256,6 +261,7 @@ func (h *Hub) notify() {
 		if !h.send() {
 			again = time.After(sendAgain)
 		}
+		wakes, rested = nil, time.After(rest)
 		texts, after = nil, time.After(window)
 	}
 }

@@ -23,14 +23,18 @@ const (
 // statement at a time, however many signal.
 type postgres struct {
 	pool    *pgxpool.Pool
+	taking  func(context.Context) context.Context
 	listens atomic.Bool
 }
 
-// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool.
-func Postgres(pool *pgxpool.Pool) Bus { return &postgres{pool: pool} }
+// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool, and takes those
+// that it sends by in the contexts that taking returns.
+func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) Bus {
+	return &postgres{pool: pool, taking: taking}
+}
 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
-	_, err := p.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads(signals))
+	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads(signals))
 	return err
 }
 

@@ -54,6 +54,7 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/agenttest":      "model cmd/agentgraph/client",
 	"cmd/agentgraph/api":            "cmd/agentgraph/client",
 	"cmd/agentgraph/apply":          "model cmd/agentgraph/client",
+	"cmd/agentgraph/cli":            "",
 	"cmd/agentgraph/client":         "model",
 	"cmd/agentgraph/demo":           "model db engine/knowledge",
 	"faults":                        "db/local",

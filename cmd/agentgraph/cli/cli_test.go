@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// probe is a command with a flag of each kind.
+type probe struct {
+	Text    string
+	Switch  bool
+	On      bool
+	Number  int
+	Wait    time.Duration
+	Day     time.Time
+	Maybe   *string
+	Share   *float64
+	Most    *int32
+	List    []string
+	Rates   []float64
+	Pairs   map[string]string
+	Colour  string
+	One     string
+	Other   string
+	Group   string
+	First   string
+	Rest    []string
+	isGiven func(string) bool
+	refusal error
+	hasSaid bool
+}
+
+func (p *probe) Validate() error { return p.refusal }
+
+func (p *probe) Run(cmd *cobra.Command) error {
+	p.hasSaid, p.isGiven = true, cmd.Flags().Changed
+	return nil
+}
+
+func (p *probe) Declare() Flags {
+	return Flags{
+		{Into: &p.Text, Name: "text", Short: "t", Env: "CLI_TEXT", Default: "default", Help: "A text."},
+		{Into: &p.Switch, Name: "switch", Env: "CLI_SWITCH", Help: "A switch."},
+		{Into: &p.On, Name: "on", Env: "CLI_ON", Default: "true", Negatable: true, Help: "What is on."},
+		{Into: &p.Number, Name: "number", Env: "CLI_NUMBER", Default: "7", Help: "A number."},
+		{Into: &p.Wait, Name: "wait", Default: "1m", Help: "A time."},
+		{Into: &p.Day, Name: "day", Help: "A day."},
+		{Into: &p.Maybe, Name: "maybe", Env: "CLI_MAYBE", Help: "A text or none."},
+		{Into: &p.Share, Name: "share", Help: "A share or none."},
+		{Into: &p.Most, Name: "most", Help: "A number or none."},
+		{Into: &p.List, Name: "list", Env: "CLI_LIST", Default: "x", Help: "Texts."},
+		{Into: &p.Rates, Name: "rates", Help: "Numbers."},
+		{Into: &p.Pairs, Name: "pair", Help: "A pair."},
+		{Into: &p.Colour, Name: "colour", Env: "CLI_COLOUR", Default: "red", Enum: []string{"red", "green"}, Placeholder: "COLOUR", Help: "A colour."},
+		{Into: &p.Group, Name: "group", Help: "What a command is called, too."},
+		{Into: &p.One, Name: "one", Env: "CLI_ONE", Xor: "which", Required: true, Help: "One."},
+		{Into: &p.Other, Name: "other", Xor: "which", Required: true, Help: "The other."},
+	}
+}
+
+// runs runs "program group probe" with the words, and --one unless they, or the environment, say which.
+func (p *probe) runs(t *testing.T, words ...string) (printed string, err error) {
+	t.Helper()
+	command := New(p, &cobra.Command{Use: "probe", Short: "Probe it.", Example: "program group probe a"}, []Argument{
+		{Into: &p.First, Name: "first", Help: "The first."}, {Into: &p.Rest, Name: "rest", Optional: true, Help: "The others."},
+	}, p)
+	program := NewProgram("program", "1.2.3", "A program.")
+	AddGroup(program, "Group:", Group("group", "A group.", command))
+	var out bytes.Buffer
+	program.SetOut(&out)
+	program.SetErr(&out)
+	err = Execute(t.Context(), program, append([]string{"group", "probe"}, words...))
+	return out.String(), err
+}
+
+// good runs a command line that is right.
+func good(t *testing.T, words ...string) *probe {
+	t.Helper()
+	p := new(probe)
+	_, err := p.runs(t, append([]string{"first", "--one", "1"}, words...)...)
+	require.NoError(t, err)
+	require.True(t, p.hasSaid)
+	return p
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	p := good(t)
+	require.Equal(t, "default", p.Text)
+	require.Equal(t, 7, p.Number)
+	require.Equal(t, time.Minute, p.Wait)
+	require.Equal(t, []string{"x"}, p.List)
+	require.True(t, p.On)
+	require.Nil(t, p.Maybe)
+	require.Nil(t, p.Share)
+	require.Nil(t, p.Most)
+	require.Nil(t, p.Pairs)
+	require.True(t, p.Day.IsZero())
+	require.False(t, p.isGiven("text"), "a default does not stand on the command line")
+
+	p = good(t, "-t", "a", "--switch", "--number=0x10", "--wait", "3s", "--day", "2026-03-01", "--maybe", "", "--share", "0.5", "--most", "1",
+		"--list", `a,"b",c\,d`, "--list=e", "--rates", "0.9,0.5", "--pair", "a=1,b=2", "--pair", "c=d=e", "--colour", "green", "second", "third")
+	require.Equal(t, "a", p.Text)
+	require.True(t, p.Switch)
+	require.Equal(t, 16, p.Number)
+	require.Equal(t, 3*time.Second, p.Wait)
+	require.Equal(t, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), p.Day)
+	require.NotNil(t, p.Maybe)
+	require.InDelta(t, 0.5, *p.Share, 0)
+	require.EqualValues(t, 1, *p.Most)
+	require.Equal(t, []string{"a", `"b"`, "c,d", "e"}, p.List)
+	require.Equal(t, []float64{0.9, 0.5}, p.Rates)
+	require.Equal(t, map[string]string{"a": "1,b=2", "c": "d=e"}, p.Pairs)
+	require.Equal(t, "green", p.Colour)
+	require.Equal(t, "first", p.First)
+	require.Equal(t, []string{"second", "third"}, p.Rest)
+	require.True(t, p.isGiven("text"))
+}
+
+func TestNegation(t *testing.T) {
+	t.Parallel()
+	for word, isOn := range map[string]bool{
+		"--on": true, "--on=false": false, "--on=no": false, "--no-on": false, "--no-on=true": false, "--no-on=false": true, "--on=YES": true,
+	} {
+		require.Equal(t, isOn, good(t, word).On, word)
+	}
+	for _, word := range []string{"--on=perhaps", "--no-on=perhaps"} {
+		_, err := new(probe).runs(t, "first", "--one", "1", word)
+		require.ErrorContains(t, err, `expected true or false but got "perhaps"`)
+	}
+}
+
+func TestTheFirstThatSaysSomethingCounts(t *testing.T) {
+	secret, file := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "settings.yaml")
+	require.NoError(t, os.WriteFile(secret, []byte(" from the file\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("text: for all\nnumber: 1\nlist: [a, b]\ngroup:\n  number: 2\n  probe:\n    number: 3\n    switch: true\n    \"on\": false\n"), 0o600))
+
+	t.Setenv("AGENTGRAPH_CONFIG", file)
+	p := good(t)
+	require.Equal(t, "for all", p.Text)
+	require.Equal(t, 3, p.Number)
+	require.Equal(t, []string{"a", "b"}, p.List)
+	require.True(t, p.Switch)
+	require.False(t, p.On)
+	require.Empty(t, p.Group, "what is said of a command is not said of a flag")
+	require.True(t, good(t, "--on").On, "the command line goes first")
+
+	t.Setenv("CLI_TEXT", "")
+	require.Equal(t, "for all", good(t).Text, "an empty variable counts least")
+	t.Setenv("CLI_TEXT_FILE", secret)
+	require.Equal(t, "from the file", good(t).Text)
+	t.Setenv("CLI_TEXT", "from the variable")
+	_, err := new(probe).runs(t, "first", "--one", "1")
+	require.EqualError(t, err, "--text: CLI_TEXT and CLI_TEXT_FILE exclude each other")
+	require.Equal(t, "from the flag", good(t, "--text", "from the flag").Text)
+	t.Setenv("CLI_TEXT_FILE", "")
+	p = good(t)
+	require.Equal(t, "from the variable", p.Text)
+	require.False(t, p.isGiven("text"), "only the command line sets Changed")
+	require.Equal(t, []string{"c"}, good(t, "--list", "c").List, "a list is not added to another")
+
+	t.Setenv("AGENTGRAPH_CONFIG", "")
+	t.Setenv("CLI_TEXT", "")
+	t.Setenv("CLI_MAYBE", "")
+	t.Setenv("CLI_LIST", "")
+	p = good(t)
+	require.Empty(t, p.Text, "an empty variable is a value where nothing else is")
+	require.Empty(t, p.List)
+	require.NotNil(t, p.Maybe)
+	t.Setenv("CLI_ONE", "")
+	_, err = new(probe).runs(t, "first")
+	require.NoError(t, err, "an empty variable is enough for a required flag")
+	for variable, says := range map[string]string{
+		"CLI_NUMBER": `--number: expected a whole number but got "" (from CLI_NUMBER)`,
+		"CLI_COLOUR": `--colour must be one of "red","green" but got "" (from CLI_COLOUR)`,
+		"CLI_SWITCH": `--switch: expected true or false but got "" (from CLI_SWITCH)`,
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, "")
+			_, err := new(probe).runs(t, "first")
+			require.EqualError(t, err, says)
+		})
+	}
+}
+
+func TestWrongSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "settings.yaml")
+	t.Setenv("AGENTGRAPH_CONFIG", file)
+	for text, says := range map[string]string{
+		"txet: a":                     "txet is not a setting",
+		"config: a":                   "config is not a setting",
+		"no-on: true":                 "no-on is not a setting",
+		"group: {probe: {txet: a}}":   "group.probe.txet is not a setting",
+		"gruop: {probe: {text: a}}":   "gruop is not a command",
+		"- hunter2":                   "is not YAML, or no map of names to values",
+		"group: {probe: {number: x}}": `--number: expected a whole number but got "x" (from the settings)`,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := new(probe).runs(t, "first", "--one", "1")
+		var wrong *UsageError
+		require.ErrorAs(t, err, &wrong, text)
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		"first":                           "missing flags: --one=STRING or --other=STRING",
+		"first --one 1 --other 2":         "--one and --other can't be used together",
+		"--one 1":                         `expected "<first>"`,
+		"first --one 1 --txet x":          `unknown flag --txet, did you mean "--text"?`,
+		"first --one 1 -x":                `unknown flag -x, did you mean one of "-t", "-h"?`,
+		"first --one 1 --number 1.5":      `--number: expected a whole number but got "1.5"`,
+		"first --one 1 --wait 5":          `--wait: expected a duration such as 10m but got "5"`,
+		"first --one 1 --rates 1,x":       `--rates: expected numbers with commas between them but got "1,x"`,
+		"first --one 1 --most 9999999999": `--most: expected a whole number but got "9999999999"`,
+		"first --one 1 --pair a":          `--pair: expected NAME=VALUE but got "a"`,
+		"first --one 1 --colour blue":     `--colour must be one of "red","green" but got "blue"`,
+		"first --one 1 --text":            "--text needs a value",
+		"first --one 1 --text --switch":   `--text: expected a value but got "--switch"; perhaps try --text="--switch"?`,
+		"first --one 1 -t -1":             `--text: expected a value but got "-1"; perhaps try --text="-1"?`,
+	} {
+		p := new(probe)
+		printed, err := p.runs(t, strings.Fields(line)...)
+		require.EqualError(t, err, says, line)
+		require.Empty(t, printed, line)
+		require.False(t, p.hasSaid, line)
+	}
+	require.Equal(t, "--switch", good(t, "--text=--switch").Text)
+	require.Equal(t, []string{"-t"}, good(t, "--", "-t").Rest)
+}
+
+func TestValidateAndVersion(t *testing.T) {
+	t.Parallel()
+	p := &probe{refusal: os.ErrInvalid}
+	_, err := p.runs(t, "first", "--one", "1")
+	require.EqualError(t, err, "group probe: "+os.ErrInvalid.Error())
+	printed, err := p.runs(t, "--version")
+	require.NoError(t, err)
+	require.Equal(t, "program 1.2.3\n", printed)
+	require.False(t, p.hasSaid)
+}
+
+func TestHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "60")
+	printed, err := new(probe).runs(t, "--help")
+	require.NoError(t, err)
+	for _, part := range []string{
+		"Usage: program group probe (--one=STRING | --other=STRING)\n<first> [<rest> ...] [flags]\n",
+		"\nProbe it.\n\nExamples:\n\n  program group probe a\n\nArguments:\n  <first>         The first.\n",
+		"\n  -t, --text=\"default\"   ", "\n      --[no-]on ", "(default true,", "\n      --wait=1m ", "\n      --pair=NAME=VALUE ", "\n      --list=x,... ",
+		"\n      --colour=COLOUR ",
+	} {
+		require.Contains(t, printed, part)
+	}
+	require.NotContains(t, printed, "--no-on")
+	for line := range strings.Lines(printed) {
+		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 60, line)
+	}
+}

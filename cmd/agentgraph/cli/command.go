@@ -1,0 +1,243 @@
+// Package cli has what cobra lacks: commands whose flags are declared once, with their environment variables, defaults and
+// help; values from the environment, from files of secrets and from a file of settings; and errors of one sentence.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Runner is a command whose flags have their values.
+type Runner interface {
+	// Run runs the command. Its context, its input and its outputs are those of cmd.
+	Run(cmd *cobra.Command) error
+}
+
+// validator is a Runner that refuses some values of its flags.
+type validator interface{ Validate() error }
+
+// UsageError says what is wrong with a command line, or with values from elsewhere. It is one line.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
+func (e *UsageError) Unwrap() error { return e.err }
+
+// errAnswered ends a command line that asked for the version alone.
+var errAnswered = errors.New("the version was printed")
+
+// versionKey is the annotation with the version of a program.
+const versionKey = "version"
+
+// NewProgram returns the root of a command line, without commands. Its version is what --version prints behind its name.
+func NewProgram(name, version, help string) *cobra.Command {
+	program := Group(name, help)
+	program.Annotations = map[string]string{versionKey: version}
+	program.SilenceUsage, program.SilenceErrors = true, true
+	// The commands check their arguments themselves.
+	program.Args = cobra.ArbitraryArgs
+	program.CompletionOptions.DisableDefaultCmd = true
+	program.SetFlagErrorFunc(flagError)
+	flags := program.PersistentFlags()
+	flags.SortFlags = false
+	flags.BoolP("help", "h", false, "Show context-sensitive help.")
+	add(flags, Flag{
+		Into: new(string), Name: configFlag, Env: "AGENTGRAPH_CONFIG", Placeholder: "FILE", Help: "Read settings from this YAML file.",
+	})
+	flags.Bool(versionKey, false, "Print the version.")
+	return program
+}
+
+// AddGroup adds commands to a program, under a title in its help.
+func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) {
+	program.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, command := range commands {
+		command.GroupID = title
+	}
+	program.AddCommand(commands...)
+}
+
+// Version returns the version of the program that the command belongs to.
+func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
+
+// New completes a command that can be run: cmd has its name, its help and its examples; the flags and the arguments set fields of
+// c, and stand in the help in their order. When all have their values, c's Validate is called, if there is one, and then its Run.
+func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
+	cmd.Flags().SortFlags = false
+	for _, group := range flags {
+		for _, f := range group.Declare() {
+			add(cmd.Flags(), f)
+			if f.Enum != nil {
+				// It fails only for a flag that is not there, or has a function already.
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, completeEnum(f.Enum))
+			}
+		}
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, arguments) })
+	for _, argument := range arguments {
+		if argument.Enum != nil {
+			cmd.ValidArgs = argument.Enum
+		}
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, words []string) error {
+		if err := answerVersion(cmd); err != nil {
+			return err
+		}
+		if err := prepare(c, cmd, arguments, words); err != nil {
+			return &UsageError{err}
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.Run(cmd) }
+	return cmd
+}
+
+// Group returns a command that only has others.
+func Group(name, help string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: name, Short: help}
+	group.AddCommand(commands...)
+	group.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, nil) })
+	group.PreRunE = func(cmd *cobra.Command, _ []string) error { return answerVersion(cmd) }
+	group.RunE = NotACommand
+	return group
+}
+
+// answerVersion prints the version if that is what the command line asks for.
+func answerVersion(cmd *cobra.Command) error {
+	if isAsked, err := cmd.Flags().GetBool(versionKey); err != nil || !isAsked {
+		return err
+	}
+	if err := PrintVersion(cmd); err != nil {
+		return err
+	}
+	return errAnswered
+}
+
+// PrintVersion prints the name and the version of the program.
+func PrintVersion(cmd *cobra.Command) error {
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Name(), Version(cmd))
+	return err
+}
+
+// Execute runs a command line of the program. What is wrong with it is a *UsageError.
+func Execute(ctx context.Context, program *cobra.Command, words []string) error {
+	if err := refuseFlagsAsValues(program, words); err != nil {
+		return &UsageError{err}
+	}
+	// Without any words, cobra would take those of the process.
+	program.SetArgs(slices.Concat([]string{}, words))
+	if err := program.ExecuteContext(ctx); !errors.Is(err, errAnswered) {
+		return err
+	}
+	return nil
+}
+
+// prepare gives the fields of c their values, and checks them.
+func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string) error {
+	if err := refuseMore(arguments, words); err != nil {
+		return err
+	}
+	given, err := resolve(cmd)
+	if err != nil {
+		return err
+	}
+	if err := assign(arguments, words); err != nil {
+		return err
+	}
+	if v, isValidator := c.(validator); isValidator {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(wordsOf(cmd), " "), err)
+		}
+	}
+	if err := checkGiven(cmd, given); err != nil {
+		return err
+	}
+	return requireArguments(arguments, words)
+}
+
+// wordsOf returns the words of a command, without the program's name.
+func wordsOf(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }
+
+// refuseMore refuses words that no argument takes.
+func refuseMore(arguments []Argument, words []string) error {
+	if last := len(arguments) - 1; last >= 0 && arguments[last].isList() {
+		return nil
+	}
+	if len(words) > len(arguments) {
+		return fmt.Errorf("unexpected argument %s", words[len(arguments)])
+	}
+	return nil
+}
+
+// assign gives the arguments their words.
+func assign(arguments []Argument, words []string) error {
+	for i, argument := range arguments[:min(len(arguments), len(words))] {
+		values := words[i : i+1]
+		switch into := argument.Into.(type) {
+		case *string:
+			*into = words[i]
+		case *[]string:
+			values = words[i:]
+			*into = values
+		}
+		if err := checkEnum(argument.summary(), argument.Enum, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireArguments refuses too few words.
+func requireArguments(arguments []Argument, words []string) error {
+	var missing []string
+	for _, argument := range arguments[min(len(arguments), len(words)):] {
+		if !argument.Optional {
+			missing = append(missing, argument.summary())
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("expected %s", strconv.Quote(strings.Join(missing, " ")))
+}
+
+func (a Argument) isList() bool {
+	_, isList := a.Into.(*[]string)
+	return isList
+}
+
+// summary is how the argument is written in the help.
+func (a Argument) summary() string {
+	text := "<" + a.Name + ">"
+	if a.isList() {
+		text += " ..."
+	}
+	if a.Optional {
+		text = "[" + text + "]"
+	}
+	return text
+}
+
+// ExpandPath returns the absolute path of a file or directory. ~/ at its beginning is the user's home.
+func ExpandPath(path string) string {
+	expanded := path
+	if below, isHome := strings.CutPrefix(path, "~/"); isHome {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return path
+		}
+		expanded = filepath.Join(home, below)
+	}
+	absolute, err := filepath.Abs(expanded)
+	if err != nil {
+		return path
+	}
+	return absolute
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+const (
+	// usualWidth is how many characters a line of the help has where nobody knows, and mostWidth how many at most.
+	usualWidth, mostWidth = 80, 100
+	// between is how many characters are between two columns.
+	between = 4
+)
+
+// printHelp prints the help of a command: how it is called, what it does, examples, its arguments or the commands below it, and
+// its flags.
+func printHelp(cmd *cobra.Command, arguments []Argument) {
+	help := &page{width: widthOf(cmd.OutOrStdout())}
+	help.paragraph("Usage: " + usage(cmd, arguments))
+	help.paragraph(cmd.Short)
+	help.paragraph(cmd.Long)
+	if cmd.Example != "" {
+		help.title("Examples:")
+		help.text.WriteString("\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
+	}
+	if len(arguments) > 0 {
+		help.title("Arguments:")
+		rows := make([][2]string, len(arguments))
+		for i, argument := range arguments {
+			rows[i] = [2]string{argument.summary(), argument.Help}
+		}
+		help.columns(rows)
+	}
+	help.commands(cmd)
+	help.title("Flags:")
+	rows := flagRows(cmd.Root().PersistentFlags())
+	if own := flagRows(ownFlags(cmd)); len(own) > 0 {
+		rows = slices.Concat(rows, [][2]string{{}}, own)
+	}
+	help.columns(rows)
+	if cmd == cmd.Root() {
+		help.paragraph("Run \"" + cmd.Name() + " <command> --help\" for more information on a command.")
+	}
+	_, _ = io.WriteString(cmd.OutOrStdout(), help.text.String())
+}
+
+// usage returns the command with what it needs.
+func usage(cmd *cobra.Command, arguments []Argument) string {
+	words := []string{cmd.CommandPath()}
+	if cmd.HasSubCommands() {
+		words = append(words, "<command>")
+	}
+	choices := map[string][]*value{}
+	own := ownFlags(cmd)
+	own.VisitAll(func(flag *pflag.Flag) {
+		if v, isDeclared := flag.Value.(*value); isDeclared && v.Required {
+			choice := cmp.Or(v.Xor, v.Name)
+			choices[choice] = append(choices[choice], v)
+		}
+	})
+	own.VisitAll(func(flag *pflag.Flag) {
+		v, _ := flag.Value.(*value)
+		switch {
+		case v == nil || !v.Required:
+		case v.Xor == "":
+			words = append(words, v.summary())
+		case choices[v.Xor][0] == v:
+			words = append(words, "("+strings.Join(summaries(choices[v.Xor]), " | ")+")")
+		}
+	})
+	for _, argument := range arguments {
+		words = append(words, argument.summary())
+	}
+	return strings.Join(append(words, "[flags]"), " ")
+}
+
+// ownFlags returns the flags of the command that others do not have, too.
+func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
+	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	own.SortFlags = false
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if cmd.Root().PersistentFlags().Lookup(flag.Name) == nil {
+			own.AddFlag(flag)
+		}
+	})
+	return own
+}
+
+// flagRows returns the flags and what they do.
+func flagRows(flags *pflag.FlagSet) [][2]string {
+	var rows [][2]string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		name, help := "--"+flag.Name, flag.Usage
+		if v, isDeclared := flag.Value.(*value); isDeclared {
+			name, help = v.summary(), v.help()
+		} else if _, isNegation := flags.Lookup(strings.TrimPrefix(flag.Name, "no-")).Value.(*value); isNegation {
+			return // It stands with what it negates.
+		}
+		short := "    "
+		if flag.Shorthand != "" {
+			short = "-" + flag.Shorthand + ", "
+		}
+		rows = append(rows, [2]string{short + name, help})
+	})
+	return rows
+}
+
+// summary is how the flag is written in the help.
+func (v *value) summary() string {
+	if _, isBool := v.Into.(*bool); !isBool {
+		return "--" + v.Name + "=" + v.placeholder()
+	}
+	if v.Negatable {
+		return "--[no-]" + v.Name
+	}
+	return "--" + v.Name
+}
+
+// placeholder is what stands for the value in the help.
+func (v *value) placeholder() string {
+	text := cmp.Or(v.Placeholder, v.Default, v.kind().placeholder)
+	_, isString := v.Into.(*string)
+	switch {
+	case v.Placeholder == "" && v.Default != "" && isString:
+		return strconv.Quote(text)
+	case v.kind().isList && v.kind().expected != "NAME=VALUE" && !strings.Contains(text, ","):
+		return text + ",..."
+	}
+	return text
+}
+
+// help is the sentence of the flag, with the default unless that is its placeholder, and with its variable.
+func (v *value) help() string {
+	var notes []string
+	if _, isBool := v.Into.(*bool); v.Default != "" && (isBool || v.Placeholder != "") {
+		notes = append(notes, "default "+v.Default)
+	}
+	if v.Env != "" {
+		notes = append(notes, "$"+v.Env)
+	}
+	if len(notes) == 0 {
+		return v.Help
+	}
+	return strings.TrimSuffix(v.Help, ".") + " (" + strings.Join(notes, ", ") + ")."
+}
+
+// page is a help that is being written.
+type page struct {
+	width int
+	text  strings.Builder
+}
+
+// title begins a part.
+func (p *page) title(text string) { p.text.WriteString("\n" + text + "\n") }
+
+// paragraph writes text, unless it is empty, with an empty line before it.
+func (p *page) paragraph(text string) {
+	if text == "" {
+		return
+	}
+	if p.text.Len() > 0 {
+		p.text.WriteString("\n")
+	}
+	for _, line := range wrap(text, p.width) {
+		p.text.WriteString(line + "\n")
+	}
+}
+
+// commands writes the commands below this one, under the titles of their groups.
+func (p *page) commands(cmd *cobra.Command) {
+	rowsOf := func(group string) (rows [][2]string) {
+		for _, child := range cmd.Commands() {
+			if !child.Hidden && child.GroupID == group {
+				rows = append(rows, [2]string{child.Name(), child.Short})
+			}
+		}
+		return rows
+	}
+	for _, group := range append([]*cobra.Group{{Title: "Commands:"}}, cmd.Groups()...) {
+		if rows := rowsOf(group.ID); len(rows) > 0 {
+			p.title(group.Title)
+			p.columns(rows)
+		}
+	}
+}
+
+// columns writes rows of two columns, of which an empty one is an empty line. What would make the first column too wide stands on
+// a line of its own.
+func (p *page) columns(rows [][2]string) {
+	const indent = 2
+	most, widest := p.width*3/8, 0
+	for _, row := range rows {
+		if n := utf8.RuneCountInString(row[0]); n <= most {
+			widest = max(widest, n)
+		}
+	}
+	second := strings.Repeat(" ", indent+widest+between)
+	for _, row := range rows {
+		if row[0] == "" {
+			p.text.WriteString("\n")
+			continue
+		}
+		p.text.WriteString("  " + row[0])
+		lines := wrap(row[1], max(p.width-len(second), usualWidth/4))
+		if n := utf8.RuneCountInString(row[0]); n <= widest {
+			p.text.WriteString(strings.Repeat(" ", widest+between-n))
+		} else {
+			p.text.WriteString("\n" + second)
+		}
+		p.text.WriteString(strings.Join(lines, "\n"+second) + "\n")
+	}
+}
+
+// wrap returns the lines of a text, none with more characters than width unless a word has.
+func wrap(text string, width int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		switch {
+		case lines[last] == "":
+			lines[last] = word
+		case utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width:
+			lines[last] += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// widthOf returns how many characters a line of the help has: what fits the terminal, but not more than can be read with ease.
+func widthOf(out io.Writer) int {
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return min(columns, mostWidth)
+	}
+	if file, isFile := out.(*os.File); isFile {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return min(columns, mostWidth)
+		}
+	}
+	return usualWidth
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// resolve gives each flag that does not stand on the command line its value: that of its environment variable, or else that of
+// the file which the variable with _FILE behind it names, or else that of the file of settings, or else the default. It returns
+// the names of the flags that have a value other than the default. pflag's Changed stays what it is: it tells what stands on the
+// command line.
+func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
+	given = map[string]bool{}
+	var file *settings
+	set := func(flag *pflag.Flag) error {
+		v, isDeclared := flag.Value.(*value)
+		if !isDeclared {
+			return nil
+		}
+		if flag.Changed {
+			given[flag.Name] = true
+			return nil
+		}
+		text, source, err := v.find(file.valueOf(wordsOf(cmd), flag.Name))
+		if err != nil {
+			return fmt.Errorf("--%s: %w", flag.Name, err)
+		}
+		if source != "" {
+			given[flag.Name] = true
+			if err := v.Set(text); err != nil {
+				return fmt.Errorf("%w (from %s)", err, source)
+			}
+			return nil
+		}
+		if v.Default == "" {
+			return nil
+		}
+		return v.Set(v.Default)
+	}
+	config := cmd.Flags().Lookup(configFlag)
+	if err := set(config); err != nil {
+		return nil, err
+	}
+	if file, err = readSettings(config.Value.String(), cmd.Root()); err != nil {
+		return nil, err
+	}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if err == nil && flag != config {
+			err = set(flag)
+		}
+	})
+	return given, err
+}
+
+// find returns the value of the flag that does not stand on the command line, and where it is from; nowhere is "". Of the file of
+// settings it is told what that has. An empty variable is a value, though the one that counts least.
+func (v *value) find(setting string, isSetting bool) (text, source string, err error) {
+	text, isSet := "", false
+	if v.Env != "" {
+		text, isSet = os.LookupEnv(v.Env)
+		if path := os.Getenv(v.Env + "_FILE"); path != "" {
+			return v.readSecret(text, path)
+		}
+	}
+	switch {
+	case text == "" && isSetting:
+		return setting, "the settings", nil
+	case isSet:
+		return text, v.Env, nil
+	}
+	return "", "", nil
+}
+
+// readSecret reads a value from a file, as containers receive secrets. Surrounding white space, such as a final newline, is
+// removed.
+func (v *value) readSecret(text, path string) (secret, source string, err error) {
+	variable := v.Env + "_FILE"
+	if text != "" {
+		return "", "", fmt.Errorf("%s and %s exclude each other", v.Env, variable)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", fmt.Errorf("read %s: %w", variable, err)
+	}
+	return strings.TrimSpace(string(content)), variable, nil
+}
+
+// checkGiven refuses missing values of required flags, and more than one of flags that exclude each other.
+func checkGiven(cmd *cobra.Command, given map[string]bool) error {
+	var missing []string
+	var twice error
+	choices := map[string][]*value{}
+	chosen := map[string]string{}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		v, isDeclared := flag.Value.(*value)
+		switch {
+		case !isDeclared:
+		case v.Xor == "":
+			if v.Required && !given[v.Name] {
+				missing = append(missing, v.summary())
+			}
+		case !given[v.Name]:
+			choices[v.Xor] = append(choices[v.Xor], v)
+		case chosen[v.Xor] != "" && twice == nil:
+			twice = fmt.Errorf("--%s and --%s can't be used together", chosen[v.Xor], v.Name)
+		default:
+			chosen[v.Xor] = v.Name
+		}
+	})
+	for group, flags := range choices {
+		if chosen[group] == "" && flags[0].Required {
+			missing = append(missing, strings.Join(summaries(flags), " or "))
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("missing flags: %s", strings.Join(missing, ", "))
+	}
+	return twice
+}
+
+func summaries(flags []*value) []string {
+	texts := make([]string, len(flags))
+	for i, flag := range flags {
+		texts[i] = flag.summary()
+	}
+	return texts
+}

@@ -17,7 +17,7 @@ import (
 
 var (
 	ourVariable = regexp.MustCompile(`\bAGENTGRAPH_[A-Z0-9_]*[A-Z0-9]\b`)
-	flagTag     = regexp.MustCompile(`env:"([A-Z0-9_]+)"`)
+	flagEnv     = regexp.MustCompile(`Env: "([A-Z0-9_]+)"`)
 )
 
 // deployed are the files by which the program is built and run elsewhere, by their paths.
@@ -66,11 +66,10 @@ func TestWhatIsDeployedNamesSettingsThatExist(t *testing.T) {
 	known := map[string]bool{}
 	sources, err := filepath.Glob("cmd/agentgraph/*/*.go")
 	require.NoError(t, err)
-	sources = append(sources, "cmd/agentgraph/main.go")
 	for _, name := range sources {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, found := range flagTag.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range flagEnv.FindAllStringSubmatch(string(text), -1) {
 			known[found[1]] = true
 		}
 	}

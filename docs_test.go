@@ -81,6 +81,7 @@ func TestDocumentsNameCommandsThatExist(t *testing.T) {
 		targets[found[1]] = true
 	}
 	known := readCommands(t)
+	require.Greater(t, len(known["newProgram"]), 20, "commands of the program")
 	made, run := 0, 0
 	for name, p := range readDocuments(t) {
 		for _, line := range p.commands {
@@ -89,7 +90,7 @@ func TestDocumentsNameCommandsThatExist(t *testing.T) {
 				made++
 			}
 			if found := ourCommand.FindStringSubmatch(line); found != nil {
-				at := "program"
+				at := "newProgram"
 				for _, word := range strings.Fields(found[1]) {
 					if len(known[at]) == 0 {
 						break // what follows is given to the command
@@ -180,52 +181,95 @@ func slugOf(heading string) string {
 	}, strings.ToLower(heading))
 }
 
-// readCommands returns the names of the subcommands of each command and the structs that they are, by the struct that it
-// is. Structs are named as package main names them.
+// maker is a function that makes a command, or calls others that do.
+type maker struct {
+	// command is the command's name; empty if it makes none itself.
+	command string
+	calls   []string
+}
+
+// readCommands returns the names of the commands below each command with the functions that make them, by the function that makes
+// it. Functions are named as package main names them.
 func readCommands(t *testing.T) map[string]map[string]string {
 	files, err := filepath.Glob("cmd/agentgraph/*.go")
 	require.NoError(t, err)
 	beside, err := filepath.Glob("cmd/agentgraph/*/*.go")
 	require.NoError(t, err)
-	commands, embedded := map[string]map[string]string{}, map[string]string{}
+	makers := map[string]*maker{}
 	for _, name := range append(files, beside...) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
-		ast.Inspect(file, func(node ast.Node) bool {
-			declared, ok := node.(*ast.TypeSpec)
-			if !ok {
-				return true
+		for _, declared := range file.Decls {
+			if function, ok := declared.(*ast.FuncDecl); ok && file.Name.Name != "cli" && returnsCommands(function) {
+				makers[functionName(file, function.Name)] = readMaker(t, file, function)
 			}
-			fields, ok := declared.Type.(*ast.StructType)
-			if !ok {
-				return true
-			}
-			of := typeName(file, declared.Name)
-			for _, field := range fields.Fields.List {
-				if field.Tag != nil && strings.HasPrefix(field.Tag.Value, "`cmd:") {
-					if commands[of] == nil {
-						commands[of] = map[string]string{}
-					}
-					commands[of][strings.ToLower(field.Names[0].Name)] = typeName(file, field.Type)
-				}
-				if len(field.Names) == 0 {
-					embedded[of] = typeName(file, field.Type)
-				}
-			}
-			return true
-		})
+		}
 	}
-	for of, within := range embedded {
-		if commands[of] != nil {
-			maps.Copy(commands[of], commands[within])
+	commands := map[string]map[string]string{}
+	for name := range makers {
+		commands[name] = below(makers, name)
+	}
+	return commands
+}
+
+func returnsCommands(function *ast.FuncDecl) bool {
+	results := function.Type.Results
+	return results != nil && strings.HasSuffix(types.ExprString(results.List[0].Type), "*cobra.Command")
+}
+
+// readMaker reads which command the function makes: with cli.Group, or as a cobra.Command with its name in Use.
+func readMaker(t *testing.T, file *ast.File, function *ast.FuncDecl) *maker {
+	m := new(maker)
+	named := func(expression ast.Expr) {
+		literal, ok := expression.(*ast.BasicLit)
+		if !ok || m.command != "" {
+			return
+		}
+		var err error
+		m.command, err = strconv.Unquote(literal.Value)
+		require.NoError(t, err)
+	}
+	ast.Inspect(function.Body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.KeyValueExpr:
+			if types.ExprString(node.Key) == "Use" {
+				named(node.Value)
+			}
+		case *ast.CallExpr:
+			called := functionName(file, node.Fun)
+			if called == "cli.Group" {
+				named(node.Args[0])
+			}
+			m.calls = append(m.calls, called)
+		}
+		return true
+	})
+	return m
+}
+
+// below returns the commands below the one that a function makes, which are those that it has others make.
+func below(makers map[string]*maker, name string) map[string]string {
+	commands := map[string]string{}
+	for _, called := range makers[name].calls {
+		switch m := makers[called]; {
+		case m == nil:
+		case m.command != "":
+			commands[m.command] = called
+		default:
+			maps.Copy(commands, below(makers, called))
 		}
 	}
 	return commands
 }
 
-// typeName returns the name of a type that a file has or imports, as package main names it.
-func typeName(file *ast.File, kind ast.Expr) string {
-	name := types.ExprString(kind)
+// functionName returns the name of a function or a method that a file has or calls, as package main names it.
+func functionName(file *ast.File, function ast.Expr) string {
+	name := types.ExprString(function)
+	if method, ok := function.(*ast.SelectorExpr); ok {
+		if _, ok := method.X.(*ast.Ident); !ok {
+			name = method.Sel.Name
+		}
+	}
 	if !strings.Contains(name, ".") && file.Name.Name != "main" {
 		name = file.Name.Name + "." + name
 	}

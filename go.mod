@@ -6,7 +6,6 @@ require (
 	github.com/99designs/gqlgen v0.17.95
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/abadojack/whatlanggo v1.0.1
-	github.com/alecthomas/kong v1.17.0
 	github.com/coder/websocket v1.8.15
 	github.com/creack/pty v1.1.24
 	github.com/exaring/otelpgx v0.13.0

@@ -2,16 +2,16 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
@@ -45,10 +45,23 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"sevre":            `did you mean "serve"?`,
 		"test rnu":         `did you mean "run"?`,
 		"dev --prot 1":     `"--port"?`,
-		"test":             `expected one of "run", "rejudge", "compare", "list", "show"`,
-		"help nothing":     "unexpected argument nothing",
-		"completion tcsh":  "must be one of",
-		"--config /no dev": "read settings: open /no: no such file or directory",
+		"test":             `expected one of "run", "rejudge", "compare", "list", "show", ...`,
+		"judge":            `expected "eval"`,
+		"version extra":    "unexpected argument extra",
+		"test run -x":      `unknown flag -x`,
+		"dev --port":       "--port needs a value",
+		"dev --port x":     `--port: expected a whole number but got "x"`,
+		"export --company": "--company needs a value",
+		"erase --phone --json --company x --database-url y": `perhaps try --phone="--json"?`,
+		"erase --database-url y":                            "missing flags: --company=STRING, --phone=NUMBER",
+		"query":                                             `expected "<file>"`,
+		"agents --channel Fax":                              `--channel must be one of "","Phone","SMS","Web","WhatsApp" but got "Fax"`,
+		"usage --from yesterday":                            "--from: expected a day such as 2026-03-01",
+		"chat x --data y":                                   "--data: expected NAME=VALUE",
+		"help nothing":                                      "unexpected argument nothing",
+		"help test nothing":                                 "unexpected argument nothing",
+		"completion tcsh":                                   `<shell> must be one of "bash","zsh","fish" but got "tcsh"`,
+		"--config /no dev":                                  "read settings: open /no: no such file or directory",
 	} {
 		o := ran(t, strings.Fields(line)...)
 		require.Equal(t, 2, o.code, line)
@@ -59,27 +72,35 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 }
 
 // leaves calls fn with each command that can be run.
-func leaves(node *kong.Node, fn func(*kong.Node)) {
-	for _, child := range node.Children {
+func leaves(command *cobra.Command, fn func(*cobra.Command)) {
+	for _, child := range command.Commands() {
 		leaves(child, fn)
 	}
-	if node.Leaf() && !node.Hidden {
-		fn(node)
+	if !command.HasSubCommands() {
+		fn(command)
 	}
+}
+
+// parse parses a command line as the program does, and returns the command that it would run.
+func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
+	t.Helper()
+	program := newProgram()
+	leaves(program, func(command *cobra.Command) {
+		command.RunE = func(command *cobra.Command, _ []string) error {
+			selected = command
+			return nil
+		}
+	})
+	return selected, cli.Execute(t.Context(), program, words)
 }
 
 var exampleWords = regexp.MustCompile(`"[^"]*"|\S+`)
 
 func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 	t.Parallel()
-	fresh := func() *kong.Kong {
-		parser, err := newParser(t.Context(), streams{out: io.Discard, log: io.Discard}, func(int) {})
-		require.NoError(t, err)
-		return parser
-	}
-	leaves(fresh().Model.Node, func(command *kong.Node) {
-		example := command.Tag.Get("example")
-		require.NotEmpty(t, example, command.FullPath())
+	leaves(newProgram(), func(command *cobra.Command) {
+		example := command.Example
+		require.NotEmpty(t, example, command.CommandPath())
 		for line := range strings.Lines(example) {
 			_, line, found := strings.Cut(line, "agentgraph ")
 			require.True(t, found, example)
@@ -88,7 +109,7 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 			for _, word := range exampleWords.FindAllString(line, -1) {
 				args = append(args, strings.Trim(word, `"`))
 			}
-			if strings.Contains(command.Summary(), "--database-url=URL") {
+			if command.Flags().Lookup("database-url") != nil {
 				args = append(args, "--database-url", "postgres://any")
 			}
 			var kept []string
@@ -99,9 +120,9 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 				}
 				kept = append(kept, args[i])
 			}
-			selected, err := fresh().Parse(kept)
+			selected, err := parse(t, kept)
 			require.NoError(t, err, line)
-			require.Equal(t, command.FullPath(), selected.Selected().FullPath(), line)
+			require.Equal(t, command.CommandPath(), selected.CommandPath(), line)
 		}
 	})
 }
@@ -118,18 +139,22 @@ func TestCompletion(t *testing.T) {
 		"completion ":                {"bash", "zsh", "fish"},
 		"test show some":             nil,
 		"serve --listen test --metr": {"--metrics-listen"},
+		"serve --no-":                {"--no-introspection", "--no-compress", "--no-plan"},
 	} {
-		o := ran(t, append([]string{"__complete", "--"}, strings.Split(line, " ")...)...)
+		o := ran(t, append([]string{cobra.ShellCompRequestCmd}, strings.Split(line, " ")...)...)
 		require.Equal(t, 0, o.code, o.log)
+		// The last line tells the shell whether to complete names of files, too.
+		lines := strings.Split(strings.TrimSpace(o.out), "\n")
+		require.Regexp(t, `^:\d+$`, lines[len(lines)-1], line)
 		var words []string
-		for candidate := range strings.Lines(o.out) {
-			word, _, _ := strings.Cut(strings.TrimSpace(candidate), "\t")
+		for _, candidate := range lines[:len(lines)-1] {
+			word, _, _ := strings.Cut(candidate, "\t")
 			words = append(words, word)
 		}
 		require.Equal(t, wanted, words, line)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		require.Contains(t, ran(t, "completion", shell).out, "__complete --", shell)
+		require.Contains(t, ran(t, "completion", shell).out, cobra.ShellCompRequestCmd, shell)
 	}
 }
 

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/archive"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -23,27 +23,41 @@ const standard = "-"
 // Export writes a company into an archive.
 type Export struct {
 	companyFlag
-	File          string `arg:"" help:"The file to write, which must not exist, or - for the standard output."`
-	SealedHeaders bool   `env:"AGENTGRAPH_SEALED_HEADERS" help:"Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."`
+	File          string
+	SealedHeaders bool
+}
+
+// NewExport returns the command "export".
+func NewExport() *cobra.Command {
+	c := &Export{}
+	return cli.New(c, &cobra.Command{
+		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and all that happened.",
+		Example: `agentgraph export --company "Your company" company.zip`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
+	}, &c.companyFlag, cli.Flags{
+		{Into: &c.SealedHeaders, Name: "sealed-headers", Env: "AGENTGRAPH_SEALED_HEADERS", Help: "Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
+	})
 }
 
 // Run writes the archive, and says what is in it.
-func (c *Export) Run(ctx context.Context, cli *kong.Context) error {
+func (c *Export) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
 		}
-		o := archive.ExportOptions{Secrets: c.SealedHeaders, Program: cli.Model.Vars()["version"], Progress: progress(cli.Stderr, "exported")}
+		o := archive.ExportOptions{Secrets: c.SealedHeaders, Program: cli.Version(cmd), Progress: progress(cmd.ErrOrStderr(), "exported")}
 		var manifest *archive.Manifest
-		err = writeFile(c.File, cli.Stdout, func(to io.Writer) (err error) {
+		err = writeFile(c.File, cmd.OutOrStdout(), func(to io.Writer) (err error) {
 			manifest, err = archive.Export(ctx, store, tenant.CompanyID(), to, o)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return summarize(cli.Stderr, "exported", manifest)
+		return summarize(cmd.ErrOrStderr(), "exported", manifest)
 	})
 }
 
@@ -82,16 +96,32 @@ func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err 
 type Import struct {
 	DatabaseFlag
 	SecretKeyFlag
-	File   string `arg:"" help:"The archive, or - for the standard input."`
-	DryRun bool   `env:"AGENTGRAPH_DRY_RUN" help:"Check everything and keep nothing."`
+	File   string
+	DryRun bool
+}
+
+// NewImport returns the command "import".
+func NewImport() *cobra.Command {
+	c := &Import{}
+	return cli.New(c, &cobra.Command{
+		Use: "import", Short: "Make a company of such a file, with the ids that it has: all of it or nothing.",
+		Example: `agentgraph import --dry-run company.zip
+agentgraph import company.zip`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Help: "The archive, or - for the standard input."},
+	}, &c.DatabaseFlag, &c.SecretKeyFlag, cli.Flags{
+		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_DRY_RUN", Help: "Check everything and keep nothing."},
+	})
 }
 
 // Run takes in the archive, and says what was in it.
-func (c *Import) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+func (c *Import) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	secretKey, err := c.Key()
 	if err != nil {
 		return err
 	}
+	in := cmd.InOrStdin()
 	if c.File != standard {
 		file, err := os.Open(c.File)
 		if err != nil {
@@ -105,20 +135,20 @@ func (c *Import) Run(ctx context.Context, cli *kong.Context, in io.Reader) error
 		if c.DryRun {
 			done = "checked"
 		}
-		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun, Progress: progress(cli.Stderr, done)})
+		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun, Progress: progress(cmd.ErrOrStderr(), done)})
 		if errors.Is(err, db.ErrImportedBefore) {
-			_, err = fmt.Fprintf(cli.Stderr, "%s was imported from this archive before: nothing is to be done\n", manifest.Company.ID)
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was imported from this archive before: nothing is to be done\n", manifest.Company.ID)
 			return err
 		}
 		if err != nil {
 			return err
 		}
 		if !c.DryRun {
-			if _, err := fmt.Fprintln(cli.Stdout, manifest.Company.ID); err != nil {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), manifest.Company.ID); err != nil {
 				return err
 			}
 		}
-		return summarize(cli.Stderr, done, manifest)
+		return summarize(cmd.ErrOrStderr(), done, manifest)
 	})
 }
 

@@ -2,37 +2,50 @@ package admin
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Audit shows who changed what.
-type Audit struct {
-	Export auditExport `cmd:"" help:"Print a company's audit events, oldest first, each as a line of JSON." example:"agentgraph audit export --company \"Your company\" --since 2026-03-01 > audit.jsonl"`
+// NewAudit returns the command "audit".
+func NewAudit() *cobra.Command {
+	return cli.Group("audit", "Export who changed what in a company.", newAuditExport())
 }
 
 type auditExport struct {
 	companyFlag
-	Since time.Time `env:"AGENTGRAPH_AUDIT_SINCE" format:"2006-01-02" placeholder:"DAY" help:"The first day, in UTC, such as 2026-03-01. Default: the oldest that is kept."`
-	Until time.Time `env:"AGENTGRAPH_AUDIT_UNTIL" format:"2006-01-02" placeholder:"DAY" help:"The last day, in UTC. Default: today."`
+	Since time.Time
+	Until time.Time
 }
 
-// Validate refuses days in the wrong order.
+// newAuditExport returns the command "export".
+func newAuditExport() *cobra.Command {
+	c := &auditExport{}
+	return cli.New(c, &cobra.Command{
+		Use: "export", Short: "Print a company's audit events, oldest first, each as a line of JSON.",
+		Example: `agentgraph audit export --company "Your company" --since 2026-03-01 > audit.jsonl`,
+	}, nil, &c.companyFlag, cli.Flags{
+		{Into: &c.Since, Name: "since", Env: "AGENTGRAPH_AUDIT_SINCE", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the oldest that is kept."},
+		{Into: &c.Until, Name: "until", Env: "AGENTGRAPH_AUDIT_UNTIL", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
+	})
+}
+
+// Validate refuses days in the wrong order, and an empty address.
 func (c *auditExport) Validate() error {
 	if !c.Until.IsZero() && c.Until.Before(c.Since) {
 		return errors.New("--until must not be before --since")
 	}
-	return nil
+	return c.DatabaseFlag.Validate()
 }
 
 // Run prints the events.
-func (c *auditExport) Run(ctx context.Context, cli *kong.Context) error {
+func (c *auditExport) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -42,7 +55,7 @@ func (c *auditExport) Run(ctx context.Context, cli *kong.Context) error {
 		if last.IsZero() {
 			last = time.Now().UTC()
 		}
-		out := bufio.NewWriter(cli.Stdout)
+		out := bufio.NewWriter(cmd.OutOrStdout())
 		lines := json.NewEncoder(out)
 		for event, err := range tenant.AuditLog(ctx, c.Since, last.AddDate(0, 0, 1)) {
 			if err != nil {

@@ -5,36 +5,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Companies creates, lists and deletes companies.
-type Companies struct {
-	Create companiesCreate `cmd:"" help:"Create a company and print its id." example:"agentgraph companies create --name \"Your company\""`
-	List   companiesList   `cmd:"" help:"List the companies." example:"agentgraph companies list --json"`
-	Delete companiesDelete `cmd:"" help:"Delete a company with all that it owns, for good. It asks for the name." example:"agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918"`
+// NewCompanies returns the command "companies".
+func NewCompanies() *cobra.Command {
+	return cli.Group("companies", "Create, list and delete companies.", newCompaniesCreate(), newCompaniesList(), newCompaniesDelete())
 }
 
 type companiesCreate struct {
 	DatabaseFlag
-	Name string `env:"AGENTGRAPH_COMPANY_NAME" required:"" help:"The company's name."`
+	Name string
+}
+
+// newCompaniesCreate returns the command "create".
+func newCompaniesCreate() *cobra.Command {
+	c := &companiesCreate{}
+	return cli.New(c, &cobra.Command{
+		Use: "create", Short: "Create a company and print its id.",
+		Example: `agentgraph companies create --name "Your company"`,
+	}, nil, &c.DatabaseFlag, cli.Flags{
+		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_COMPANY_NAME", Required: true, Help: "The company's name."},
+	})
 }
 
 // Run prints the id of the new company.
-func (c *companiesCreate) Run(ctx context.Context, cli *kong.Context) error {
+func (c *companiesCreate) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		company, err := store.CreateCompany(ctx, c.Name)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(cli.Stdout, company.ID)
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), company.ID)
 		return err
 	})
 }
@@ -44,6 +55,15 @@ type companiesList struct {
 	outputFlag
 }
 
+// newCompaniesList returns the command "list".
+func newCompaniesList() *cobra.Command {
+	c := &companiesList{}
+	return cli.New(c, &cobra.Command{
+		Use: "list", Short: "List the companies.",
+		Example: "agentgraph companies list --json",
+	}, nil, &c.DatabaseFlag, &c.outputFlag)
+}
+
 type companyShown struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
@@ -51,7 +71,8 @@ type companyShown struct {
 }
 
 // Run prints one line for each company.
-func (c *companiesList) Run(ctx context.Context, cli *kong.Context) error {
+func (c *companiesList) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		companies, err := store.Companies(ctx)
 		if err != nil {
@@ -62,18 +83,30 @@ func (c *companiesList) Run(ctx context.Context, cli *kong.Context) error {
 			shown = append(shown, companyShown{company.ID, company.Name, company.CreatedAt})
 			table = append(table, []string{company.ID, company.Name})
 		}
-		return c.print(cli.Stdout, shown, table)
+		return c.print(cmd.OutOrStdout(), shown, table)
 	})
 }
 
 type companiesDelete struct {
 	companyFlag
 	outputFlag
-	Confirm string `env:"AGENTGRAPH_CONFIRM" placeholder:"NAME" help:"The company's name once more, for scripts. Without it, the name is asked for."`
+	Confirm string
+}
+
+// newCompaniesDelete returns the command "delete".
+func newCompaniesDelete() *cobra.Command {
+	c := &companiesDelete{}
+	return cli.New(c, &cobra.Command{
+		Use: "delete", Short: "Delete a company with all that it owns, for good. It asks for the name.",
+		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
+	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+		{Into: &c.Confirm, Name: "confirm", Env: "AGENTGRAPH_CONFIRM", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without it, the name is asked for."},
+	})
 }
 
 // Run deletes the company, if the one who asks knows its name, and says how much that was.
-func (c *companiesDelete) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+func (c *companiesDelete) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -84,8 +117,8 @@ func (c *companiesDelete) Run(ctx context.Context, cli *kong.Context, in io.Read
 			return err
 		}
 		if c.Confirm == "" {
-			_, _ = fmt.Fprintf(cli.Stderr, "This deletes the company %s with all that it owns, for good. \"agentgraph export\" keeps a copy.\nIts name, to go on: ", company.ID)
-			line, _ := bufio.NewReader(in).ReadString('\n')
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s with all that it owns, for good. \"agentgraph export\" keeps a copy.\nIts name, to go on: ", company.ID)
+			line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 			c.Confirm = strings.TrimRight(line, "\r\n")
 		}
 		if c.Confirm != company.Name {
@@ -99,14 +132,20 @@ func (c *companiesDelete) Run(ctx context.Context, cli *kong.Context, in io.Read
 		err = store.DeleteCompany(ctx, company.ID, func(name string, rows int64) {
 			shown, table = append(shown, deletedRows{name, rows}), append(table, []string{name, strconv.FormatInt(rows, 10)})
 		})
-		return errors.Join(err, c.print(cli.Stdout, shown, table))
+		return errors.Join(err, c.print(cmd.OutOrStdout(), shown, table))
 	})
 }
 
 // companyFlag names a company.
 type companyFlag struct {
 	DatabaseFlag
-	Company string `env:"AGENTGRAPH_COMPANY" required:"" help:"The company's id, or its name."`
+	Company string
+}
+
+func (f *companyFlag) Declare() cli.Flags {
+	return slices.Concat(f.DatabaseFlag.Declare(), cli.Flags{
+		{Into: &f.Company, Name: "company", Env: "AGENTGRAPH_COMPANY", Required: true, Help: "The company's id, or its name."},
+	})
 }
 
 // tenant finds the company.

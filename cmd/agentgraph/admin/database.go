@@ -7,12 +7,20 @@ import (
 	"encoding/base64"
 	"errors"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {
-	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database. The flag shows in process lists; rather set the variable, or name a file with DATABASE_URL_FILE."`
+	DatabaseURL string
+}
+
+// Declare returns the flag.
+func (f *DatabaseFlag) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Help: "Address of the Postgres database. The flag shows in process lists; rather set the variable, or name a file with DATABASE_URL_FILE."},
+	}
 }
 
 // Validate refuses an empty address, such as that of an empty environment variable.
@@ -25,7 +33,14 @@ func (f DatabaseFlag) Validate() error {
 
 // SecretKeyFlag has the secret key.
 type SecretKeyFlag struct {
-	SecretKey string `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
+	SecretKey string
+}
+
+// Declare returns the flag.
+func (f *SecretKeyFlag) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."},
+	}
 }
 
 // Key returns the key, which has 32 bytes or none.

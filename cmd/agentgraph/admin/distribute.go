@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -14,19 +15,33 @@ import (
 type Distribute struct {
 	DatabaseFlag
 	outputFlag
-	Shards int  `env:"AGENTGRAPH_SHARDS" default:"32" help:"How many shards each table has: a few times as many as there will ever be nodes. It cannot be changed by running the command again."`
-	Plan   bool `env:"AGENTGRAPH_DISTRIBUTE_PLAN" help:"Only print what would be done."`
+	Shards int
+	Plan   bool
+}
+
+// NewDistribute returns the command "distribute".
+func NewDistribute() *cobra.Command {
+	c := &Distribute{}
+	return cli.New(c, &cobra.Command{
+		Use: "distribute", Short: "Have a Citus cluster shard the tables by company. Run it again after migrate up.",
+		Example: `agentgraph distribute --plan
+agentgraph distribute --shards 32`,
+	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
+		{Into: &c.Shards, Name: "shards", Env: "AGENTGRAPH_SHARDS", Default: "32", Help: "How many shards each table has: a few times as many as there will ever be nodes. It cannot be changed by running the command again."},
+		{Into: &c.Plan, Name: "plan", Env: "AGENTGRAPH_DISTRIBUTE_PLAN", Help: "Only print what would be done."},
+	})
 }
 
 // Run distributes the tables that are not distributed yet, or prints the plan.
-func (c *Distribute) Run(ctx context.Context, cli *kong.Context) error {
+func (c *Distribute) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
 		if c.Plan {
-			return c.printPlan(ctx, m, cli)
+			return c.printPlan(ctx, m, cmd)
 		}
 		var failed error
 		err := m.Distribute(ctx, c.Shards, func(done string) {
-			_, failed = fmt.Fprintln(cli.Stdout, done)
+			_, failed = fmt.Fprintln(cmd.OutOrStdout(), done)
 		})
 		if err != nil {
 			return err
@@ -35,7 +50,7 @@ func (c *Distribute) Run(ctx context.Context, cli *kong.Context) error {
 	})
 }
 
-func (c *Distribute) printPlan(ctx context.Context, m *db.Migrator, cli *kong.Context) error {
+func (c *Distribute) printPlan(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
 	d, err := m.Distribution(ctx)
 	if err != nil {
 		return err
@@ -54,5 +69,5 @@ func (c *Distribute) printPlan(ctx context.Context, m *db.Migrator, cli *kong.Co
 	for _, name := range d.Local {
 		table = append(table, []string{name, "stays on the coordinator"})
 	}
-	return c.print(cli.Stdout, d, table)
+	return c.print(cmd.OutOrStdout(), d, table)
 }

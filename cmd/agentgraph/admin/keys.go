@@ -1,37 +1,54 @@
 package admin
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Keys manages the API keys of a company.
-type Keys struct {
-	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again." example:"agentgraph keys create --company \"Your company\"\nagentgraph keys create --company \"Your company\" --scope read,simulate --expires-in 720h --name CI"`
-	Import keysImport `cmd:"" help:"Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept." example:"agentgraph keys import --company \"Your company\" --secret-from-stdin < key-file"`
-	List   keysList   `cmd:"" help:"List the keys." example:"agentgraph keys list --company \"Your company\""`
-	Revoke keysRevoke `cmd:"" help:"Revoke a key for good." example:"agentgraph keys revoke --company \"Your company\" key_01m81p6tm4ea2t5r54fba12ybw"`
+// NewKeys returns the command "keys".
+func NewKeys() *cobra.Command {
+	return cli.Group("keys", "Create, take over, list and revoke the API keys of a company.", newKeysCreate(), newKeysImport(), newKeysList(), newKeysRevoke())
 }
 
 type keysCreate struct {
 	companyFlag
 	SecretKeyFlag
 	keyFlags
-	Name string `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
+	Name string
+}
+
+// newKeysCreate returns the command "create".
+func newKeysCreate() *cobra.Command {
+	c := &keysCreate{}
+	return cli.New(c, &cobra.Command{
+		Use: "create", Short: "Create a key and print its secret, which is never shown again.",
+		Example: `agentgraph keys create --company "Your company"
+agentgraph keys create --company "Your company" --scope read,simulate --expires-in 720h --name CI`,
+	}, nil, &c.companyFlag, &c.SecretKeyFlag, &c.keyFlags, cli.Flags{
+		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_KEY_NAME", Default: "Created on the command line", Help: "What the key is for."},
+	})
 }
 
 // keyFlags say what a key may do, and how long.
 type keyFlags struct {
-	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,browse,prompts,contacts,consumption,write,simulate,chat,admin" help:"What it may do: ${enum}; several with commas. chat stands alone."`
-	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"How long it is valid, such as 720h. Default: without end."`
+	Scope     []string
+	ExpiresIn time.Duration
+}
+
+func (f *keyFlags) Declare() cli.Flags {
+	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
+	return cli.Flags{
+		{Into: &f.Scope, Name: "scope", Env: "AGENTGRAPH_KEY_SCOPE", Default: "admin", Enum: scopes, Help: "What it may do: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
+		{Into: &f.ExpiresIn, Name: "expires-in", Env: "AGENTGRAPH_KEY_EXPIRES_IN", Help: "How long it is valid, such as 720h. Default: without end."},
+	}
 }
 
 func (f keyFlags) scopes() []model.APIKeyScope {
@@ -50,7 +67,8 @@ func (f keyFlags) expiresAt() *time.Time {
 }
 
 // Run prints the secret and nothing else.
-func (c *keysCreate) Run(ctx context.Context, cli *kong.Context) error {
+func (c *keysCreate) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	secretKey, err := c.Key()
 	if err != nil {
 		return err
@@ -64,7 +82,7 @@ func (c *keysCreate) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(cli.Stdout, secret)
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), secret)
 		return err
 	})
 }
@@ -72,16 +90,29 @@ func (c *keysCreate) Run(ctx context.Context, cli *kong.Context) error {
 type keysImport struct {
 	companyFlag
 	keyFlags
-	Name            string `env:"AGENTGRAPH_KEY_NAME" default:"Taken over on the command line" help:"What the key is for."`
-	SecretFromStdin bool   `required:"" help:"Read the secret from the standard input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables would show it to others."`
+	Name            string
+	SecretFromStdin bool
+}
+
+// newKeysImport returns the command "import".
+func newKeysImport() *cobra.Command {
+	c := &keysImport{}
+	return cli.New(c, &cobra.Command{
+		Use: "import", Short: "Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept.",
+		Example: `agentgraph keys import --company "Your company" --secret-from-stdin < key-file`,
+	}, nil, &c.companyFlag, &c.keyFlags, cli.Flags{
+		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_KEY_NAME", Default: "Taken over on the command line", Help: "What the key is for."},
+		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables would show it to others."},
+	})
 }
 
 // mostSecretInput bounds what is read in search of a secret, in bytes.
 const mostSecretInput = 4096
 
 // Run prints the id of the key and how its secret begins.
-func (c *keysImport) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(in, mostSecretInput))
+func (c *keysImport) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), mostSecretInput))
 	if err != nil {
 		return fmt.Errorf("read the secret: %w", err)
 	}
@@ -95,7 +126,7 @@ func (c *keysImport) Run(ctx context.Context, cli *kong.Context, in io.Reader) e
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cli.Stdout, "%s\t%s…\n", key.ID, key.Prefix)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s…\n", key.ID, key.Prefix)
 		return err
 	})
 }
@@ -103,6 +134,15 @@ func (c *keysImport) Run(ctx context.Context, cli *kong.Context, in io.Reader) e
 type keysList struct {
 	companyFlag
 	outputFlag
+}
+
+// newKeysList returns the command "list".
+func newKeysList() *cobra.Command {
+	c := &keysList{}
+	return cli.New(c, &cobra.Command{
+		Use: "list", Short: "List the keys.",
+		Example: `agentgraph keys list --company "Your company"`,
+	}, nil, &c.companyFlag, &c.outputFlag)
 }
 
 type keyShown struct {
@@ -118,7 +158,8 @@ type keyShown struct {
 }
 
 // Run prints one line for each key.
-func (c *keysList) Run(ctx context.Context, cli *kong.Context) error {
+func (c *keysList) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -140,17 +181,29 @@ func (c *keysList) Run(ctx context.Context, cli *kong.Context) error {
 			shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt, key.ExpiresAt, key.RevokedAt})
 			table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
 		}
-		return c.print(cli.Stdout, shown, table)
+		return c.print(cmd.OutOrStdout(), shown, table)
 	})
 }
 
 type keysRevoke struct {
 	companyFlag
-	ID string `arg:"" help:"The id of the key."`
+	ID string
+}
+
+// newKeysRevoke returns the command "revoke".
+func newKeysRevoke() *cobra.Command {
+	c := &keysRevoke{}
+	return cli.New(c, &cobra.Command{
+		Use: "revoke", Short: "Revoke a key for good.",
+		Example: `agentgraph keys revoke --company "Your company" key_01m81p6tm4ea2t5r54fba12ybw`,
+	}, []cli.Argument{
+		{Into: &c.ID, Name: "id", Help: "The id of the key."},
+	}, &c.companyFlag)
 }
 
 // Run revokes the key.
-func (c *keysRevoke) Run(ctx context.Context, cli *kong.Context) error {
+func (c *keysRevoke) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -160,7 +213,7 @@ func (c *keysRevoke) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cli.Stdout, "%s is revoked\n", key.ID)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", key.ID)
 		return err
 	})
 }

@@ -7,39 +7,51 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Migrate migrates the schema of the database.
-type Migrate struct {
-	Up     migrateUp     `cmd:"" help:"Apply all missing migrations." example:"DATABASE_URL=postgres://… agentgraph migrate up\nagentgraph migrate up --plan"`
-	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds." example:"agentgraph migrate down --yes"`
-	Status migrateStatus `cmd:"" help:"Show which migrations are applied." example:"agentgraph migrate status"`
+// NewMigrate returns the command "migrate".
+func NewMigrate() *cobra.Command {
+	return cli.Group("migrate", "Move the schema of the database up or down, or show where it stands.", newMigrateUp(), newMigrateDown(), newMigrateStatus())
 }
 
 type migrateUp struct {
 	DatabaseFlag
 	outputFlag
-	Plan bool `env:"AGENTGRAPH_MIGRATE_PLAN" help:"Only print which tables would be locked, how, who would wait, and about how long."`
+	Plan bool
 }
 
-// Run applies all missing migrations, or says what they would lock.
-func (c *migrateUp) Run(ctx context.Context, cli *kong.Context) error {
-	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
-		if c.Plan {
-			return c.printPlan(ctx, m, cli)
-		}
-		m.Progress = func(progress string) { _, _ = fmt.Fprintln(cli.Stderr, progress) }
-		if err := m.Up(ctx); err != nil {
-			return err
-		}
-		return printVersion(ctx, m, cli)
+// newMigrateUp returns the command "up".
+func newMigrateUp() *cobra.Command {
+	c := &migrateUp{}
+	return cli.New(c, &cobra.Command{
+		Use: "up", Short: "Apply all missing migrations.",
+		Example: `DATABASE_URL=postgres://… agentgraph migrate up
+agentgraph migrate up --plan`,
+	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
+		{Into: &c.Plan, Name: "plan", Env: "AGENTGRAPH_MIGRATE_PLAN", Help: "Only print which tables would be locked, how, who would wait, and about how long."},
 	})
 }
 
-func (c *migrateUp) printPlan(ctx context.Context, m *db.Migrator, cli *kong.Context) error {
+// Run applies all missing migrations, or says what they would lock.
+func (c *migrateUp) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+		if c.Plan {
+			return c.printPlan(ctx, m, cmd)
+		}
+		m.Progress = func(progress string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), progress) }
+		if err := m.Up(ctx); err != nil {
+			return err
+		}
+		return printVersion(ctx, m, cmd)
+	})
+}
+
+func (c *migrateUp) printPlan(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
 	steps, err := m.Plan(ctx)
 	if err != nil {
 		return err
@@ -55,19 +67,31 @@ func (c *migrateUp) printPlan(ctx context.Context, m *db.Migrator, cli *kong.Con
 		}
 		table = append(table, []string{strconv.FormatInt(s.Version, 10), s.Table, strconv.FormatInt(s.Rows, 10), s.Lock, s.Waits, about, s.Statement})
 	}
-	if err := c.print(cli.Stdout, steps, table); err != nil || c.JSON {
+	if err := c.print(cmd.OutOrStdout(), steps, table); err != nil || c.JSON {
 		return err
 	}
-	return printVersion(ctx, m, cli)
+	return printVersion(ctx, m, cmd)
 }
 
 type migrateDown struct {
 	DatabaseFlag
-	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Really do it: the data of the newest migration is lost."`
+	Yes bool
+}
+
+// newMigrateDown returns the command "down".
+func newMigrateDown() *cobra.Command {
+	c := &migrateDown{}
+	return cli.New(c, &cobra.Command{
+		Use: "down", Short: "Undo the newest migration, with all data that it holds.",
+		Example: "agentgraph migrate down --yes",
+	}, nil, &c.DatabaseFlag, cli.Flags{
+		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_MIGRATE_DOWN", Help: "Really do it: the data of the newest migration is lost."},
+	})
 }
 
 // Run reverts the newest migration if --yes confirms it.
-func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
+func (c *migrateDown) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")
 	}
@@ -75,13 +99,22 @@ func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
 		if err := m.Down(ctx); err != nil {
 			return err
 		}
-		return printVersion(ctx, m, cli)
+		return printVersion(ctx, m, cmd)
 	})
 }
 
 type migrateStatus struct {
 	DatabaseFlag
 	outputFlag
+}
+
+// newMigrateStatus returns the command "status".
+func newMigrateStatus() *cobra.Command {
+	c := &migrateStatus{}
+	return cli.New(c, &cobra.Command{
+		Use: "status", Short: "Show which migrations are applied.",
+		Example: "agentgraph migrate status",
+	}, nil, &c.DatabaseFlag, &c.outputFlag)
 }
 
 type schemaShown struct {
@@ -99,7 +132,8 @@ type migrationShown struct {
 }
 
 // Run prints one line for each migration.
-func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
+func (c *migrateStatus) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
 		steps, err := m.Status(ctx)
 		if err != nil {
@@ -122,16 +156,16 @@ func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
 			shown.Migrations = append(shown.Migrations, migration)
 			table = append(table, []string{strconv.FormatInt(step.Version, 10), step.Name, applied})
 		}
-		if err := c.print(cli.Stdout, shown, table); err != nil || c.JSON {
+		if err := c.print(cmd.OutOrStdout(), shown, table); err != nil || c.JSON {
 			return err
 		}
 		if len(local) > 0 {
-			_, err := fmt.Fprintf(cli.Stdout, "not distributed: %s; run \"agentgraph distribute\"\n", strings.Join(local, ", "))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "not distributed: %s; run \"agentgraph distribute\"\n", strings.Join(local, ", "))
 			if err != nil {
 				return err
 			}
 		}
-		return printVersion(ctx, m, cli)
+		return printVersion(ctx, m, cmd)
 	})
 }
 
@@ -144,11 +178,11 @@ func withMigrator(ctx context.Context, address string, do func(*db.Migrator) err
 	return do(migrator)
 }
 
-func printVersion(ctx context.Context, m *db.Migrator, cli *kong.Context) error {
+func printVersion(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "schema version %d of %d\n", schema.Current, schema.Wanted)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema version %d of %d\n", schema.Current, schema.Wanted)
 	return err
 }

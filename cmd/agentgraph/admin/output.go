@@ -6,11 +6,19 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // outputFlag chooses between a table and JSON.
 type outputFlag struct {
-	JSON bool `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+	JSON bool
+}
+
+func (f *outputFlag) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+	}
 }
 
 // print writes the value as JSON, or else the table, a line for each row.

@@ -4,30 +4,47 @@ import (
 	"context"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Plan manages the plans of companies.
-type Plan struct {
-	Set   planSet   `cmd:"" help:"Set the plan, from the current month on." example:"agentgraph plan set --company \"Your company\" --name Team --credits 10000 --budget 12000"`
-	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used." example:"agentgraph plan show --company \"Your company\""`
-	List  planList  `cmd:"" help:"List every company with its plan and how much of it is used." example:"agentgraph plan list --json"`
-	Clear planClear `cmd:"" help:"Remove the plan, and the budget with it." example:"agentgraph plan clear --company \"Your company\""`
+// NewPlan returns the command "plan".
+func NewPlan() *cobra.Command {
+	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear())
 }
 
 type planSet struct {
 	companyFlag
 	outputFlag
-	Name    string         `env:"AGENTGRAPH_PLAN_NAME" required:"" help:"The name of the plan."`
-	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"Credits per UTC month."`
-	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."`
+	Name    string
+	Credits model.Credits
+	Budget  *model.Credits
+}
+
+// newPlanSet returns the command "set".
+func newPlanSet() *cobra.Command {
+	c := &planSet{}
+	return cli.New(c, &cobra.Command{
+		Use: "set", Short: "Set the plan, from the current month on.",
+		Example: `agentgraph plan set --company "Your company" --name Team --credits 10000 --budget 12000`,
+	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_PLAN_NAME", Required: true, Help: "The name of the plan."},
+		{Into: &c.Credits, Name: "credits", Env: "AGENTGRAPH_PLAN_CREDITS", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
+		{Into: c.setBudget, Name: "budget", Env: "AGENTGRAPH_PLAN_BUDGET", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."},
+	})
+}
+
+func (c *planSet) setBudget(text string) error {
+	c.Budget = new(model.Credits)
+	return c.Budget.UnmarshalText([]byte(text))
 }
 
 // Run sets the plan and shows it.
-func (c *planSet) Run(ctx context.Context, cli *kong.Context) error {
+func (c *planSet) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -36,7 +53,7 @@ func (c *planSet) Run(ctx context.Context, cli *kong.Context) error {
 		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant, c.outputFlag)
+		return showPlan(ctx, cmd, tenant, c.outputFlag)
 	})
 }
 
@@ -45,14 +62,24 @@ type planShow struct {
 	outputFlag
 }
 
+// newPlanShow returns the command "show".
+func newPlanShow() *cobra.Command {
+	c := &planShow{}
+	return cli.New(c, &cobra.Command{
+		Use: "show", Short: "Show the plan and how much of it is used.",
+		Example: `agentgraph plan show --company "Your company"`,
+	}, nil, &c.companyFlag, &c.outputFlag)
+}
+
 // Run prints the plan.
-func (c *planShow) Run(ctx context.Context, cli *kong.Context) error {
+func (c *planShow) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant, c.outputFlag)
+		return showPlan(ctx, cmd, tenant, c.outputFlag)
 	})
 }
 
@@ -61,8 +88,18 @@ type planClear struct {
 	outputFlag
 }
 
+// newPlanClear returns the command "clear".
+func newPlanClear() *cobra.Command {
+	c := &planClear{}
+	return cli.New(c, &cobra.Command{
+		Use: "clear", Short: "Remove the plan, and the budget with it.",
+		Example: `agentgraph plan clear --company "Your company"`,
+	}, nil, &c.companyFlag, &c.outputFlag)
+}
+
 // Run removes the plan.
-func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
+func (c *planClear) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -71,7 +108,7 @@ func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
 		if err := tenant.ClearPlan(ctx); err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant, c.outputFlag)
+		return showPlan(ctx, cmd, tenant, c.outputFlag)
 	})
 }
 
@@ -94,16 +131,16 @@ func planOf(s *model.CompanySubscription) *planShown {
 	return &planShown{s.PlanName, string(s.Status()), model.MonthName(s.PeriodStart), s.CreditsIncluded, s.CreditsUsed, s.CreditsRemaining(), s.Budget}
 }
 
-func showPlan(ctx context.Context, cli *kong.Context, tenant *db.Tenant, output outputFlag) error {
+func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
 	s, err := tenant.Subscription(ctx, time.Now())
 	if err != nil {
 		return err
 	}
 	plan := planOf(s)
 	if plan == nil {
-		return output.print(cli.Stdout, plan, [][]string{{"no plan, and no budget"}})
+		return output.print(cmd.OutOrStdout(), plan, [][]string{{"no plan, and no budget"}})
 	}
-	return output.print(cli.Stdout, plan, [][]string{
+	return output.print(cmd.OutOrStdout(), plan, [][]string{
 		{"plan", plan.Plan},
 		{"status", plan.Status},
 		{"month", plan.Month},
@@ -126,8 +163,18 @@ type planList struct {
 	outputFlag
 }
 
+// newPlanList returns the command "list".
+func newPlanList() *cobra.Command {
+	c := &planList{}
+	return cli.New(c, &cobra.Command{
+		Use: "list", Short: "List every company with its plan and how much of it is used.",
+		Example: "agentgraph plan list --json",
+	}, nil, &c.DatabaseFlag, &c.outputFlag)
+}
+
 // Run prints one line for each company, oldest first.
-func (c *planList) Run(ctx context.Context, cli *kong.Context) error {
+func (c *planList) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		type companyPlan struct {
 			Company string     `json:"company"`
@@ -145,7 +192,7 @@ func (c *planList) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.print(cli.Stdout, shown, table)
+		return c.print(cmd.OutOrStdout(), shown, table)
 	})
 }
 

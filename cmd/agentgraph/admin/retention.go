@@ -4,30 +4,46 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Retention says how long companies keep data.
-type Retention struct {
-	Set  retentionSet  `cmd:"" help:"Set for how many days data is kept, 0 for ever. What is older is deleted within minutes." example:"agentgraph retention set --company \"Your company\" --chats 365 --executions 90"`
-	Show retentionShow `cmd:"" help:"Show for how many days data is kept." example:"agentgraph retention show --company \"Your company\""`
+// NewRetention returns the command "retention".
+func NewRetention() *cobra.Command {
+	return cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.", newRetentionSet(), newRetentionShow())
 }
 
 type retentionSet struct {
 	companyFlag
 	outputFlag
-	Chats         *int32 `placeholder:"DAYS" help:"Simulated chats with messages and calls, from their last message."`
-	Executions    *int32 `placeholder:"DAYS" help:"Finished executions of tests with their runs, from their end."`
-	CampaignItems *int32 `placeholder:"DAYS" help:"Campaign items that are Processed or in Error, with their events, from their last call."`
-	Tombstones    *int32 `placeholder:"DAYS" help:"Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."`
-	Ledger        *int32 `placeholder:"DAYS" help:"Entries of usage, from their time. Of older ones the sums of days stay, and none can be recorded."`
+	Chats         *int32
+	Executions    *int32
+	CampaignItems *int32
+	Tombstones    *int32
+	Ledger        *int32
+}
+
+// newRetentionSet returns the command "set".
+func newRetentionSet() *cobra.Command {
+	c := &retentionSet{}
+	return cli.New(c, &cobra.Command{
+		Use: "set", Short: "Set for how many days data is kept, 0 for ever. What is older is deleted within minutes.",
+		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
+	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their last message."},
+		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS", Help: "Finished executions of tests with their runs, from their end."},
+		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS", Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
+		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS", Help: "Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."},
+		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Entries of usage, from their time. Of older ones the sums of days stay, and none can be recorded."},
+	})
 }
 
 // Run sets what is given, all or nothing, and shows what holds then.
-func (c *retentionSet) Run(ctx context.Context, cli *kong.Context) error {
+func (c *retentionSet) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -51,7 +67,7 @@ func (c *retentionSet) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		return showRetention(ctx, cli, tenant, c.outputFlag)
+		return showRetention(ctx, cmd, tenant, c.outputFlag)
 	})
 }
 
@@ -60,18 +76,28 @@ type retentionShow struct {
 	outputFlag
 }
 
+// newRetentionShow returns the command "show".
+func newRetentionShow() *cobra.Command {
+	c := &retentionShow{}
+	return cli.New(c, &cobra.Command{
+		Use: "show", Short: "Show for how many days data is kept.",
+		Example: `agentgraph retention show --company "Your company"`,
+	}, nil, &c.companyFlag, &c.outputFlag)
+}
+
 // Run prints one line for each kind of data.
-func (c *retentionShow) Run(ctx context.Context, cli *kong.Context) error {
+func (c *retentionShow) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
 		}
-		return showRetention(ctx, cli, tenant, c.outputFlag)
+		return showRetention(ctx, cmd, tenant, c.outputFlag)
 	})
 }
 
-func showRetention(ctx context.Context, cli *kong.Context, tenant *db.Tenant, output outputFlag) error {
+func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
 	retentions, err := tenant.Retentions(ctx)
 	if err != nil {
 		return err
@@ -88,5 +114,5 @@ func showRetention(ctx context.Context, cli *kong.Context, tenant *db.Tenant, ou
 		}
 		table = append(table, []string{string(kind), kept})
 	}
-	return output.print(cli.Stdout, days, table)
+	return output.print(cmd.OutOrStdout(), days, table)
 }

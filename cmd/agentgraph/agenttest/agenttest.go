@@ -3,22 +3,19 @@
 package agenttest
 
 import (
-	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
-	"github.com/alecthomas/kong"
 )
 
-// Command runs and shows tests of agents on a server.
-type Command struct {
-	Run     runCommand     `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code." example:"agentgraph test run --agent agent_01m7yn1htzexesns5wjxxva918\nagentgraph test run --folder folder_01m7z9685cf55rywtpa0zbgq8c --repeat 5 --min-pass-rate 0.9 --junit junit.xml"`
-	Rejudge rejudgeCommand `cmd:"" help:"Judge the conversations of a finished execution again, beside their first verdicts, and tell the outcome by the exit code." example:"agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e\nagentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present"`
-	Compare compareCommand `cmd:"" help:"Compare an execution with earlier ones, and tell by the exit code whether something got worse." example:"agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70"`
-	List    listCommand    `cmd:"" help:"List tests." example:"agentgraph test list --agent agent_01m7yn1htzexesns5wjxxva918"`
-	Show    showCommand    `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts." example:"agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5"`
+// Commands returns the commands that run and show tests of agents on a server.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(), newShowCommand()}
 }
 
 // named is anything that is shown by its name.
@@ -48,9 +45,22 @@ type listedTest struct {
 
 type listCommand struct {
 	client.Flags
-	Agent  *string `env:"AGENTGRAPH_TEST_AGENT" placeholder:"ID" help:"Only tests of this agent."`
-	Folder *string `env:"AGENTGRAPH_TEST_FOLDER" placeholder:"ID" help:"Only tests in this folder."`
-	JSON   bool    `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+	Agent  *string
+	Folder *string
+	JSON   bool
+}
+
+// newListCommand returns the command "list".
+func newListCommand() *cobra.Command {
+	c := &listCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "list", Short: "List tests.",
+		Example: "agentgraph test list --agent agent_01m7yn1htzexesns5wjxxva918",
+	}, nil, &c.Flags, cli.Flags{
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "ID", Help: "Only tests of this agent."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Placeholder: "ID", Help: "Only tests in this folder."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+	})
 }
 
 // testsDocument reads a page of tests, or NOT_FOUND if the agent or folder that narrows them does not exist.
@@ -66,8 +76,9 @@ const testsDocument = `query (
 }`
 
 // Run prints one line for each test, or all of them as JSON.
-func (c *listCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	server, err := c.Connect(cli, vars["version"])
+func (c *listCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -92,9 +103,9 @@ func (c *listCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars
 		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
 	}
 	if c.JSON {
-		return client.WriteJSON(cli.Stdout, tests)
+		return client.WriteJSON(cmd.OutOrStdout(), tests)
 	}
-	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
 	for _, test := range tests {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",

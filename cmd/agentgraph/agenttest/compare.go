@@ -6,17 +6,33 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 type compareCommand struct {
 	client.Flags
-	Base       []string `arg:"" placeholder:"EXECUTION" help:"Executions to compare with, at most 5, which are one sample."`
-	With       string   `required:"" placeholder:"EXECUTION" help:"The execution to look at."`
-	Correction string   `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How the number of tests is taken into account: holm or benjamini-hochberg."`
-	JSON       bool     `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+	Base       []string
+	With       string
+	Correction string
+	JSON       bool
+}
+
+// newCompareCommand returns the command "compare".
+func newCompareCommand() *cobra.Command {
+	c := &compareCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "compare", Short: "Compare an execution with earlier ones, and tell by the exit code whether something got worse.",
+		Example: "agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70",
+	}, []cli.Argument{
+		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, which are one sample."},
+	}, &c.Flags, cli.Flags{
+		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to look at."},
+		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+	})
 }
 
 // Validate refuses what the server would refuse.
@@ -28,8 +44,9 @@ func (c *compareCommand) Validate() error {
 }
 
 // Run prints what changed. It ends with 1 if something got worse, and with 5 if nothing can be decided.
-func (c *compareCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	server, err := c.Connect(cli, vars["version"])
+func (c *compareCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -38,9 +55,9 @@ func (c *compareCommand) Run(ctx context.Context, cli *kong.Context, vars kong.V
 		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		err = client.WriteJSON(cli.Stdout, comparison)
+		err = client.WriteJSON(cmd.OutOrStdout(), comparison)
 	} else {
-		_, err = fmt.Fprint(cli.Stdout, comparison.summary())
+		_, err = fmt.Fprint(cmd.OutOrStdout(), comparison.summary())
 	}
 	switch {
 	case err != nil:

@@ -6,20 +6,33 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // judgingFlags say how an execution is judged, followed and reported.
 type judgingFlags struct {
-	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
-	Votes       int           `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
-	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
-	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
-	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
-	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
-	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
+	Concurrency int
+	Votes       int
+	JUnit       string
+	JSON        string
+	MinPassRate *float64
+	Timeout     time.Duration
+	Reconnect   time.Duration
+}
+
+func (f *judgingFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5", Help: "How many runs may be in progress at once, 1 to 50."},
+		{Into: &f.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+		{Into: &f.JUnit, Name: "junit", Env: "AGENTGRAPH_TEST_JUNIT", Placeholder: "FILE", Help: "Write a JUnit report."},
+		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE", Help: "Write a JSON report, with transcripts."},
+		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE", Help: "Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."},
+		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION", Help: "Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."},
+		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m", Help: "How long to wait for a lost server to come back."},
+	}
 }
 
 // Validate refuses what the server would refuse.
@@ -65,9 +78,9 @@ func (f *judgingFlags) discard() error {
 // conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. What compares it
 // returns nil if there is nothing to compare with.
 func (f *judgingFlags) conclude(
-	ctx context.Context, cli *kong.Context, server *client.Client, started executionShown, compared func(context.Context) (*comparisonShown, error),
+	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown, compared func(context.Context) (*comparisonShown, error),
 ) error {
-	shown := newProgress(cli.Stdout, started)
+	shown := newProgress(cmd.OutOrStdout(), started)
 	follower := &follower{
 		server: server, execution: started, runs: map[string]runShown{}, transcripts: f.JUnit != "" || f.JSON != "",
 		patience: f.Reconnect, changed: shown.changed,

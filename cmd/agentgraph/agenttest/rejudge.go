@@ -3,17 +3,33 @@ package agenttest
 import (
 	"context"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 type rejudgeCommand struct {
 	client.Flags
 	judgingFlags
-	Execution string  `arg:"" help:"The execution whose conversations are judged again. It must be finished."`
-	Model     *string `env:"AGENTGRAPH_TEST_JUDGE_MODEL" placeholder:"MODEL" help:"The judge, one of those that the server has. Default: its judge."`
-	Criteria  string  `env:"AGENTGRAPH_TEST_CRITERIA" enum:"as-run,present" default:"as-run" help:"By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have now."`
+	Execution string
+	Model     *string
+	Criteria  string
+}
+
+// newRejudgeCommand returns the command "rejudge".
+func newRejudgeCommand() *cobra.Command {
+	c := &rejudgeCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "rejudge", Short: "Judge the conversations of a finished execution again, beside their first verdicts, and tell the outcome by the exit code.",
+		Example: `agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e
+agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present`,
+	}, []cli.Argument{
+		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be finished."},
+	}, &c.Flags, &c.judgingFlags, cli.Flags{
+		{Into: &c.Model, Name: "model", Env: "AGENTGRAPH_TEST_JUDGE_MODEL", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: its judge."},
+		{Into: &c.Criteria, Name: "criteria", Env: "AGENTGRAPH_TEST_CRITERIA", Default: "as-run", Enum: []string{"as-run", "present"}, Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have now."},
+	})
 }
 
 const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExecutionInput!) {
@@ -22,10 +38,11 @@ const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExe
 
 // Run judges the conversations of an execution again, follows that to its end, reports it, and returns its outcome as the exit
 // code.
-func (c *rejudgeCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	ctx, stop := c.bounded(ctx)
 	defer stop()
-	server, err := c.Connect(cli, vars["version"])
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -43,7 +60,7 @@ func (c *rejudgeCommand) Run(ctx context.Context, cli *kong.Context, vars kong.V
 	if err := server.Ask(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input}, &begun); err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	return c.conclude(ctx, cli, server, begun.RejudgeAgentTestExecution.Execution, func(context.Context) (*comparisonShown, error) {
+	return c.conclude(ctx, cmd, server, begun.RejudgeAgentTestExecution.Execution, func(context.Context) (*comparisonShown, error) {
 		return nil, nil
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,16 +15,37 @@ import (
 type runCommand struct {
 	client.Flags
 	judgingFlags
-	Agent         *string   `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
-	Folder        *string   `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
-	Test          []string  `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat        int       `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 20."`
-	UntilFailed   bool      `env:"AGENTGRAPH_TEST_UNTIL_FAILED" xor:"until" help:"Repeat a test no more once a run of it failed."`
-	UntilDecided  []float64 `env:"AGENTGRAPH_TEST_UNTIL_DECIDED" xor:"until" placeholder:"GOOD,BAD" help:"Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."`
-	Baseline      []string  `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."`
-	Correction    string    `env:"AGENTGRAPH_TEST_CORRECTION" enum:"holm,benjamini-hochberg" default:"holm" help:"How --baseline takes the number of tests into account: holm or benjamini-hochberg."`
-	VirtualTime   bool      `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
-	RequireMocked bool      `env:"AGENTGRAPH_TEST_REQUIRE_MOCKED" help:"Run nothing if a tool would be called, or a call transferred, for real."`
+	Agent         *string
+	Folder        *string
+	Test          []string
+	Repeat        int
+	UntilFailed   bool
+	UntilDecided  []float64
+	Baseline      []string
+	Correction    string
+	VirtualTime   bool
+	RequireMocked bool
+}
+
+// newRunCommand returns the command "run".
+func newRunCommand() *cobra.Command {
+	c := &runCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "run", Short: "Run tests on a server, follow them to their end, and tell the outcome by the exit code.",
+		Example: `agentgraph test run --agent agent_01m7yn1htzexesns5wjxxva918
+agentgraph test run --folder folder_01m7z9685cf55rywtpa0zbgq8c --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
+	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run all tests of this agent."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run all tests in this folder."},
+		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run this test; several with commas, or the flag again."},
+		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1", Help: "How often to run each test, 1 to 20."},
+		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until", Help: "Repeat a test no more once a run of it failed."},
+		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until", Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."},
+		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION", Help: "Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."},
+		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How --baseline takes the number of tests into account: holm or benjamini-hochberg."},
+		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME", Help: "Record the delays of mocks without waiting for them."},
+		{Into: &c.RequireMocked, Name: "require-mocked", Env: "AGENTGRAPH_TEST_REQUIRE_MOCKED", Help: "Run nothing if a tool would be called, or a call transferred, for real."},
+	})
 }
 
 // Validate refuses what the server would refuse.
@@ -41,10 +63,11 @@ func (c *runCommand) Validate() error {
 }
 
 // Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.
-func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *runCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	ctx, stop := c.bounded(ctx)
 	defer stop()
-	server, err := c.Connect(cli, vars["version"])
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -63,7 +86,7 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	if err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	return c.conclude(ctx, cli, server, started, func(ctx context.Context) (*comparisonShown, error) {
+	return c.conclude(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
 		if len(c.Baseline) == 0 {
 			return nil, nil
 		}

@@ -9,14 +9,29 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
-	"github.com/alecthomas/kong"
 )
 
 type showCommand struct {
 	client.Flags
-	ID   string `arg:"" help:"Id of a test, an execution or a run."`
-	JSON bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+	ID   string
+	JSON bool
+}
+
+// newShowCommand returns the command "show".
+func newShowCommand() *cobra.Command {
+	c := &showCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "show", Short: "Show a test, an execution or a run with its transcript and verdicts.",
+		Example: "agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5",
+	}, []cli.Argument{
+		{Into: &c.ID, Name: "id", Help: "Id of a test, an execution or a run."},
+	}, &c.Flags, cli.Flags{
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+	})
 }
 
 const kindDocument = `query ($id: ID!) { node(id: $id) { __typename } }`
@@ -59,13 +74,14 @@ type testShown struct {
 }
 
 // Run prints whatever the id names.
-func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *showCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	var named struct {
 		Node *struct {
 			Typename string `json:"__typename"`
 		}
 	}
-	server, err := c.Connect(cli, vars["version"])
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -88,9 +104,9 @@ func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars
 		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		return client.WriteJSON(cli.Stdout, whole)
+		return client.WriteJSON(cmd.OutOrStdout(), whole)
 	}
-	_, err = io.WriteString(cli.Stdout, text)
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }
 

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -14,8 +15,21 @@ import (
 type Agents struct {
 	client.Flags
 	outputFlag
-	Name    *string `env:"AGENTGRAPH_AGENTS_NAME" placeholder:"TEXT" help:"Only with this text in the name."`
-	Channel string  `env:"AGENTGRAPH_AGENTS_CHANNEL" enum:",Phone,SMS,Web,WhatsApp" default:"" placeholder:"CHANNEL" help:"Only of this channel: Phone, SMS, Web or WhatsApp."`
+	Name    *string
+	Channel string
+}
+
+// NewAgents returns the command "agents".
+func NewAgents() *cobra.Command {
+	c := &Agents{}
+	return cli.New(c, &cobra.Command{
+		Use: "agents", Short: "List agents.",
+		Example: `agentgraph agents
+agentgraph agents --channel Phone --name clinic`,
+	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
+		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_AGENTS_NAME", Placeholder: "TEXT", Help: "Only with this text in the name."},
+		{Into: &c.Channel, Name: "channel", Env: "AGENTGRAPH_AGENTS_CHANNEL", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL", Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
+	})
 }
 
 const agentsDocument = `query ($filter: AgentFilter, $after: String) {
@@ -43,8 +57,9 @@ type agentShown struct {
 }
 
 // Run prints the agents by name.
-func (c *Agents) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	server, err := c.Connect(cli, vars["version"])
+func (c *Agents) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -59,8 +74,8 @@ func (c *Agents) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) err
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if !c.forPeople(cli.Stdout) {
-		return client.WriteJSON(cli.Stdout, agents)
+	if !c.forPeople(cmd.OutOrStdout()) {
+		return client.WriteJSON(cmd.OutOrStdout(), agents)
 	}
 	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
 	for _, a := range agents {
@@ -69,7 +84,7 @@ func (c *Agents) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) err
 			client.Printable(strings.Join(a.Tags, ", ")),
 		})
 	}
-	return table(cli.Stdout, rows)
+	return table(cmd.OutOrStdout(), rows)
 }
 
 // maxName is how many characters of a name a table shows.

@@ -10,12 +10,19 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // outputFlag asks for JSON on a terminal, too.
 type outputFlag struct {
-	JSON bool `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON on a terminal, too."`
+	JSON bool
+}
+
+func (f *outputFlag) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON on a terminal, too."},
+	}
 }
 
 // forPeople reports whether people read the output.

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -20,9 +21,24 @@ import (
 type Chat struct {
 	client.Flags
 	outputFlag
-	Agent string            `arg:"" help:"The agent: its id, or its name or a part that no other has."`
-	Data  map[string]string `env:"AGENTGRAPH_CHAT_DATA" mapsep:"none" placeholder:"NAME=VALUE" help:"A value for a field of the agent; the flag again for several."`
-	Mock  bool              `env:"AGENTGRAPH_CHAT_MOCK" help:"Mock all tools and sub-agents, and never transfer."`
+	Agent string
+	Data  map[string]string
+	Mock  bool
+}
+
+// NewChat returns the command "chat".
+func NewChat() *cobra.Command {
+	c := &Chat{}
+	return cli.New(c, &cobra.Command{
+		Use: "chat", Short: "Chat with an agent, and see its calls. Each line of standard input is a message.",
+		Example: `agentgraph chat "Clinic reception" --data clinicName=Harbour
+agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
+	}, []cli.Argument{
+		{Into: &c.Agent, Name: "agent", Help: "The agent: its id, or its name or a part that no other has."},
+	}, &c.Flags, &c.outputFlag, cli.Flags{
+		{Into: &c.Data, Name: "data", Env: "AGENTGRAPH_CHAT_DATA", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again for several."},
+		{Into: &c.Mock, Name: "mock", Env: "AGENTGRAPH_CHAT_MOCK", Help: "Mock all tools and sub-agents, and never transfer."},
+	})
 }
 
 const (
@@ -76,8 +92,9 @@ const endTime = 5 * time.Second
 
 // Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent ends
 // the conversation.
-func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
-	server, err := c.Connect(cli, vars["version"])
+func (c *Chat) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -90,9 +107,9 @@ func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io
 		return client.ExitWith(ctx, err)
 	}
 	defer socket.Close()
-	var screen screen = &lines{out: cli.Stdout}
-	if c.forPeople(cli.Stdout) {
-		screen = &terminal{out: cli.Stdout, style: styleOf(cli.Stdout), agent: client.Printable(agent.Name)}
+	var screen screen = &lines{out: cmd.OutOrStdout()}
+	if c.forPeople(cmd.OutOrStdout()) {
+		screen = &terminal{out: cmd.OutOrStdout(), style: styleOf(cmd.OutOrStdout()), agent: client.Printable(agent.Name)}
 	}
 	input := client.Variables{"agentId": agent.ID, "dataBag": c.Data}
 	if c.Mock {
@@ -116,7 +133,7 @@ func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io
 		screen.message(message)
 	}
 	talk := &conversation{socket: socket, id: chat.ID, screen: screen, shown: len(chat.Messages)}
-	err = talk.hold(ctx, linesOf(in))
+	err = talk.hold(ctx, linesOf(cmd.InOrStdin()))
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()

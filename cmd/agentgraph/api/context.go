@@ -12,28 +12,40 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Context manages the contexts: names for servers, with a key to each.
-type Context struct {
-	Add    contextAdd    `cmd:"" help:"Give a server and a key to it a name. The key is read from standard input." example:"agentgraph context add staging --url https://staging.example.com < key-file"`
-	Use    contextUse    `cmd:"" help:"Have commands ask this server unless they are told otherwise." example:"agentgraph context use staging"`
-	List   contextList   `cmd:"" help:"List the contexts; a star marks the one in use." example:"agentgraph context list"`
-	Remove contextRemove `cmd:"" help:"Forget a context, and its key." example:"agentgraph context remove staging"`
+// NewContext returns the command "context".
+func NewContext() *cobra.Command {
+	return cli.Group("context", "Keep servers and keys to them under a name.", newContextAdd(), newContextUse(), newContextList(), newContextRemove())
 }
 
 type contextAdd struct {
-	Name string `arg:"" help:"The name."`
-	URL  string `name:"url" env:"AGENTGRAPH_URL" required:"" placeholder:"URL" help:"Address of the server."`
+	Name string
+	URL  string
+}
+
+// newContextAdd returns the command "add".
+func newContextAdd() *cobra.Command {
+	c := &contextAdd{}
+	return cli.New(c, &cobra.Command{
+		Use: "add", Short: "Give a server and a key to it a name. The key is read from standard input.",
+		Example: "agentgraph context add staging --url https://staging.example.com < key-file",
+	}, []cli.Argument{
+		{Into: &c.Name, Name: "name", Help: "The name."},
+	}, cli.Flags{
+		{Into: &c.URL, Name: "url", Env: "AGENTGRAPH_URL", Required: true, Placeholder: "URL", Help: "Address of the server."},
+	})
 }
 
 // Run keeps the server and its key. The first context is in use at once.
-func (c *contextAdd) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
-	key, err := readKey(ctx, in, cli.Stderr)
+func (c *contextAdd) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	key, err := readKey(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -52,7 +64,7 @@ func (c *contextAdd) Run(ctx context.Context, cli *kong.Context, in io.Reader) e
 	if err := contexts.Write(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "context %s is %s\n", c.Name, server.URL)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "context %s is %s\n", c.Name, server.URL)
 	return err
 }
 
@@ -100,11 +112,22 @@ func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error
 }
 
 type contextUse struct {
-	Name string `arg:"" help:"The name."`
+	Name string
+}
+
+// newContextUse returns the command "use".
+func newContextUse() *cobra.Command {
+	c := &contextUse{}
+	return cli.New(c, &cobra.Command{
+		Use: "use", Short: "Have commands ask this server unless they are told otherwise.",
+		Example: "agentgraph context use staging",
+	}, []cli.Argument{
+		{Into: &c.Name, Name: "name", Help: "The name."},
+	})
 }
 
 // Run keeps which context is in use.
-func (c *contextUse) Run(cli *kong.Context) error {
+func (c *contextUse) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
 		return err
@@ -117,12 +140,23 @@ func (c *contextUse) Run(cli *kong.Context) error {
 	if err := contexts.Write(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "context %s is in use: %s\n", c.Name, server.URL)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "context %s is in use: %s\n", c.Name, server.URL)
 	return err
 }
 
 type contextList struct {
-	JSON bool `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+	JSON bool
+}
+
+// newContextList returns the command "list".
+func newContextList() *cobra.Command {
+	c := &contextList{}
+	return cli.New(c, &cobra.Command{
+		Use: "list", Short: "List the contexts; a star marks the one in use.",
+		Example: "agentgraph context list",
+	}, nil, cli.Flags{
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+	})
 }
 
 type contextShown struct {
@@ -132,7 +166,7 @@ type contextShown struct {
 }
 
 // Run prints the contexts without their keys.
-func (c *contextList) Run(cli *kong.Context) error {
+func (c *contextList) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
 		return err
@@ -142,9 +176,9 @@ func (c *contextList) Run(cli *kong.Context) error {
 		shown = append(shown, contextShown{name, contexts.Servers[name].URL, name == contexts.Current})
 	}
 	if c.JSON {
-		return client.WriteJSON(cli.Stdout, shown)
+		return client.WriteJSON(cmd.OutOrStdout(), shown)
 	}
-	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	for _, named := range shown {
 		mark := " "
 		if named.InUse {
@@ -156,11 +190,22 @@ func (c *contextList) Run(cli *kong.Context) error {
 }
 
 type contextRemove struct {
-	Name string `arg:"" help:"The name."`
+	Name string
+}
+
+// newContextRemove returns the command "remove".
+func newContextRemove() *cobra.Command {
+	c := &contextRemove{}
+	return cli.New(c, &cobra.Command{
+		Use: "remove", Short: "Forget a context, and its key.",
+		Example: "agentgraph context remove staging",
+	}, []cli.Argument{
+		{Into: &c.Name, Name: "name", Help: "The name."},
+	})
 }
 
 // Run forgets the context.
-func (c *contextRemove) Run(cli *kong.Context) error {
+func (c *contextRemove) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
 		return err
@@ -175,6 +220,6 @@ func (c *contextRemove) Run(cli *kong.Context) error {
 	if err := contexts.Write(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "context %s is forgotten\n", c.Name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "context %s is forgotten\n", c.Name)
 	return err
 }

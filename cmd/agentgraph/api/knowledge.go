@@ -9,26 +9,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Knowledge has the commands about what agents know.
-type Knowledge struct {
-	Evaluate KnowledgeEvaluate `cmd:"" help:"Ask a knowledge base chat the questions whose answers are known, and say how many it finds." example:"agentgraph knowledge evaluate --chat \"Clinic knowledge\"\nagentgraph knowledge evaluate questions.csv --chat \"Clinic knowledge\" --threshold 0.1"`
+// NewKnowledge returns the command "knowledge".
+func NewKnowledge() *cobra.Command {
+	return cli.Group("knowledge", "Measure what agents find in their knowledge.", newKnowledgeEvaluate())
 }
 
 // KnowledgeEvaluate asks labelled questions.
 type KnowledgeEvaluate struct {
 	client.Flags
 	outputFlag
-	File      string   `arg:"" optional:"" help:"Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."`
-	Chat      string   `required:"" env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT" help:"The knowledge base chat: its id, its name or a part that no other has."`
-	Dataset   string   `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_DATASET" help:"Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."`
-	Threshold *float64 `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_THRESHOLD" placeholder:"SHARE" help:"Try this similarityThreshold, 0 to 1, beside what is saved."`
-	Weight    *float64 `env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_WEIGHT" placeholder:"SHARE" help:"Try this keywordsSimilarityWeight, 0 to 1."`
-	TopN      *int     `name:"top-n" env:"AGENTGRAPH_KNOWLEDGE_EVALUATE_TOP_N" placeholder:"N" help:"Try this topN, 1 to 100."`
+	File      string
+	Chat      string
+	Dataset   string
+	Threshold *float64
+	Weight    *float64
+	TopN      *int
+}
+
+// newKnowledgeEvaluate returns the command "evaluate".
+func newKnowledgeEvaluate() *cobra.Command {
+	c := &KnowledgeEvaluate{}
+	return cli.New(c, &cobra.Command{
+		Use: "evaluate", Short: "Ask a knowledge base chat the questions whose answers are known, and say how many it finds.",
+		Example: `agentgraph knowledge evaluate --chat "Clinic knowledge"
+agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshold 0.1`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
+	}, &c.Flags, &c.outputFlag, cli.Flags{
+		{Into: &c.Chat, Name: "chat", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT", Required: true, Help: "The knowledge base chat: its id, its name or a part that no other has."},
+		{Into: &c.Dataset, Name: "dataset", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_DATASET", Help: "Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."},
+		{Into: &c.Threshold, Name: "threshold", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_THRESHOLD", Placeholder: "SHARE", Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
+		{Into: &c.Weight, Name: "weight", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_WEIGHT", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
+		{Into: &c.TopN, Name: "top-n", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_TOP_N", Placeholder: "N", Help: "Try this topN, 1 to 100."},
+	})
 }
 
 type knowledgeChat struct {
@@ -57,12 +76,13 @@ type evaluatedQuestion struct {
 }
 
 // Run adds the questions of the file, asks all with the settings that are saved and those to try, and prints both.
-func (c *KnowledgeEvaluate) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
-	questions, err := c.questions(in)
+func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	questions, err := c.questions(cmd.InOrStdin())
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}
-	server, err := c.Connect(cli, vars["version"])
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -70,10 +90,10 @@ func (c *KnowledgeEvaluate) Run(ctx context.Context, cli *kong.Context, vars kon
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if c.forPeople(cli.Stdout) {
-		return show(cli.Stdout, saved, tried)
+	if c.forPeople(cmd.OutOrStdout()) {
+		return show(cmd.OutOrStdout(), saved, tried)
 	}
-	return client.WriteJSON(cli.Stdout, map[string]*measured{"saved": saved, "tried": tried})
+	return client.WriteJSON(cmd.OutOrStdout(), map[string]*measured{"saved": saved, "tried": tried})
 }
 
 // evaluate returns how well the chat answers as it is and, if there are any, with settings to try.

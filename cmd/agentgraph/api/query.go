@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,47 +11,65 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // Query sends an operation to a server.
 type Query struct {
 	client.Flags
-	File      string            `arg:"" help:"File of the GraphQL document; - for standard input."`
-	Var       map[string]string `env:"AGENTGRAPH_QUERY_VAR" mapsep:"none" placeholder:"NAME=VALUE" help:"A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."`
-	Variables string            `env:"AGENTGRAPH_QUERY_VARIABLES" placeholder:"FILE" help:"JSON file with variables; - for standard input."`
-	Operation string            `env:"AGENTGRAPH_QUERY_OPERATION" placeholder:"NAME" help:"The operation to execute, if the document has several."`
+	File      string
+	Var       map[string]string
+	Variables string
+	Operation string
+}
+
+// NewQuery returns the command "query".
+func NewQuery() *cobra.Command {
+	c := &Query{}
+	return cli.New(c, &cobra.Command{
+		Use: "query", Short: "Send a GraphQL operation, and print the response. A subscription prints a line for each event.",
+		Example: `agentgraph query agents.graphql --var name=clinic
+echo '{ company { name } }' | agentgraph query -`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Help: "File of the GraphQL document; - for standard input."},
+	}, &c.Flags, cli.Flags{
+		{Into: &c.Var, Name: "var", Env: "AGENTGRAPH_QUERY_VAR", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."},
+		{Into: &c.Variables, Name: "variables", Env: "AGENTGRAPH_QUERY_VARIABLES", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
+		{Into: &c.Operation, Name: "operation", Env: "AGENTGRAPH_QUERY_OPERATION", Placeholder: "NAME", Help: "The operation to execute, if the document has several."},
+	})
 }
 
 // Run prints the response: indented on a terminal, else as the server sent it.
-func (c *Query) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
-	request, kind, err := c.request(in)
+func (c *Query) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	request, kind, err := c.request(cmd.InOrStdin())
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}
-	server, err := c.Connect(cli, vars["version"])
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
 	if kind == ast.Subscription {
 		return client.ExitWith(ctx, server.Subscribe(ctx, request, func(event json.RawMessage) error {
-			_, err := fmt.Fprintf(cli.Stdout, "%s\n", event)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", event)
 			return err
 		}))
 	}
 	_, whole, err := server.Execute(ctx, request)
 	// What is not JSON does not come from a gateway, and the error says so.
 	if text := bytes.TrimSpace(whole); json.Valid(text) {
-		if client.IsTerminal(cli.Stdout) {
+		if client.IsTerminal(cmd.OutOrStdout()) {
 			var indented bytes.Buffer
 			_ = json.Indent(&indented, text, "", "  ")
 			text = indented.Bytes()
 		}
-		if _, err := fmt.Fprintf(cli.Stdout, "%s\n", text); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text); err != nil {
 			return err
 		}
 	}

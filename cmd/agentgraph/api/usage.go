@@ -1,15 +1,15 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -17,8 +17,21 @@ import (
 type Usage struct {
 	client.Flags
 	outputFlag
-	From time.Time `env:"AGENTGRAPH_USAGE_FROM" format:"2006-01-02" placeholder:"DAY" help:"The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."`
-	To   time.Time `env:"AGENTGRAPH_USAGE_TO" format:"2006-01-02" placeholder:"DAY" help:"The last day, in UTC. Default: today."`
+	From time.Time
+	To   time.Time
+}
+
+// NewUsage returns the command "usage".
+func NewUsage() *cobra.Command {
+	c := &Usage{}
+	return cli.New(c, &cobra.Command{
+		Use: "usage", Short: "Show the credits that were used, and the plan.",
+		Example: `agentgraph usage
+agentgraph usage --from 2026-01-01 --to 2026-06-30`,
+	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
+		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_USAGE_FROM", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."},
+		{Into: &c.To, Name: "to", Env: "AGENTGRAPH_USAGE_TO", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
+	})
 }
 
 const usageDocument = `query ($from: DateBound!, $to: DateBound!) {
@@ -67,8 +80,9 @@ func (c *Usage) Validate() error {
 }
 
 // Run prints the credits by month, channel and agent, and the plan.
-func (c *Usage) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	server, err := c.Connect(cli, vars["version"])
+func (c *Usage) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
@@ -84,17 +98,17 @@ func (c *Usage) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err := server.Ask(ctx, usageDocument, with, &whole); err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if !c.forPeople(cli.Stdout) {
-		return client.WriteJSON(cli.Stdout, whole)
+	if !c.forPeople(cmd.OutOrStdout()) {
+		return client.WriteJSON(cmd.OutOrStdout(), whole)
 	}
 	var usage usageShown
 	if err := json.Unmarshal(whole, &usage); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(cli.Stdout, "%s, %s to %s\n\n", client.Printable(usage.Company.Name), with["from"], with["to"]); err != nil {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s to %s\n\n", client.Printable(usage.Company.Name), with["from"], with["to"]); err != nil {
 		return err
 	}
-	return table(cli.Stdout, usage.rows())
+	return table(cmd.OutOrStdout(), usage.rows())
 }
 
 // rows are the table: the total, then each axis below its name.

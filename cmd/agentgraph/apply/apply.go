@@ -14,27 +14,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // exitDiffers is the exit code of diff and of --dry-run when there is something to change.
 const exitDiffers = 2
 
+// diffCodes says what the exit codes of diff mean.
+const diffCodes = "Exit codes: 0 if nothing differs, 2 if something does, 1 if the files are wrong, 3 if the server refuses or cannot be reached."
+
 const firstWait = time.Second
 
 // compared are the flags of what compares files with a server.
 type compared struct {
 	client.Flags
-	File        []string `short:"f" env:"AGENTGRAPH_APPLY_FILE" placeholder:"PATH" help:"A YAML file, or a directory with such files; several with commas, or the flag again."`
-	Prune       bool     `env:"AGENTGRAPH_APPLY_PRUNE" help:"Delete what the files do not name, of the lists that they have; campaigns are never deleted."`
-	SendHeaders bool     `env:"AGENTGRAPH_APPLY_SEND_HEADERS" help:"Send the values of the headers of tools even where their names are as they were, as after a change of a secret."`
+	File        []string
+	Prune       bool
+	SendHeaders bool
+}
+
+func (c *compared) Declare() cli.Flags {
+	return slices.Concat(c.Flags.Declare(), cli.Flags{
+		{Into: &c.File, Name: "file", Short: "f", Env: "AGENTGRAPH_APPLY_FILE", Placeholder: "PATH", Help: "A YAML file, or a directory with such files; several with commas, or the flag again."},
+		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_APPLY_PRUNE", Help: "Delete what the files do not name, of the lists that they have; campaigns are never deleted."},
+		{Into: &c.SendHeaders, Name: "send-headers", Env: "AGENTGRAPH_APPLY_SEND_HEADERS", Help: "Send the values of the headers of tools even where their names are as they were, as after a change of a secret."},
+	})
 }
 
 // plan reads the files and the server, and compares them.
-func (c *compared) plan(ctx context.Context, cli *kong.Context, version string, onlyShow bool) (*api, *plan, error) {
+func (c *compared) plan(cmd *cobra.Command, onlyShow bool) (*api, *plan, error) {
 	if len(c.File) == 0 {
 		return nil, nil, client.Exit(client.ExitUsage, errors.New("--file must name a YAML file, or a directory with such files"))
 	}
@@ -42,7 +54,7 @@ func (c *compared) plan(ctx context.Context, cli *kong.Context, version string, 
 	if err != nil {
 		return nil, nil, client.Exit(client.ExitFailed, err)
 	}
-	server, there, err := connect(ctx, c.Flags, cli, version, kinds)
+	server, there, err := connect(cmd, c.Flags, kinds)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,15 +63,15 @@ func (c *compared) plan(ctx context.Context, cli *kong.Context, version string, 
 }
 
 // connect returns the server that the flags name, and what it has of the kinds.
-func connect(ctx context.Context, flags client.Flags, cli *kong.Context, version string, of []*kind) (*api, *company, error) {
-	connected, err := flags.Connect(cli, version)
+func connect(cmd *cobra.Command, flags client.Flags, of []*kind) (*api, *company, error) {
+	connected, err := flags.Connect(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	server := &api{connected, firstWait}
-	there, err := server.load(ctx, of)
+	there, err := server.load(cmd.Context(), of)
 	if err != nil {
-		return nil, nil, client.ExitWith(ctx, err)
+		return nil, nil, client.ExitWith(cmd.Context(), err)
 	}
 	return server, there, nil
 }
@@ -82,18 +94,23 @@ type Diff struct {
 	compared
 }
 
-// Help shows how it is used.
-func (*Diff) Help() string {
-	return "Exit codes: 0 if nothing differs, 2 if something does, 1 if the files are wrong, 3 if the server refuses or cannot be reached."
+// NewDiff returns the command "diff".
+func NewDiff() *cobra.Command {
+	c := &Diff{}
+	return cli.New(c, &cobra.Command{
+		Use: "diff", Short: "Show what apply would change.",
+		Long:    diffCodes,
+		Example: "agentgraph diff -f company/",
+	}, nil, &c.compared)
 }
 
 // Run prints the differences.
-func (c *Diff) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	_, made, err := c.plan(ctx, cli, vars["version"], true)
+func (c *Diff) Run(cmd *cobra.Command) error {
+	_, made, err := c.plan(cmd, true)
 	if err != nil {
 		return err
 	}
-	return made.tell(cli.Stdout)
+	return made.tell(cmd.OutOrStdout())
 }
 
 // tell shows the plan and returns the exit code.
@@ -108,30 +125,41 @@ func (p *plan) tell(out io.Writer) error {
 // Apply makes a server as files say.
 type Apply struct {
 	compared
-	DryRun bool `env:"AGENTGRAPH_APPLY_DRY_RUN" help:"Only print what would change, as diff does."`
-	Yes    bool `env:"AGENTGRAPH_APPLY_YES" help:"Do not ask before anything is deleted."`
-	Schema bool `env:"AGENTGRAPH_APPLY_SCHEMA" help:"Print the JSON Schema of the files, for editors."`
+	DryRun bool
+	Yes    bool
+	Schema bool
 }
 
-// Help shows how it is used.
-func (*Apply) Help() string {
-	return "Everything is checked before anything is written. What failed halfway goes on when it is applied again."
+// NewApply returns the command "apply".
+func NewApply() *cobra.Command {
+	c := &Apply{}
+	return cli.New(c, &cobra.Command{
+		Use: "apply", Short: "Make a server as files say: agents, tools, knowledge, tests and campaigns.",
+		Long: "Everything is checked before anything is written. What failed halfway goes on when it is applied again.",
+		Example: `agentgraph apply -f company/ --dry-run
+agentgraph apply -f company/`,
+	}, nil, &c.compared, cli.Flags{
+		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_APPLY_DRY_RUN", Help: "Only print what would change, as diff does."},
+		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_APPLY_YES", Help: "Do not ask before anything is deleted."},
+		{Into: &c.Schema, Name: "schema", Env: "AGENTGRAPH_APPLY_SCHEMA", Help: "Print the JSON Schema of the files, for editors."},
+	})
 }
 
 // Run compares, and carries out what differs.
-func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *Apply) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	if c.Schema {
-		_, err := cli.Stdout.Write(Schema)
+		_, err := cmd.OutOrStdout().Write(Schema)
 		return err
 	}
-	server, made, err := c.plan(ctx, cli, vars["version"], c.DryRun)
+	server, made, err := c.plan(cmd, c.DryRun)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cli.Stdout)
+		return made.tell(cmd.OutOrStdout())
 	}
-	return carryOut(ctx, cli.Stdout, server, made, c.Prune, c.Yes)
+	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 }
 
 // carryOut does what the plan says, and tells it.
@@ -205,19 +233,31 @@ func agrees(ctx context.Context, in io.Reader) bool {
 // Pull writes a company as files.
 type Pull struct {
 	client.Flags
-	Directory string `arg:"" type:"path" help:"Where to write; it is made if need be."`
-	IDs       bool   `name:"ids" env:"AGENTGRAPH_PULL_IDS" help:"Write ids too: things can then be renamed, and may have the same names. Such files fit only this company."`
-	Prune     bool   `env:"AGENTGRAPH_PULL_PRUNE" help:"Delete YAML files of the directory that pull does not write."`
+	Directory string
+	IDs       bool
+	Prune     bool
 }
 
-// Help shows how it is used.
-func (*Pull) Help() string {
-	return "Pulling twice writes the same bytes. Values of tools' headers are secrets: ${NAME} stands in their place."
+// NewPull returns the command "pull".
+func NewPull() *cobra.Command {
+	c := &Pull{}
+	return cli.New(c, &cobra.Command{
+		Use: "pull", Short: "Write what a server has as files that apply reads.",
+		Long:    "Pulling twice writes the same bytes. Values of tools' headers are secrets: ${NAME} stands in their place.",
+		Example: "agentgraph pull company/",
+	}, []cli.Argument{
+		{Into: &c.Directory, Name: "directory", Help: "Where to write; it is made if need be."},
+	}, &c.Flags, cli.Flags{
+		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_PULL_IDS", Help: "Write ids too: things can then be renamed, and may have the same names. Such files fit only this company."},
+		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_PULL_PRUNE", Help: "Delete YAML files of the directory that pull does not write."},
+	})
 }
 
 // Run reads the server and writes the files.
-func (c *Pull) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	server, there, err := connect(ctx, c.Flags, cli, vars["version"], kinds)
+func (c *Pull) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	c.Directory = cli.ExpandPath(c.Directory)
+	server, there, err := connect(cmd, c.Flags, kinds)
 	if err != nil {
 		return err
 	}
@@ -246,7 +286,7 @@ func (c *Pull) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error
 		if err := os.WriteFile(filepath.Join(c.Directory, f.name), text, 0o644); err != nil {
 			return client.Exit(client.ExitFailed, err)
 		}
-		_, _ = fmt.Fprintln(cli.Stdout, filepath.Join(c.Directory, f.name))
+		_, _ = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(c.Directory, f.name))
 	}
 	return os.WriteFile(filepath.Join(c.Directory, schemaFile), Schema, 0o644)
 }

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -21,19 +21,29 @@ var kindsOfTests = []*kind{tool, agent, folder, simulation, classification}
 // TestExport writes tests as files.
 type TestExport struct {
 	client.Flags
-	Agent  []string `env:"AGENTGRAPH_TEST_EXPORT_AGENT" placeholder:"AGENT" help:"Only tests of the agent with this name or id; several with commas, or the flag again."`
-	Output string   `short:"o" env:"AGENTGRAPH_TEST_EXPORT_OUTPUT" placeholder:"FILE" help:"Write to this file, and not to standard output."`
-	IDs    bool     `name:"ids" env:"AGENTGRAPH_TEST_EXPORT_IDS" help:"Write ids too: tests can then be renamed and moved. Such files fit only this company."`
+	Agent  []string
+	Output string
+	IDs    bool
 }
 
-// Help shows how it is used.
-func (*TestExport) Help() string {
-	return "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and must be there where it is imported."
+// NewTestExport returns the command "export".
+func NewTestExport() *cobra.Command {
+	c := &TestExport{}
+	return cli.New(c, &cobra.Command{
+		Use: "export", Short: "Write tests as YAML, in the format of apply.",
+		Long: "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and must be there where it is imported.",
+		Example: `agentgraph test export -o tests.yaml
+agentgraph test export --agent "Clinic reception"`,
+	}, nil, &c.Flags, cli.Flags{
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_EXPORT_AGENT", Placeholder: "AGENT", Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
+		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_EXPORT_OUTPUT", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
+		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_TEST_EXPORT_IDS", Help: "Write ids too: tests can then be renamed and moved. Such files fit only this company."},
+	})
 }
 
 // Run reads the server and writes its tests.
-func (c *TestExport) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	_, there, err := connect(ctx, c.Flags, cli, vars["version"], kindsOfTests)
+func (c *TestExport) Run(cmd *cobra.Command) error {
+	_, there, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return err
 	}
@@ -48,7 +58,7 @@ func (c *TestExport) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	if c.Output != "" {
 		return os.WriteFile(c.Output, text, 0o644)
 	}
-	_, err = cli.Stdout.Write(text)
+	_, err = cmd.OutOrStdout().Write(text)
 	return err
 }
 
@@ -96,11 +106,26 @@ func (t *thing) isCalled(name string) bool { return t.id == name || t.name() == 
 // testFiles are the flags of what compares tests with a server.
 type testFiles struct {
 	client.Flags
-	File   []string `arg:"" name:"file" help:"YAML files, or directories with such files; with --from, one file of the other tool."`
-	From   string   `env:"AGENTGRAPH_TEST_FROM" enum:",promptfoo,tau2-bench,retell,elevenlabs" default:"" placeholder:"TOOL" help:"The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."`
-	Agent  string   `env:"AGENTGRAPH_TEST_FROM_AGENT" placeholder:"AGENT" help:"With --from, the name or id of the agent that gets the tests."`
-	Folder string   `env:"AGENTGRAPH_TEST_FROM_FOLDER" placeholder:"NAME" help:"With --from, the folder that gets the tests."`
-	Prune  bool     `env:"AGENTGRAPH_TEST_PRUNE" help:"Delete the tests and folders of agents in the files that these do not name."`
+	File   []string
+	From   string
+	Agent  string
+	Folder string
+	Prune  bool
+}
+
+func (c *testFiles) arguments() []cli.Argument {
+	return []cli.Argument{
+		{Into: &c.File, Name: "file", Help: "YAML files, or directories with such files; with --from, one file of the other tool."},
+	}
+}
+
+func (c *testFiles) Declare() cli.Flags {
+	return slices.Concat(c.Flags.Declare(), cli.Flags{
+		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_TEST_FROM", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_FROM_AGENT", Placeholder: "AGENT", Help: "With --from, the name or id of the agent that gets the tests."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FROM_FOLDER", Placeholder: "NAME", Help: "With --from, the folder that gets the tests."},
+		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_TEST_PRUNE", Help: "Delete the tests and folders of agents in the files that these do not name."},
+	})
 }
 
 // sources reads the files. What cannot be carried over from another tool's is written to out.
@@ -167,17 +192,17 @@ func (c *testFiles) convert(out io.Writer) ([]byte, error) {
 }
 
 // plan compares the tests of the files with those of the server.
-func (c *testFiles) plan(ctx context.Context, cli *kong.Context, version string) (*api, *plan, error) {
-	sources, err := c.sources(cli.Stdout)
+func (c *testFiles) plan(cmd *cobra.Command) (*api, *plan, error) {
+	sources, err := c.sources(cmd.OutOrStdout())
 	if err != nil {
 		return nil, nil, err
 	}
-	server, there, err := connect(ctx, c.Flags, cli, version, kindsOfTests)
+	server, there, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c.From != "" {
-		there.leaveMocks(sources[0], cli.Stdout)
+		there.leaveMocks(sources[0], cmd.OutOrStdout())
 	}
 	made, err := there.planFor(sources, options{prune: c.Prune})
 	return server, made, err
@@ -211,49 +236,67 @@ type TestDiff struct {
 	testFiles
 }
 
-// Help shows how it is used.
-func (*TestDiff) Help() string { return (*Diff)(nil).Help() }
+// NewTestDiff returns the command "diff".
+func NewTestDiff() *cobra.Command {
+	c := &TestDiff{}
+	return cli.New(c, &cobra.Command{
+		Use: "diff", Short: "Show what an import would change.",
+		Long:    diffCodes,
+		Example: "agentgraph test diff tests.yaml",
+	}, c.arguments(), &c.testFiles)
+}
 
 // Run prints the differences.
-func (c *TestDiff) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	_, made, err := c.plan(ctx, cli, vars["version"])
+func (c *TestDiff) Run(cmd *cobra.Command) error {
+	_, made, err := c.plan(cmd)
 	if err != nil {
 		return err
 	}
-	return made.tell(cli.Stdout)
+	return made.tell(cmd.OutOrStdout())
 }
 
 // TestImport makes the tests of a server as files say.
 type TestImport struct {
 	testFiles
-	DryRun bool   `env:"AGENTGRAPH_TEST_IMPORT_DRY_RUN" help:"Only print what would change, as diff does."`
-	Output string `short:"o" env:"AGENTGRAPH_TEST_IMPORT_OUTPUT" placeholder:"FILE" help:"With --from, only write the tests to this file, in our format. No server is asked."`
-	Yes    bool   `env:"AGENTGRAPH_TEST_IMPORT_YES" help:"Do not ask before anything is deleted."`
+	DryRun bool
+	Output string
+	Yes    bool
 }
 
-// Help shows how it is used.
-func (*TestImport) Help() string {
-	return "Everything is checked before anything is written, and importing twice changes nothing. What cannot be carried over from another tool's file is listed."
+// NewTestImport returns the command "import".
+func NewTestImport() *cobra.Command {
+	c := &TestImport{}
+	return cli.New(c, &cobra.Command{
+		Use: "import", Short: "Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or ElevenLabs do.",
+		Long: "Everything is checked before anything is written, and importing twice changes nothing. What cannot be carried over from another tool's file is listed.",
+		Example: `agentgraph test import tests.yaml
+agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
+	}, c.arguments(), &c.testFiles, cli.Flags{
+		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_TEST_IMPORT_DRY_RUN", Help: "Only print what would change, as diff does."},
+		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_IMPORT_OUTPUT", Placeholder: "FILE", Help: "With --from, only write the tests to this file, in our format. No server is asked."},
+		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_TEST_IMPORT_YES", Help: "Do not ask before anything is deleted."},
+	})
 }
 
 // Run compares, and carries out what differs.
-func (c *TestImport) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *TestImport) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	if c.Output != "" {
 		if c.From == "" {
 			return client.Exit(client.ExitUsage, errors.New("--output needs --from"))
 		}
-		text, err := c.convert(cli.Stdout)
+		text, err := c.convert(cmd.OutOrStdout())
 		if err != nil {
 			return err
 		}
 		return os.WriteFile(c.Output, text, 0o644)
 	}
-	server, made, err := c.plan(ctx, cli, vars["version"])
+	server, made, err := c.plan(cmd)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cli.Stdout)
+		return made.tell(cmd.OutOrStdout())
 	}
-	return carryOut(ctx, cli.Stdout, server, made, c.Prune, c.Yes)
+	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 }

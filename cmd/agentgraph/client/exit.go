@@ -35,6 +35,12 @@ func (e *exitError) Unwrap() error { return e.err }
 // ExitCode returns the exit code of the program.
 func (e *exitError) ExitCode() int { return e.code }
 
+// ExitCoder is an error that decides the exit code of the program.
+type ExitCoder interface {
+	error
+	ExitCode() int
+}
+
 // Exit gives an error its exit code.
 func Exit(code int, err error) error { return &exitError{code, err} }
 

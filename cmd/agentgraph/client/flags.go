@@ -4,42 +4,54 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // Flags name a server and a key to it.
 type Flags struct {
-	Context string `env:"AGENTGRAPH_CONTEXT" placeholder:"NAME" help:"The server and the key of this context; \"agentgraph context list\" shows all."`
-	URL     string `name:"url" env:"AGENTGRAPH_URL" placeholder:"URL" help:"Address of the server. Default: http://127.0.0.1:8080."`
-	APIKey  string `env:"AGENTGRAPH_API_KEY" placeholder:"KEY" help:"API key of the company. The flag shows in process lists; rather set the variable, name a file with AGENTGRAPH_API_KEY_FILE, or use a context."`
+	Context string
+	URL     string
+	APIKey  string
+}
+
+// Declare returns the flags.
+func (f *Flags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.Context, Name: "context", Env: "AGENTGRAPH_CONTEXT", Placeholder: "NAME", Help: `The server and the key of this context; "agentgraph context list" shows all.`},
+		{Into: &f.URL, Name: "url", Env: "AGENTGRAPH_URL", Placeholder: "URL", Help: "Address of the server. Default: http://127.0.0.1:8080."},
+		{Into: &f.APIKey, Name: "api-key", Env: "AGENTGRAPH_API_KEY", Placeholder: "KEY", Help: "API key of the company. The flag shows in process lists; rather set the variable, name a file with AGENTGRAPH_API_KEY_FILE, or use a context."},
+	}
 }
 
 // localURL is where "agentgraph dev" serves.
 const localURL = "http://127.0.0.1:8080"
 
-// Connect returns a client for the server that the command line names. The version is the program's.
-func (f Flags) Connect(cli *kong.Context, version string) (*Client, error) {
-	server, err := f.server(cli)
+// Connect returns a client for the server that the command line names.
+func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
+	server, err := f.server(cmd)
 	if err == nil {
 		err = server.Validate()
 	}
 	if err != nil {
 		return nil, Exit(ExitUsage, err)
 	}
-	return server.connect("agentgraph/" + version), nil
+	return server.connect("agentgraph/" + cli.Version(cmd)), nil
 }
 
 // server returns what the flags say, else a context that is named, else what the environment says, else the current
 // context. They are never mixed: a key must not go to a server that it does not belong to.
-func (f Flags) server(cli *kong.Context) (Server, error) {
+func (f Flags) server(cmd *cobra.Command) (Server, error) {
+	// What stands on the command line goes before what the environment says.
+	isGiven := cmd.Flags().Changed
 	given := Server{URL: cmp.Or(strings.TrimSpace(f.URL), localURL), APIKey: strings.TrimSpace(f.APIKey)}
-	if f.Context != "" && isFlagGiven(cli, "context") && (isFlagGiven(cli, "url") || isFlagGiven(cli, "api-key")) {
+	if f.Context != "" && isGiven("context") && (isGiven("url") || isGiven("api-key")) {
 		return Server{}, errors.New("--context excludes --url and --api-key")
 	}
-	if isFlagGiven(cli, "url") || isFlagGiven(cli, "api-key") || f.Context == "" && (f.URL != "" || f.APIKey != "") {
+	if isGiven("url") || isGiven("api-key") || f.Context == "" && (f.URL != "" || f.APIKey != "") {
 		return given, nil
 	}
 	contexts, err := ReadContexts()
@@ -50,16 +62,6 @@ func (f Flags) server(cli *kong.Context) (Server, error) {
 		return contexts.Named(name)
 	}
 	return given, nil
-}
-
-// isFlagGiven reports whether the flag stands on the command line.
-func isFlagGiven(cli *kong.Context, name string) bool {
-	for _, path := range cli.Path {
-		if path.Flag != nil && path.Flag.Name == name && !path.Resolved {
-			return true
-		}
-	}
-	return false
 }
 
 func (s Server) connect(agent string) *Client {

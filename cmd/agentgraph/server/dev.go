@@ -17,10 +17,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -33,16 +34,34 @@ import (
 type Dev struct {
 	agentFlags
 	// On one machine there is nobody else to protect.
-	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
+	gatewayFlags
 	observeFlags
 	auditFlags
-	DatabaseURL    string        `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
-	UseDatabaseURL bool          `env:"AGENTGRAPH_USE_DATABASE_URL" help:"Put tables and a demo company into the database that DATABASE_URL names, even if it holds tables of others."`
-	DataDirectory  string        `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
-	Port           int           `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
-	OfflinePause   time.Duration `env:"AGENTGRAPH_OFFLINE_PAUSE" default:"20ms" help:"How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."`
-	Reset          bool          `env:"AGENTGRAPH_RESET" help:"Delete all that the private database holds, and make the demo company anew."`
-	Ephemeral      bool          `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
+	DatabaseURL    string
+	UseDatabaseURL bool
+	DataDirectory  string
+	Port           int
+	OfflinePause   time.Duration
+	Reset          bool
+	Ephemeral      bool
+}
+
+// NewDev returns the command "dev".
+func NewDev() *cobra.Command {
+	c := &Dev{}
+	return cli.New(c, &cobra.Command{
+		Use: "dev", Short: "Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company.",
+		Example: `agentgraph dev
+agentgraph dev --port 9000 --ephemeral`,
+	}, nil, &c.agentFlags, c.withLimits(rateLimits{key: "0", company: "0", model: "0"}), &c.observeFlags, &c.auditFlags, cli.Flags{
+		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL", Help: "Database to use instead of a private one."},
+		{Into: &c.UseDatabaseURL, Name: "use-database-url", Env: "AGENTGRAPH_USE_DATABASE_URL", Help: "Put tables and a demo company into the database that DATABASE_URL names, even if it holds tables of others."},
+		{Into: &c.DataDirectory, Name: "data-directory", Env: "AGENTGRAPH_DATA_DIRECTORY", Placeholder: "DIR", Help: "Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."},
+		{Into: &c.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080", Help: "Port on 127.0.0.1; 0 takes a free one."},
+		{Into: &c.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms", Help: "How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."},
+		{Into: &c.Reset, Name: "reset", Env: "AGENTGRAPH_RESET", Help: "Delete all that the private database holds, and make the demo company anew."},
+		{Into: &c.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL", Help: "Keep nothing: the data directory is a temporary one."},
+	})
 }
 
 // Validate checks all groups of flags.
@@ -73,9 +92,10 @@ type banner struct {
 
 // Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
 // ctx ends.
-func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) (err error) {
-	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	observer, closeObserver, err := c.start(ctx, vars["version"], log)
+func (c *Dev) Run(cmd *cobra.Command) (err error) {
+	ctx := cmd.Context()
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err
 	}
@@ -110,7 +130,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 			err = errDatabaseEnded // all other errors follow from this one
 		}
 	}()
-	database, err := c.database(ctx, directory, in, cli.Stderr, end)
+	database, err := c.database(ctx, directory, cmd.InOrStdin(), cmd.ErrOrStderr(), end)
 	if err != nil {
 		return err
 	}
@@ -140,7 +160,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
-		Version: vars["version"], Workers: c.Workers,
+		Version: cli.Version(cmd), Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -157,7 +177,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 			shown.ConsoleURL += invitation.Fragment()
 		}
 	}
-	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
+	if err := shown.write(cmd.OutOrStdout(), cli.Version(cmd)); err != nil {
 		return err
 	}
 	go warnOfModel(ctx, options, log)

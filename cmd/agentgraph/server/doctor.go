@@ -15,9 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -26,10 +27,25 @@ import (
 type Doctor struct {
 	agentFlags
 	admin.SecretKeyFlag
-	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Address of the Postgres database. Without one only the rest is looked at."`
-	Listen        string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
-	MetricsListen string `env:"AGENTGRAPH_METRICS_LISTEN" placeholder:"ADDRESS" help:"Address of the metrics."`
-	JSON          bool   `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+	DatabaseURL   string
+	Listen        string
+	MetricsListen string
+	JSON          bool
+}
+
+// NewDoctor returns the command "doctor".
+func NewDoctor() *cobra.Command {
+	c := &Doctor{}
+	return cli.New(c, &cobra.Command{
+		Use: "doctor", Short: "Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do.",
+		Example: `agentgraph doctor
+agentgraph doctor --json`,
+	}, nil, &c.agentFlags, &c.SecretKeyFlag, cli.Flags{
+		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL", Help: "Address of the Postgres database. Without one only the rest is looked at."},
+		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
+		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS", Help: "Address of the metrics."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+	})
 }
 
 // finding is what one look has found.
@@ -61,8 +77,9 @@ const (
 )
 
 // Run prints what it finds, and fails if there is a problem.
-func (c *Doctor) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	findings := []finding{ok("program", "agentgraph %s", vars["version"]), c.secret()}
+func (c *Doctor) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
 	findings = append(findings, c.database(ctx)...)
 	findings = append(findings, c.model(ctx))
 	findings = append(findings, c.referees(ctx)...)
@@ -70,7 +87,7 @@ func (c *Doctor) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) err
 	if c.MetricsListen != "" {
 		findings = append(findings, c.port(ctx, "metrics", c.MetricsListen))
 	}
-	if err := c.write(cli.Stdout, findings); err != nil {
+	if err := c.write(cmd.OutOrStdout(), findings); err != nil {
 		return err
 	}
 	problems := 0

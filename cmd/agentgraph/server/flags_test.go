@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/model"
@@ -30,20 +31,18 @@ func TestOrigins(t *testing.T) {
 
 func TestFlagsOfTheEngine(t *testing.T) {
 	t.Parallel()
-	var p struct {
-		Serve Serve `cmd:""`
-	}
-	parser, err := kong.New(&p)
-	require.NoError(t, err)
-	_, err = parser.Parse([]string{
+	var serve Serve
+	program, command := cli.NewProgram("agentgraph", "", ""), serve.command()
+	command.RunE = func(*cobra.Command, []string) error { return nil }
+	program.AddCommand(command)
+	require.NoError(t, cli.Execute(t.Context(), program, []string{
 		"serve", "--database-url", "postgres://any", "--openai-api-key", "k", "--openai-base-url", "http://a/v1", "--model", "speaker", "--model-timeout", "3s",
 		"--question-model", "asker", "--judge-model", "judge", "--judge-base-url", "http://j/v1", "--judge-api-key", "j", "--contact-model", "caller",
 		"--embedding-model", "embedder", "--embedding-base-url", "http://b/v1", "--embedding-api-key", "e",
 		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--ocr", "sh", "--turn-timeout", "5s", "--max-model-calls", "7",
 		"--tool-allow", "10.0.0.0/8,tools.internal", "--transfer-webhook", "https://d", "--price-message", "1", "--price-input-tokens", "2", "--price-output-tokens", "3",
 		"--rate-limit", "5", "--max-body", "6",
-	})
-	require.NoError(t, err)
+	}))
 	log := slog.New(slog.DiscardHandler)
 	observer := &observe.Observer{}
 	require.Equal(t, app.EngineOptions{
@@ -61,8 +60,8 @@ func TestFlagsOfTheEngine(t *testing.T) {
 		Prices:          model.Prices{Message: model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 3 * model.Credit},
 		Observer:        observer,
 		Log:             log,
-	}, p.Serve.options(observer, log))
-	settings := p.Serve.settings()
+	}, serve.options(observer, log))
+	settings := serve.settings()
 	require.Equal(t, 5, settings.RateLimit)
 	require.Equal(t, 60, settings.ModelRateLimit)
 	require.EqualValues(t, 6, settings.BodyBytes)

@@ -12,27 +12,44 @@ import (
 	"os"
 	"slices"
 
-	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Judge looks at the model that judges tests.
-type Judge struct {
-	Eval judgeEval `cmd:"" help:"Measure the judge on conversations with known verdicts, and fail if it passes what does not hold." example:"AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval\nagentgraph judge eval ours.yaml --votes 3 --json"`
+// NewJudge returns the command "judge".
+func NewJudge() *cobra.Command {
+	return cli.Group("judge", "Look at the model that judges tests.", newJudgeEval())
 }
 
 type judgeEval struct {
 	modelFlags
 	refereeFlags
-	File        string `arg:"" optional:"" placeholder:"FILE" help:"YAML or JSON with conversations and verdicts. Without it, the 60 verdicts that come with the program."`
-	Votes       int    `env:"AGENTGRAPH_TEST_VOTES" default:"1" help:"How often the judge is asked about each criterion: 1, 3 or 5."`
-	Concurrency int    `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many criteria may be judged at once, 1 to 50."`
-	JSON        bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+	File        string
+	Votes       int
+	Concurrency int
+	JSON        bool
+}
+
+// newJudgeEval returns the command "eval".
+func newJudgeEval() *cobra.Command {
+	c := &judgeEval{}
+	return cli.New(c, &cobra.Command{
+		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes what does not hold.",
+		Example: `AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval
+agentgraph judge eval ours.yaml --votes 3 --json`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the 60 verdicts that come with the program."},
+	}, &c.modelFlags, &c.refereeFlags, cli.Flags{
+		{Into: &c.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+		{Into: &c.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+	})
 }
 
 // Validate checks all groups of flags.
@@ -112,7 +129,8 @@ func readLabelled(text []byte) ([]labelled, error) {
 
 // Run prints how often the judge is right. It ends with 1 if it passed anything that does not hold, and with 3 if it
 // failed to decide.
-func (c *judgeEval) Run(ctx context.Context, cli *kong.Context) error {
+func (c *judgeEval) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	text := shippedVerdicts
 	if c.File != "" {
 		var err error
@@ -129,9 +147,9 @@ func (c *judgeEval) Run(ctx context.Context, cli *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		err = client.WriteJSON(cli.Stdout, measured)
+		err = client.WriteJSON(cmd.OutOrStdout(), measured)
 	} else {
-		err = measured.write(cli.Stdout)
+		err = measured.write(cmd.OutOrStdout())
 	}
 	switch {
 	case err != nil:

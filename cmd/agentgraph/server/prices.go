@@ -3,14 +3,23 @@ package server
 import (
 	"errors"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // priceFlags are the prices of simulated chats and test runs, in credits with at most six decimals.
 type priceFlags struct {
-	PriceMessage      model.Credits `env:"AGENTGRAPH_PRICE_MESSAGE" default:"0.01" placeholder:"CREDITS" help:"Price of a message that an agent writes in a simulated chat or a test."`
-	PriceInputTokens  model.Credits `env:"AGENTGRAPH_PRICE_INPUT_TOKENS" default:"0.002" placeholder:"CREDITS" help:"Price of a thousand tokens that language models read for it."`
-	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"Price of a thousand tokens that language models write for it."`
+	PriceMessage      model.Credits
+	PriceInputTokens  model.Credits
+	PriceOutputTokens model.Credits
+}
+
+func (f *priceFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.PriceMessage, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01", Placeholder: "CREDITS", Help: "Price of a message that an agent writes in a simulated chat or a test."},
+		{Into: &f.PriceInputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002", Placeholder: "CREDITS", Help: "Price of a thousand tokens that language models read for it."},
+		{Into: &f.PriceOutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS", Default: "0.008", Placeholder: "CREDITS", Help: "Price of a thousand tokens that language models write for it."},
+	}
 }
 
 // Validate refuses negative prices, and those above the maximum of one entry.

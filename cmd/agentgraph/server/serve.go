@@ -10,10 +10,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -21,15 +22,32 @@ import (
 type Serve struct {
 	admin.DatabaseFlag
 	agentFlags
-	gatewayFlags `kong:"set='rateLimit=600',set='companyRateLimit=6000',set='modelRateLimit=60'"`
+	gatewayFlags
 	observeFlags
 	auditFlags
 	busFlags
-	SessionDatabaseURL string        `env:"AGENTGRAPH_SESSION_DATABASE_URL" placeholder:"URL" help:"Address of Postgres itself, if the other one is of a pooler that hands connections on between transactions. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SESSION_DATABASE_URL_FILE."`
-	Listen             string        `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
-	Migrate            bool          `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
-	MaxConnections     int32         `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
-	DrainDelay         time.Duration `env:"AGENTGRAPH_DRAIN_DELAY" default:"5s" help:"How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."`
+	SessionDatabaseURL string
+	Listen             string
+	Migrate            bool
+	MaxConnections     int32
+	DrainDelay         time.Duration
+}
+
+// NewServe returns the command "serve".
+func NewServe() *cobra.Command { return new(Serve).command() }
+
+func (c *Serve) command() *cobra.Command {
+	return cli.New(c, &cobra.Command{
+		Use: "serve", Short: "Run the gateway in production, on the database that DATABASE_URL names.",
+		Example: `DATABASE_URL_FILE=/run/secrets/database agentgraph serve
+agentgraph serve --config /etc/agentgraph.yaml`,
+	}, nil, &c.DatabaseFlag, &c.agentFlags, c.withLimits(rateLimits{key: "600", company: "6000", model: "60"}), &c.observeFlags, &c.auditFlags, &c.busFlags, cli.Flags{
+		{Into: &c.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL", Placeholder: "URL", Help: "Address of Postgres itself, if the other one is of a pooler that hands connections on between transactions. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SESSION_DATABASE_URL_FILE."},
+		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
+		{Into: &c.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
+		{Into: &c.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20", Help: "Connections to the database at most, and as many again for reads."},
+		{Into: &c.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s", Help: "How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."},
+	})
 }
 
 // mostDrainDelay is the longest --drain-delay.
@@ -38,9 +56,18 @@ const mostDrainDelay = 10 * time.Minute
 // Schema prints the schema as one file.
 type Schema struct{}
 
+// NewSchema returns the command "schema".
+func NewSchema() *cobra.Command {
+	c := &Schema{}
+	return cli.New(c, &cobra.Command{
+		Use: "schema", Short: "Print the GraphQL schema as one file.",
+		Example: "agentgraph schema > schema.graphql",
+	}, nil)
+}
+
 // Run prints it.
-func (Schema) Run(cli *kong.Context) error {
-	_, err := fmt.Fprint(cli.Stdout, app.Schema())
+func (Schema) Run(cmd *cobra.Command) error {
+	_, err := fmt.Fprint(cmd.OutOrStdout(), app.Schema())
 	return err
 }
 
@@ -56,9 +83,10 @@ func (c *Serve) Validate() error {
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
-func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	log := slog.New(slog.NewJSONHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	observer, closeObserver, err := c.start(ctx, vars["version"], log)
+func (c *Serve) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err
 	}
@@ -86,7 +114,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	defer store.Close()
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
-		Version: vars["version"], Workers: c.Workers, DrainDelay: c.DrainDelay,
+		Version: cli.Version(cmd), Workers: c.Workers, DrainDelay: c.DrainDelay,
 	})
 	if err != nil {
 		return err
@@ -96,7 +124,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	go warnOfModel(ctx, options, log)
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"], "metrics", observer.MetricsAddress())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", cli.Version(cmd), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
 

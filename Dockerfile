@@ -6,7 +6,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=
 # Static: nothing of a system is in the image, not even a shell.
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
+RUN CGO_ENABLED=0 go build -trimpath -gcflags=github.com/agentgraph/agentgraph/graph=-l -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /agentgraph /agentgraph

@@ -118,9 +118,6 @@ func (b *bench) measure(ctx context.Context) error {
 	}
 	for i := range b.rounds {
 		b.say("round %d of %d", i+1, b.rounds)
-		if err := b.sample(ctx); err != nil {
-			return err
-		}
 		for _, g := range b.groups() {
 			if i%2 == 1 { // so that no server has the advantage of going first
 				slices.Reverse(g.cells)
@@ -133,22 +130,6 @@ func (b *bench) measure(ctx context.Context) error {
 				}
 				c.rounds = append(c.rounds, measured)
 			}
-		}
-	}
-	return nil
-}
-
-// sample gathers new statistics of the databases, as autovacuum would: which plans Postgres chooses hangs on what rows it happened to
-// look at, for large statements more than for small ones.
-func (b *bench) sample(ctx context.Context) error {
-	seen := map[string]bool{}
-	for _, s := range b.servers {
-		if seen[s.database] {
-			continue
-		}
-		seen[s.database] = true
-		if err := b.database.execute(ctx, s.database, "ANALYZE"); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -223,7 +223,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	switch {
 	case err != nil:
 		return nil, err
-	case !isKept:
+	case !isKept || len(*ended) == 0: // the agent may have been deleted between the two
 		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return (*ended)[0], nil

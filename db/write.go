@@ -196,7 +196,7 @@ func (w *writing) sendInTx(ctx context.Context) error {
 func (w *writing) mostStale() int { return int(w.store.pool.Config().MaxConns) }
 
 // send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also end when it
-// is. What is read of what they return is charged when it is done.
+// is.
 func (w *writing) send(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
@@ -242,7 +242,8 @@ func (w *writing) sendOn(ctx context.Context, conn *pgx.Conn) error {
 			a.rows.Elem().SetLen(0) // of an attempt before
 		}
 	}
-	reads, receive := receiving(ctx, w.asks)
+	// What they return is a row or two, and is not charged: it would be refused when it is done.
+	reads, receive := receiving(model.WithBudget(ctx, nil), w.asks)
 	ctx, end := w.store.trace(ctx, conn, reads)
 	err := w.receive(ctx, conn.PgConn(), reads, receive)
 	end(err)

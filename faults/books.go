@@ -104,6 +104,18 @@ func (b *books) refuse(o *operation, why string) {
 	o.refused = why
 }
 
+// find says that there is what an operation wants to make. That is what came of an attempt in doubt, whose process died before it had
+// kept the response: the operation is then carried out again, and refused. Without a doubt nobody else can have made it.
+func (b *books) find(o *operation, why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o.doubts == 0 {
+		o.refused = why
+		return
+	}
+	o.isAcked = true
+}
+
 // current is the scene that is played.
 func (b *books) current() *scene {
 	b.mu.Lock()

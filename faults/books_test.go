@@ -37,6 +37,22 @@ func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
 	}
 }
 
+func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
+	t.Parallel()
+	result, why := judge([]byte(`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
+		`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
+	require.Equal(t, taken, result)
+	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
+	require.Equal(t, refused, result)
+	b, doubted, sure := &books{}, &operation{doubts: 1}, &operation{}
+	b.find(doubted, why)
+	b.find(sure, why)
+	require.True(t, doubted.isAcked)
+	require.Empty(t, doubted.refused)
+	require.Equal(t, why, sure.refused)
+	require.False(t, sure.isAcked)
+}
+
 func TestTheBooksAreComparedWithPostgres(t *testing.T) {
 	t.Parallel()
 	stage := dbtest.NewStage(t)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -45,6 +46,8 @@ const (
 	// modelFailed was not carried out, since its model failed.
 	modelFailed
 	refused
+	// taken was refused because there is what it wants to make.
+	taken
 )
 
 // try carries an operation out: it sends it until it is acknowledged and returns its data. One in ten is sent once more
@@ -65,6 +68,9 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 			return true
 		case refused:
 			c.books.refuse(o, why)
+			return false
+		case taken:
+			c.books.find(o, why)
 			return false
 		case doubtful:
 			c.books.doubt(o)
@@ -159,7 +165,10 @@ func judge(text []byte, into any) (outcome, string) {
 		return modelFailed, first.Message
 	case "UNAVAILABLE", "INTERNAL", "TIMEOUT":
 		return doubtful, first.Message
-	default:
-		return refused, first.Extensions.Code + ": " + first.Message
+	case "UNPROCESSABLE":
+		if strings.Contains(first.Message, "the name of another") {
+			return taken, first.Message
+		}
 	}
+	return refused, read.Errors[0].Extensions.Code + ": " + read.Errors[0].Message
 }

@@ -127,11 +127,11 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	}
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	// A plan made while its table was small would read all of it, and stay until the table is analysed again.
-	config.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
-	// Not when it connects: an address with two hosts and target_session_attrs=read-write would then find none.
+	// Not when it connects: an address with two hosts and target_session_attrs=read-write would then find none, and a pooler of sessions
+	// would have to be told to let the second one pass. A plan made while its table was small would read all of it, and stay until the
+	// table is analysed again.
 	config.ConnConfig.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		return conn.Exec(ctx, "SET default_transaction_read_only = on").Close()
+		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off").Close()
 	}
 	return config
 }

@@ -100,7 +100,7 @@ func holdTurn(s *Store) (Statement, []string) {
 
 // holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
 func (u *Turn) holding(w *writing) {
-	w.change(u.tenant.asking("hold of a turn", holdTurn, &[]*foundRow{}, u.Chat.ID, u.ID))
+	w.need(u.tenant.asking("hold of a turn", holdTurn, &[]*foundRow{}, u.Chat.ID, u.ID))
 }
 
 // whyNot says why no message can be sent to a chat now.

@@ -40,10 +40,10 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	u.place(&begun)
 	w := u.tenant.writing()
 	u.holding(w)
-	u.prolonging(w)
+	prolonged := u.prolonging(w)
 	w.insert(&begun)
 	isKept, err := w.commit(ctx)
-	if err == nil && !isKept {
+	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two
 		return u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return err
@@ -56,13 +56,14 @@ func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	return w.send(ctx)
 }
 
-// record adds the calls of a turn on the chat, those that were begun and those that were not.
+// record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was kept stay so,
+// though nobody may have heard that it was.
 func (u *Turn) record(w *writing, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
 		w.insertOr(call, "CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = EXCLUDED.is_turn_kept")
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = tool_call.is_turn_kept OR EXCLUDED.is_turn_kept")
 	}
 }
 

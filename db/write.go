@@ -25,13 +25,21 @@ import (
 type writing struct {
 	*Tenant
 	asks []ask
-	err  error
+	// hasNeeded says that one of them is needed.
+	hasNeeded bool
+	err       error
 }
 
 func (t *Tenant) writing() *writing { return &writing{Tenant: t} }
 
 // change adds a statement of the program's own.
 func (w *writing) change(a ask) { w.asks = append(w.asks, a) }
+
+// need adds a needed statement, without which nothing of what follows is kept.
+func (w *writing) need(a ask) {
+	w.hasNeeded = true
+	w.change(a)
+}
 
 // insert adds one that inserts the row.
 func (w *writing) insert(row row) { w.insertOr(row, "", "") }
@@ -183,7 +191,7 @@ func (w *writing) commit(ctx context.Context, afterwards ...func()) (bool, error
 func (w *writing) sendInTx(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
 		err := w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			return (&writing{Tenant: t.Tenant, asks: w.asks, err: w.err}).send(ctx)
+			return (&writing{t.Tenant, w.asks, w.hasNeeded, w.err}).send(ctx)
 		})
 		if !errors.Is(err, errUpgrading) || attempt == w.mostStale() {
 			return err
@@ -212,7 +220,7 @@ func (w *writing) send(ctx context.Context) error {
 	switch {
 	case isStale(err):
 		return errUpgrading
-	case sqlState(err) == divisionByZero:
+	case w.hasNeeded && sqlState(err) == divisionByZero:
 		return errNotKept
 	}
 	return translate(err)

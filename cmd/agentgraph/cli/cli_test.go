@@ -226,8 +226,8 @@ func TestWrongCommandLines(t *testing.T) {
 		"first --one 1 --pair a":          `--pair: expected NAME=VALUE but got "a"`,
 		"first --one 1 --colour blue":     `--colour must be one of "red","green" but got "blue"`,
 		"first --one 1 --text":            "--text needs a value",
-		"first --one 1 --text --switch":   `--text: expected a value but got "--switch"; perhaps try --text="--switch"?`,
-		"first --one 1 -t -1":             `--text: expected a value but got "-1"; perhaps try --text="-1"?`,
+		"first --one 1 --text --switch":   "--text: expected a value but got what begins with a dash; write --text=VALUE if it is the value",
+		"first --one 1 -t -1":             "--text: expected a value but got what begins with a dash; write --text=VALUE if it is the value",
 	} {
 		p := new(probe)
 		printed, err := p.runs(t, strings.Fields(line)...)

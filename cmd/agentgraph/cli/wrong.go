@@ -77,7 +77,8 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		}
 		i++
 		if len(words[i]) > 1 && words[i][0] == '-' {
-			return fmt.Errorf("--%[1]s: expected a value but got %[2]q; perhaps try --%[1]s=%[2]q?", flag.Name, words[i])
+			// What it is stays unsaid: a key may begin so.
+			return fmt.Errorf("--%[1]s: expected a value but got what begins with a dash; write --%[1]s=VALUE if it is the value", flag.Name)
 		}
 	}
 	return nil
@@ -100,7 +101,7 @@ func didYouMean(word string, names []string) string {
 	const mostEdits = 2
 	var like []string
 	for _, name := range names {
-		if strings.HasPrefix(name, word) || distance(name, word) <= mostEdits {
+		if word != "" && name != word && (strings.HasPrefix(name, word) || distance(name, word) <= mostEdits) {
 			like = append(like, name)
 		}
 	}

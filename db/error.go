@@ -85,12 +85,6 @@ func isCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
-// isConflict reports whether the error is that something conflicts with what is there, or is there no more.
-func isConflict(err error) bool {
-	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.Conflict
-}
-
 // reason returns why a connection failed. The driver's own text has a line for each address that it
 // tried.
 func reason(err error) error {

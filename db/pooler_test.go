@@ -3,6 +3,8 @@ package db_test
 import (
 	"context"
 	"errors"
+	"os"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -137,4 +139,25 @@ func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = migrator.Close() }()
 	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")
+}
+
+// A pooler of sessions that is set as the documents say lets all connections pass: what it is not told of may not be said when they
+// are made.
+func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
+	t.Parallel()
+	dbtest.Direct(t)
+	page, err := os.ReadFile("../docs/scaling.md")
+	require.NoError(t, err)
+	ignored := regexp.MustCompile(`(?m)^ignore_startup_parameters = .*$`).FindString(string(page))
+	require.NotEmpty(t, ignored)
+	store := dbtest.Open(t, dbtest.PooledBySessions(t, dbtest.URL(t), ignored), db.Options{})
+	tenant, chat := newSimulation(t, store, nil)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	message, answer := messages("Hello", "Good morning")
+	_, err = turn.Finish(t.Context(), message, answer, nil)
+	require.NoError(t, err)
+	found, err := tenant.Find(t.Context(), db.AgentRows, []string{chat.AgentID})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
 }

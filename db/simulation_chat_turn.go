@@ -167,9 +167,10 @@ func (u *Turn) Warn(warning string) {
 }
 
 // endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with a number of new messages,
-// with what the chat is warned of, and when and why it has ended, if it has.
+// with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being deleted is given back, too: what
+// held it for the turn has looked.
 func endTurn(s *Store) (Statement, []string) {
-	return s.chatAfter(s.changing((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
+	return s.chatAfter(s.db.NewUpdate().Model((*model.SimulationChat)(nil)).Where(own, parameter(1)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("status = ?", parameter(4)).Set("last_sequence = last_sequence + ?", parameter(5)).
 		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", parameter(6)).
 		Set("ended_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
@@ -223,7 +224,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	switch {
 	case err != nil:
 		return nil, err
-	case !isKept || len(*ended) == 0: // the agent may have been deleted between the two
+	case !isKept:
 		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return (*ended)[0], nil

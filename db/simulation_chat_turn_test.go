@@ -158,3 +158,25 @@ func TestTurnThatEndsTheChat(t *testing.T) {
 	_, err = turn.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)
 }
+
+// Whoever does not hear that a turn was kept gives it up, which changes nothing of it.
+func TestCallsOfATurnThatWasKeptStayKept(t *testing.T) {
+	t.Parallel()
+	tenant, chat := newSimulation(t, dbtest.New(t), nil)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	calls := []*model.ToolCall{{
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"), Result: new("found"), Mocked: true, StartedAt: time.Now(),
+	}}
+	message, reply := messages("Hello", "Good morning")
+	_, err = turn.Finish(t.Context(), message, reply, calls)
+	require.NoError(t, err)
+	require.NoError(t, turn.Release(t.Context(), calls))
+	kept, err := tenant.ToolCallsOfChats(t.Context(), []string{chat.ID})
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.True(t, kept[0].IsTurnKept)
+	after, err := tenant.SimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, after.LastSequence)
+}

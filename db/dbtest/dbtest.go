@@ -55,7 +55,7 @@ func Main(m *testing.M) int {
 		}
 	}
 	code := m.Run()
-	stopPooler()
+	stopPoolers()
 	if cluster.server != nil {
 		if err := cluster.server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the test server:", err)

@@ -17,13 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var pooler struct {
+// pooler is a PgBouncer in front of the server, for all tests of the binary.
+type pooler struct {
 	once sync.Once
 	// stop ends it, if it was started.
 	stop func()
 	host string
 	err  error
 }
+
+var ofTransactions, ofSessions pooler
 
 // isPooled says that all stores are behind a pooler, as DBTEST_POOLER asks for.
 func isPooled() bool { return os.Getenv("DBTEST_POOLER") != "" }
@@ -40,18 +43,31 @@ func Direct(t testing.TB) {
 // of them. The test is skipped where there is none, but not in CI.
 func Pooled(t testing.TB, address string) string {
 	t.Helper()
-	pooler.once.Do(func() { pooler.err = startPooler(context.Background(), address) })
-	if pooler.err != nil && os.Getenv("CI") == "" {
-		t.Skip(pooler.err)
-	}
-	require.NoError(t, pooler.err)
-	config, err := pgx.ParseConfig(address)
-	require.NoError(t, err)
-	return (&url.URL{Scheme: "postgres", User: url.User(config.User), Host: pooler.host, Path: config.Database, RawQuery: "sslmode=disable"}).String()
+	return ofTransactions.address(t, address, "pool_mode = transaction\ndefault_pool_size = 3\nquery_wait_timeout = 2")
 }
 
-// startPooler starts one in front of the server of the address, for all tests of the binary.
-func startPooler(ctx context.Context, address string) error {
+// PooledBySessions is Pooled by a PgBouncer that keeps a connection for each session, with more settings of its own: all tests of the
+// binary give the same.
+func PooledBySessions(t testing.TB, address, settings string) string {
+	t.Helper()
+	return ofSessions.address(t, address, "pool_mode = session\n"+settings)
+}
+
+// address returns the pooler's address of the database. It is started with the settings if it has not been.
+func (p *pooler) address(t testing.TB, address, settings string) string {
+	t.Helper()
+	p.once.Do(func() { p.err = p.start(context.Background(), address, settings) })
+	if p.err != nil && os.Getenv("CI") == "" {
+		t.Skip(p.err)
+	}
+	require.NoError(t, p.err)
+	config, err := pgx.ParseConfig(address)
+	require.NoError(t, err)
+	return (&url.URL{Scheme: "postgres", User: url.User(config.User), Host: p.host, Path: config.Database, RawQuery: "sslmode=disable"}).String()
+}
+
+// start starts it in front of the server of the address.
+func (p *pooler) start(ctx context.Context, address, more string) error {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		program = "/usr/sbin/pgbouncer"
@@ -64,26 +80,24 @@ func startPooler(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	pooler.host = listener.Addr().String()
+	p.host = listener.Addr().String()
 	port := listener.Addr().(*net.TCPAddr).Port
 	if err := listener.Close(); err != nil {
 		return err
 	}
-	settings := fmt.Sprintf(`[databases]
+	text := fmt.Sprintf(`[databases]
 * = host=%s port=%d user=%s
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = %d
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-default_pool_size = 3
 server_login_retry = 1
-query_wait_timeout = 2
 max_client_conn = 1000
-`, config.Host, config.Port, config.User, port)
-	file := filepath.Join(cluster.dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil { //nolint:gosec // It runs as another user, and there is no secret in it.
+%s
+`, config.Host, config.Port, config.User, port, more)
+	file := filepath.Join(cluster.dir, fmt.Sprintf("pgbouncer-%d.ini", port))
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // It runs as another user, and there is no secret in it.
 		return err
 	}
 	running, kill := context.WithCancel(ctx)
@@ -95,7 +109,7 @@ max_client_conn = 1000
 		kill()
 		return fmt.Errorf("PgBouncer is needed: %w", err)
 	}
-	pooler.stop = func() {
+	p.stop = func() {
 		kill()
 		_ = process.Wait()
 	}
@@ -119,8 +133,10 @@ func answers(ctx context.Context, port int) error {
 	}
 }
 
-func stopPooler() {
-	if pooler.stop != nil {
-		pooler.stop()
+func stopPoolers() {
+	for _, p := range []*pooler{&ofTransactions, &ofSessions} {
+		if p.stop != nil {
+			p.stop()
+		}
 	}
 }

@@ -163,32 +163,35 @@ func (c LikelyChunk) Match(tokens int) ChunkMatch {
 
 // MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(slices.Concat(tokens...)))
-	})
+	return t.matches(ctx, "those that hold any", "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens, query(slices.Concat(tokens...)))
 }
 
 // MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
 func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, tokens, inDatasets(datasetIDs))
+	return t.matches(ctx, "all", "dataset_id = asked.id", datasetIDs, tokens)
 }
 
 // MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
 func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
-	// There is a statement for each step: the last token fills it up. Chunks are looked up one by one, since the planner would read all
-	// of the company if others have few.
+	return t.matches(ctx, "by id", "id = asked.id", ids, tokens)
+}
+
+// matches returns which of the tokens each chunk holds that is found by the keys on a condition, which takes the given values from $3 on.
+// Keys are looked up one by one, since the planner would read all of the company if others have few chunks.
+func (t *Tenant) matches(ctx context.Context, name, found string, keys []string, tokens [][]string, given ...any) ([]ChunkMatch, error) {
+	// There is a statement for each step: the last token fills it up.
 	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement
-	queries := make([]any, places)
-	for i := range queries {
-		queries[i] = query(tokens[min(i, len(tokens)-1)])
+	queries := slices.Clone(given)
+	for i := range places {
+		queries = append(queries, query(tokens[min(i, len(tokens)-1)]))
 	}
 	rows := []*ChunkMatch{}
-	asked := t.askingAll(fmt.Sprint("matches of ", places), func(*Store) (Statement, []string) {
-		held := heldTokens(places, func(i int) string { return "$" + strconv.Itoa(i+3) })
+	err := t.ask(ctx, []ask{t.askingAll(fmt.Sprint("matches of ", places, ", ", name), func(*Store) (Statement, []string) {
+		held := heldTokens(places, func(i int) string { return "$" + strconv.Itoa(i+3+len(given)) })
 		return statement("SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
-			"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND id = asked.id OFFSET 0) AS chunk " + strippedSearch), []string{"id", "document_id", "position", "tokens"}
-	}, &rows, ids, queries...)
-	err := t.ask(ctx, []ask{asked})
+				"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND " + found + " OFFSET 0) AS chunk " + strippedSearch),
+			[]string{"id", "document_id", "position", "tokens"}
+	}, &rows, keys, queries...)})
 	return values(rows), err
 }
 
@@ -208,19 +211,6 @@ func heldTokens(tokens int, query func(i int) string) string {
 		fmt.Fprintf(&held, " | ((held.terms @@ %s::tsquery)::int::bigint << %d)", query(i), i%tokensPerNumber)
 	}
 	return "ARRAY[0" + held.String() + "]::bigint[]"
-}
-
-func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
-	var queries []any
-	for _, terms := range tokens {
-		queries = append(queries, query(terms))
-	}
-	rows := []ChunkMatch{}
-	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
-		ColumnExpr("chunk.id, chunk.document_id, chunk.position").
-		ColumnExpr(heldTokens(len(tokens), func(int) string { return "?" })+" AS tokens", queries...).
-		Join(strippedSearch).Scan(ctx, &rows)
-	return rows, translate(err)
 }
 
 // ChunkFrequencies is a chunk and how often it says each token.

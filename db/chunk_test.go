@@ -192,17 +192,25 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	}
 	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
 	require.NoError(t, err)
+	matched, err := tenant.MatchChunks(t.Context(), datasets, [][]string{{"rare7"}, {"rare8", "rare9"}})
+	require.NoError(t, err)
+	require.Len(t, matched, 6)
+	matched, err = tenant.MatchAllChunks(t.Context(), datasets, [][]string{{"rare7"}})
+	require.NoError(t, err)
+	require.Len(t, matched, 10_000)
 
 	_, err = tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
 	require.NoError(t, err)
 
 	// Statistics come a while after the chunks, and questions do not wait for them.
-	requireIndexes(t, conn, asked.asked, map[string]string{"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey"})
+	indexes := map[string]string{
+		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey", "AND dataset_id = asked.id": "chunks_search_idx",
+	}
+	requireIndexes(t, conn, asked.asked, indexes)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
-	requireIndexes(t, conn, asked.asked, map[string]string{
-		"WITH hit": "chunks_search_idx", "strip(chunk.search)": "chunks_pkey", "AS each_term": "dataset_terms_pkey",
-	})
+	indexes["AND id = asked.id"] = "chunks_pkey"
+	requireIndexes(t, conn, asked.asked, indexes)
 }
 
 func tokensOf(found db.LikelyChunks) (tokens []int64) {
@@ -232,7 +240,7 @@ func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes m
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// explained returns the plan of a statement, which is for any values if it has places for them.
+// explained returns the plan of a statement, which is for any values and a connection for reads if it has places for them.
 func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 	t.Helper()
 	values := 0
@@ -240,12 +248,12 @@ func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 		values++
 	}
 	if values > 0 {
-		_, err := conn.Exec(t.Context(), "SET LOCAL plan_cache_mode = force_generic_plan")
+		_, err := conn.Exec(t.Context(), "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off")
 		require.NoError(t, err)
 		_, err = conn.Exec(t.Context(), "PREPARE explained AS "+statement)
 		require.NoError(t, err)
 		defer func() {
-			_, err := conn.Exec(t.Context(), "DEALLOCATE explained")
+			_, err := conn.Exec(t.Context(), "DEALLOCATE explained; RESET enable_seqscan")
 			require.NoError(t, err)
 		}()
 		statement = "EXECUTE explained (NULL" + strings.Repeat(", NULL", values-1) + ")"

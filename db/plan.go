@@ -10,17 +10,22 @@ import (
 // Subscription returns the plan of the month that the time is in, with what was used in that month; nil
 // when there is none.
 func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.CompanySubscription, error) {
-	month := model.MonthOf(at)
-	used := t.find((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").Where("month = ?", month.Format(time.DateOnly))
-	found := []*model.CompanySubscription{}
-	err := t.find((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
-		ColumnExpr("(?) AS micro_credits_used", used).
-		Where("month <= ?", month.Format(time.DateOnly)).Order("month DESC").Limit(1).Scan(ctx, &found)
-	if err != nil || len(found) == 0 {
-		return nil, translate(err)
+	month, found := model.MonthOf(at), []*model.CompanySubscription{}
+	w := t.writing() // which may be in a transaction
+	w.change(t.askingOwn("plan of a month", findPlan, &found, month.Format(time.DateOnly)))
+	if err := w.send(ctx); err != nil || len(found) == 0 {
+		return nil, err
 	}
 	found[0].PeriodStart = month
 	return found[0], nil
+}
+
+// findPlan is the statement that finds the plan of a month, with what was used in it. Each chat that is started asks for it.
+func findPlan(s *Store) (Statement, []string) {
+	used := s.own((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").Where("month = ?::date", parameter(2))
+	return statement(s.own((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
+			ColumnExpr("(?) AS micro_credits_used", used).Where("month <= ?::date", parameter(2)).Order("month DESC").Limit(1).String()),
+		[]string{"name", "micro_credits_included", "micro_credits_budget", "micro_credits_used"}
 }
 
 // SetPlan makes a plan hold from the current month on, in place of the one before.

@@ -166,33 +166,44 @@ func (u *Turn) Warn(warning string) {
 	}
 }
 
-// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with a number of new messages,
+// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the last message,
 // with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being deleted is given back, too: what
 // held it for the turn has looked.
-func endTurn(s *Store) (Statement, []string) {
-	return s.chatAfter(s.db.NewUpdate().Model((*model.SimulationChat)(nil)).Where(own, parameter(1)).Set("reply_id = NULL").Set("reply_until = NULL").
-		Set("status = ?", parameter(4)).Set("last_sequence = last_sequence + ?", parameter(5)).
+func endTurn(s *Store) Statement {
+	return statement(s.db.NewUpdate().Model((*model.SimulationChat)(nil)).Where(own, parameter(1)).Set("reply_id = NULL").Set("reply_until = NULL").
+		Set("status = ?", parameter(4)).Set("last_sequence = ?", parameter(5)).
 		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", parameter(6)).
 		Set("ended_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
-		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)))
+		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).String())
 }
 
-// ending adds that the turn gives the chat back, ended when the reply, which may be nil, ends it. It has the chat afterwards, unless
-// the turn had it no more.
-func (u *Turn) ending(w *writing, messages int32, reply *model.SimulationChatMessage) *[]*model.SimulationChat {
-	chats, status := &[]*model.SimulationChat{}, model.SimulationChatStatusOpen
-	var at, reason, warnings any
+// ended is the chat as it is after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
+// It has ended when the reply, which may be nil, ends it.
+func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
+	chat := *u.Chat
+	chat.State, chat.ReplyID, chat.ReplyUntil = model.SimulationChatStatusOpen, nil, nil
+	chat.LastSequence += messages
+	chat.Warnings = append(slices.Clip(chat.Warnings), u.warnings...)
 	if reply != nil && reply.IsConversationEnded {
-		status, at = model.SimulationChatStatusEnded, reply.Timestamp
-		if reply.EndReason != nil {
-			reason = *reply.EndReason
-		}
+		chat.State, chat.EndedAt, chat.EndReason = model.SimulationChatStatusEnded, new(reply.Timestamp.UTC().Truncate(time.Microsecond)), reply.EndReason
+	}
+	return &chat
+}
+
+// ending adds that the turn gives the chat back as it is to be.
+func (u *Turn) ending(w *writing, chat *model.SimulationChat) {
+	var at, reason, warnings any
+	if chat.EndedAt != nil {
+		at = *chat.EndedAt
+	}
+	if chat.EndReason != nil {
+		reason = *chat.EndReason
 	}
 	if len(u.warnings) > 0 {
-		warnings = slices.Concat(u.Chat.Warnings, u.warnings)
+		warnings = chat.Warnings
 	}
-	w.change(u.tenant.asking("end of a turn", endTurn, chats, u.Chat.ID, u.ID, status, messages, warnings, at, reason))
-	return chats
+	f := w.store.findings.of("end of a turn", func() *finding { return &finding{statement: endTurn(w.store)} })
+	w.change(ask{finding: f, read: Read{Statement: f.statement, more: []any{chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason}}})
 }
 
 // Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is kept of
@@ -208,16 +219,17 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	// Nobody else writes messages while the turn has the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
+	chat := u.ended(messagesOfTurn, reply)
 	w := u.tenant.writing()
 	u.holding(w)
-	ended := u.ending(w, messagesOfTurn, reply)
+	u.ending(w, chat)
 	for _, m := range []*model.SimulationChatMessage{message, reply} {
 		m.ChatID = u.Chat.ID
 		if m.Citations == nil {
 			m.Citations = []model.Citation{}
 		}
-		w.insert(m)
 	}
+	w.insert(message, reply)
 	u.record(w, calls, true)
 	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
 	isKept, err := w.commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
@@ -227,14 +239,14 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	case !isKept:
 		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
 	}
-	return (*ended)[0], nil
+	return chat, nil
 }
 
 // Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
 // done. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.writing()
-	u.ending(w, 0, nil)
+	u.ending(w, u.ended(0, nil))
 	u.record(w, calls, false)
 	return w.send(ctx)
 }

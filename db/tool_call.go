@@ -62,8 +62,8 @@ func (u *Turn) record(w *writing, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
-		w.insertOr(call, "CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = tool_call.is_turn_kept OR EXCLUDED.is_turn_kept")
+		w.insertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}
 }
 

@@ -170,10 +170,10 @@ func (t *Tenant) spending(w *writing, key string, cost *model.UsageEntry) (after
 	w.insert(entry)
 	days, months := model.SumUsage([]*model.UsageEntry{entry})
 	for _, day := range days {
-		w.insertOr(day, onDay, addUp)
+		w.insertOr(onDay, addUp, day)
 	}
 	for _, month := range months {
-		w.insertOr(month, onMonth, addUp)
+		w.insertOr(onMonth, addUp, month)
 	}
 	budgets := []*budgetOf{}
 	w.change(t.askingOwn("budget of a company", findBudget, &budgets))

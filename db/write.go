@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,27 +42,28 @@ func (w *writing) need(a ask) {
 	w.change(a)
 }
 
-// insert adds one that inserts the row.
-func (w *writing) insert(row row) { w.insertOr(row, "", "") }
+// insert adds one that inserts the rows, which are of one type: always as many where it is called, since each number has a statement.
+func (w *writing) insert(rows ...row) { w.insertOr("", "", rows...) }
 
-// insertOr adds one that inserts the row, and one that says what else is done, and to what, if there is such a row already.
-func (w *writing) insertOr(row row, conflict, set string) {
-	row.OwnBy(w.companyID)
-	of := reflect.ValueOf(row).Elem()
-	fields := w.store.db.Table(of.Type()).Fields
-	f := w.store.findings.of(insertion{of.Type(), conflict, set}, func() *finding {
-		return &finding{statement: w.store.insertion(of.Type(), conflict, set)}
-	})
-	values := make([]any, 0, len(fields))
-	for _, field := range fields {
-		if field.Name == companyColumn {
-			continue
+// insertOr is insert that says what else is done, and to what, if there is such a row already.
+func (w *writing) insertOr(conflict, set string, rows ...row) {
+	made := insertion{reflect.TypeOf(rows[0]).Elem(), len(rows), conflict, set}
+	f := w.store.findings.of(made, func() *finding { return &finding{statement: w.store.insertion(made)} })
+	fields := w.store.db.Table(made.row).Fields
+	values := make([]any, 0, len(fields)*len(rows))
+	for _, row := range rows {
+		row.OwnBy(w.companyID)
+		of := reflect.ValueOf(row).Elem()
+		for _, field := range fields {
+			if field.Name == companyColumn {
+				continue
+			}
+			value, err := valueOf(field, of)
+			if err != nil && w.err == nil {
+				w.err = fmt.Errorf("write %s: %w", field.Name, err)
+			}
+			values = append(values, value)
 		}
-		value, err := valueOf(field, of)
-		if err != nil && w.err == nil {
-			w.err = fmt.Errorf("write %s: %w", field.Name, err)
-		}
-		values = append(values, value)
 	}
 	w.change(ask{finding: f, read: Read{Statement: f.statement, more: values}})
 }
@@ -96,28 +98,38 @@ type columnsOf struct {
 	columns string
 }
 
-// insertion is the key of a statement that inserts a row.
+// insertion is the key of a statement that inserts so many rows of a type.
 type insertion struct {
 	row           reflect.Type
+	rows          int
 	conflict, set string
 }
 
-// insertion is the statement that inserts a row of the type. Its values are those of the fields, behind the company.
-func (s *Store) insertion(row reflect.Type, conflict, set string) Statement {
-	q := s.db.NewInsert().Model(reflect.New(row).Interface()).Returning("NULL")
-	next := 2
-	for _, field := range s.db.Table(row).Fields {
-		if field.Name == companyColumn {
-			q = q.Value(field.Name, "?", parameter(1))
-			continue
+// insertion is the statement that inserts rows. Its values are those of the fields of each, behind the company.
+func (s *Store) insertion(of insertion) Statement {
+	table := s.db.Table(of.row)
+	var columns, rows []string
+	for _, field := range table.Fields {
+		columns = append(columns, string(field.SQLName))
+	}
+	next := 1
+	for range of.rows {
+		var values []string
+		for _, field := range table.Fields {
+			if field.Name == companyColumn {
+				values = append(values, "$1")
+				continue
+			}
+			next++
+			values = append(values, "$"+strconv.Itoa(next))
 		}
-		q = q.Value(field.Name, "?", parameter(next))
-		next++
+		rows = append(rows, "("+strings.Join(values, ", ")+")")
 	}
-	if conflict != "" {
-		q = q.On(conflict).Set(set)
+	text := fmt.Sprintf("INSERT INTO %s AS %s (%s) VALUES %s", table.SQLName, table.SQLAlias, strings.Join(columns, ", "), strings.Join(rows, ", "))
+	if of.conflict != "" {
+		text += " ON " + of.conflict + " SET " + strings.ReplaceAll(of.set, "?TableAlias", string(table.SQLAlias))
 	}
-	return statement(q.String())
+	return statement(text)
 }
 
 // changing is a change of a company's rows, but for those that are marked as deleted, as part of a statement.

@@ -138,8 +138,8 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
-		// Under the race detector, reading may exceed the bound on work before another one.
-		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
+		// On a slow machine, or under the race detector, reading may exceed the bound on work before another one.
+		if !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +35,9 @@ func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) 
 }
 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
-	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads(signals))
+	// In JSON no line ends, and one text need not be quoted as the elements of an array are.
+	texts := strings.Join(payloads(signals), "\n")
+	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS payload", channel, texts)
 	return err
 }
 

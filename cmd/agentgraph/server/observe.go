@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
@@ -42,8 +44,14 @@ func (f observeFlags) Validate() error {
 	return nil
 }
 
+// sampleNoMemory spares the samples of allocations, a fiftieth of the processor time of turns, which only profiles of the heap have.
+var sampleNoMemory = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
+
 // start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.
 func (f observeFlags) start(ctx context.Context, version string, log *slog.Logger) (*observe.Observer, func(), error) {
+	if !f.Pprof {
+		sampleNoMemory()
+	}
 	observer, err := observe.Start(ctx, observe.Options{
 		Listen: f.MetricsListen, Pprof: f.Pprof, SlowStatement: f.SlowStatement, Version: version, Log: log,
 	})

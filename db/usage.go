@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -88,13 +89,19 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
+	var all usageColumns
 	for _, row := range rows {
-		row.OwnBy(t.companyID)
+		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, row.At.UTC().Format(time.RFC3339Nano))
 	}
-	keys := []string{}
-	err := t.db.NewInsert().Model(&rows).On("CONFLICT (company_id, idempotency_key) DO NOTHING").Returning("idempotency_key").Scan(ctx, &keys)
-	if err != nil || len(keys) == 0 {
-		return 0, translate(err)
+	added := []*model.UsageEntry{}
+	w := t.writing()
+	w.change(t.askingOwn("entries of usage", addEntries, &added, all.values()...))
+	if err := w.send(ctx); err != nil || len(added) == 0 {
+		return 0, err
+	}
+	keys := make([]string, len(added))
+	for i, entry := range added {
+		keys[i] = entry.IdempotencyKey
 	}
 	slices.Sort(keys)
 	recorded := make([]*model.UsageEntry, 0, len(keys))
@@ -113,23 +120,61 @@ const (
 	addUp   = "micro_credits = ?TableAlias.micro_credits + excluded.micro_credits, entries = ?TableAlias.entries + excluded.entries"
 )
 
+// usageColumns are the columns of several entries, or of several sums: channels, agents, campaigns, credits, keys, and when or how many.
+// A thousand rows as literals take longer to parse than to write.
+type usageColumns [6][]string
+
+func (c *usageColumns) add(channel model.Channel, agentID, campaignID string, credits model.Credits, key, last string) {
+	for i, value := range []string{string(channel), agentID, campaignID, strconv.FormatInt(int64(credits), 10), key, last} {
+		c[i] = append(c[i], value)
+	}
+}
+
+func (c *usageColumns) values() []any {
+	values := make([]any, len(c))
+	for i, column := range c {
+		values[i] = column
+	}
+	return values
+}
+
+// fromUsageColumns reads what usageColumns have.
+const fromUsageColumns = "FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) " +
+	"AS given (channel, agent_id, campaign_id, micro_credits, key, last)"
+
+// addEntries is the statement that adds entries, and returns the keys of those that were not there.
+func addEntries(*Store) (Statement, []string) {
+	return statement("INSERT INTO usage_entries (company_id, channel, agent_id, campaign_id, micro_credits, idempotency_key, at) " +
+		"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key, last::timestamptz " + fromUsageColumns +
+		" ON CONFLICT (company_id, idempotency_key) DO NOTHING RETURNING idempotency_key"), []string{"idempotency_key"}
+}
+
+// addingSums is the statement that adds to the sums of days or months.
+func addingSums(table, period, conflict string) func(*Store) (Statement, []string) {
+	return func(*Store) (Statement, []string) {
+		return statement("INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + period + ", entries) " +
+			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key::date, last::bigint " + fromUsageColumns +
+			" ON " + conflict + " SET " + strings.ReplaceAll(addUp, "?TableAlias", "kept")), nil
+	}
+}
+
 // addSums adds entries to the sums of their days and months, in one round trip.
 func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) error {
 	days, months := model.SumUsage(entries)
+	var ofDays, ofMonths usageColumns
 	for _, day := range days {
-		day.OwnBy(t.companyID)
+		ofDays.add(day.Channel, day.AgentID, day.CampaignID, day.Credits, day.Day.Format(time.DateOnly), strconv.FormatInt(day.Entries, 10))
 	}
 	for _, month := range months {
-		month.OwnBy(t.companyID)
+		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly), strconv.FormatInt(month.Entries, 10))
 	}
-	var hasBudget bool
-	batch := &pgx.Batch{}
-	batch.Queue(t.db.NewInsert().Model(&days).On(onDay).Set(addUp).Returning("NULL").String())
-	batch.Queue(t.db.NewInsert().Model(&months).On(onMonth).Set(addUp).Returning("NULL").String())
-	batch.Queue("SELECT EXISTS (SELECT 1 FROM plans WHERE company_id = $1 AND micro_credits_budget IS NOT NULL)", t.companyID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&hasBudget) })
-	err := t.send(ctx, batch)
-	if err == nil && hasBudget {
+	budgets := []*budgetOf{}
+	w := t.writing()
+	w.change(t.askingOwn("sums of days", addingSums("usage_days", "day", onDay), &[]*model.UsageDay{}, ofDays.values()...))
+	w.change(t.askingOwn("sums of months", addingSums("usage_months", "month", onMonth), &[]*model.UsageMonth{}, ofMonths.values()...))
+	w.change(t.askingOwn("budget of a company", findBudget, &budgets))
+	err := w.send(ctx)
+	if err == nil && len(budgets) > 0 {
 		t.onCommit(func() { t.store.budgets.look(t.companyID) })
 	}
 	return err

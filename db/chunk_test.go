@@ -205,6 +205,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	// Statistics come a while after the chunks, and questions do not wait for them.
 	indexes := map[string]string{
 		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey", "AND dataset_id = asked.id": "chunks_search_idx",
+		"asked.id AND search @@": "Index Cond: ((company_id = $1) AND (dataset_id = asked.id) AND (search @@",
 	}
 	requireIndexes(t, conn, asked.asked, indexes)
 	_, err = conn.Exec(t.Context(), "ANALYZE")

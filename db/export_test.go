@@ -113,8 +113,6 @@ func Insert(ctx context.Context, t *Tenant, r row) error { return insert(ctx, t,
 
 func Write(ctx context.Context, t *Tenant, rows ...row) error {
 	w := t.writing()
-	for _, r := range rows {
-		w.insert(r)
-	}
+	w.insert(rows...)
 	return w.send(ctx)
 }

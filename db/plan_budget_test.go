@@ -180,6 +180,17 @@ func (l *looks) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 
 func (*looks) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
+func (l *looks) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for _, query := range data.Batch.QueuedQueries {
+		ctx = l.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{SQL: query.SQL})
+	}
+	return ctx
+}
+
+func (*looks) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (*looks) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
 func TestLooksAreFew(t *testing.T) {
 	t.Parallel()
 	seen := &looks{}

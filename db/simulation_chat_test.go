@@ -51,6 +51,9 @@ func say(t *testing.T, tenant *db.Tenant, chatID, text, answer string) *model.Si
 	message, reply := messages(text, answer)
 	chat, err := turn.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)
+	kept, err := tenant.SimulationChat(t.Context(), chatID)
+	require.NoError(t, err)
+	require.Equal(t, kept, chat)
 	return chat
 }
 

@@ -177,7 +177,7 @@ func endTurn(s *Store) Statement {
 		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).String())
 }
 
-// ended is the chat as it is after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
+// ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
 // It has ended when the reply, which may be nil, ends it.
 func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
 	chat := *u.Chat
@@ -185,7 +185,7 @@ func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.
 	chat.LastSequence += messages
 	chat.Warnings = append(slices.Clip(chat.Warnings), u.warnings...)
 	if reply != nil && reply.IsConversationEnded {
-		chat.State, chat.EndedAt, chat.EndReason = model.SimulationChatStatusEnded, new(reply.Timestamp.UTC().Truncate(time.Microsecond)), reply.EndReason
+		chat.State, chat.EndedAt, chat.EndReason = model.SimulationChatStatusEnded, new(reply.Timestamp.Truncate(time.Microsecond).Local()), reply.EndReason
 	}
 	return &chat
 }

@@ -91,7 +91,7 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	var all usageColumns
 	for _, row := range rows {
-		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, row.At.UTC().Format(time.RFC3339Nano))
+		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, literalTime(row.At))
 	}
 	added := []*model.UsageEntry{}
 	w := t.writing()

@@ -262,7 +262,7 @@ func (w *writing) sendOn(ctx context.Context, conn *pgx.Conn) error {
 			a.rows.Elem().SetLen(0) // of an attempt before
 		}
 	}
-	// What they return is a row or two, and is not charged: it would be refused when it is done.
+	// What they return is a row or two, or keys that were given, and is not charged: it would be refused when it is done.
 	reads, receive := receiving(model.WithBudget(ctx, nil), w.asks)
 	ctx, end := w.store.trace(ctx, conn, reads)
 	err := w.receive(ctx, conn.PgConn(), reads, receive)

@@ -86,14 +86,15 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	t.Helper()
 	n := madeKeys.Add(1)
 	require.NoError(t, db.Insert(t.Context(), tenant, make(fmt.Sprintf("key_%d_a", n))))
-	require.NoError(t, db.Write(t.Context(), tenant, make(fmt.Sprintf("key_%d_b", n))))
-	rows, err := conn.Query(t.Context(), fmt.Sprintf("SELECT (to_jsonb(r) - '%s')::text FROM %s AS r WHERE company_id = $1 AND (%[1]s::text LIKE $2 OR $2 = '') ORDER BY %[1]s DESC LIMIT 2",
+	require.NoError(t, db.Write(t.Context(), tenant, make(fmt.Sprintf("key_%d_b", n)), make(fmt.Sprintf("key_%d_c", n))))
+	rows, err := conn.Query(t.Context(), fmt.Sprintf("SELECT (to_jsonb(r) - '%s')::text FROM %s AS r WHERE company_id = $1 AND (%[1]s::text LIKE $2 OR $2 = '') ORDER BY %[1]s DESC LIMIT 3",
 		key, table), tenant.CompanyID(), map[bool]string{true: "", false: fmt.Sprintf("key_%d_%%", n)}[key == "sequence"])
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
-	require.Len(t, found, 2)
+	require.Len(t, found, 3)
 	require.Equal(t, found[0], found[1])
+	require.Equal(t, found[0], found[2])
 }
 
 // trips counts the times that statements are sent for contexts that in returns.

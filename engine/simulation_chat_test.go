@@ -188,7 +188,7 @@ func TestConversationWithTheOfflineModel(t *testing.T) {
 	requireCode(t, model.Conflict, err)
 	ended, err := e.EndSimulationChat(t.Context(), tenant, model.EndSimulationChatInput{SimulationChatID: chat.ID})
 	require.NoError(t, err)
-	require.True(t, after.EndedAt.Equal(*ended.EndedAt))
+	require.Equal(t, after.EndedAt, ended.EndedAt)
 	all, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
 	require.NoError(t, err)
 	require.Len(t, all, 4)

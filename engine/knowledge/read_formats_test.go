@@ -138,8 +138,9 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
-		// On a slow machine, or under the race detector, reading may exceed the bound on work before another one.
-		if !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
+		// Under the race detector, and of what unpacks to 64 MiB on a slow machine, reading may exceed the bound on work before another one.
+		isSlow := raceDetector || c.name == "a.epub"
+		if !isSlow || !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}

@@ -35,11 +35,15 @@ type binaries struct {
 }
 
 // findBinaries looks through the directories of path, then through the patterns, latest version first. A major other
-// than 0 asks for this version alone.
+// than 0 asks for this version alone. Binaries are run only until some suit.
 func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
+	suits := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
 	var found []binaries
 	for _, dir := range filepath.SplitList(path) {
 		found = appendVersion(ctx, found, dir)
+		if len(found) > 0 && suits(found[len(found)-1]) {
+			return found[len(found)-1], nil
+		}
 	}
 	inPath := len(found)
 	for _, pattern := range patterns {
@@ -53,10 +57,8 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 	if len(found) == 0 {
 		return binaries{}, fmt.Errorf("the PostgreSQL server binaries were not found: %s", install)
 	}
-	for _, b := range found {
-		if b.major == major || (major == 0 && b.major >= oldestMajor) {
-			return b, nil
-		}
+	if i := slices.IndexFunc(found, suits); i >= 0 {
+		return found[i], nil
 	}
 	if major != 0 {
 		return binaries{}, fmt.Errorf("it was made by PostgreSQL %d, but the server binaries found are of version %s: install version %d, or use another directory",

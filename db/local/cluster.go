@@ -21,6 +21,7 @@ const (
 	longestSocket = 103
 	socketName    = ".s.PGSQL." + port
 	pidFile       = "postmaster.pid"
+	statusLine    = 8               // of the file of the process, as Postgres' pidfile.h has it
 	unfinished    = "postgres-new-" // prefix of a cluster that initdb has not completed
 )
 
@@ -85,9 +86,6 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 		if major != 0 {
 			return fmt.Errorf("the data directory %s cannot be used: %w", c.dir, err)
 		}
-		return err
-	}
-	if err = c.checkReachable(); err != nil {
 		return err
 	}
 	if err = c.removeUnfinished(ctx); err != nil {
@@ -156,14 +154,11 @@ func (c *cluster) version() (int, error) {
 	return major, nil
 }
 
-// checkReachable enters the directory as the server's user, so that access lists count too, and names the outermost
-// directory that refuses.
-func (c *cluster) checkReachable() error {
-	if c.enter(c.dir) == nil {
-		return nil
-	}
-	if err := c.enter("/"); err != nil {
-		return fmt.Errorf("run the PostgreSQL server binaries as user %s: %w", c.userName(), err)
+// explain says why a binary could not be started: it enters the directory as the server's user, so that access lists
+// count too, and names the outermost directory that refuses.
+func (c *cluster) explain(binary string, err error) error {
+	if c.enter(c.dir) == nil || c.enter("/") != nil {
+		return fmt.Errorf("run %s as user %s: %w", binary, c.userName(), err)
 	}
 	path := ""
 	for _, name := range strings.Split(strings.TrimPrefix(c.dir, "/"), "/") {
@@ -305,12 +300,17 @@ func (c *cluster) giveAway(path string) error {
 	return os.Chown(path, int(c.user.Uid), int(c.user.Gid))
 }
 
-// postmaster is the process that calls itself the server of the cluster, 0 when there is none.
-func (c *cluster) postmaster() int {
+// postmaster is the process that calls itself the server of the cluster, 0 when there is none, and whether it accepts
+// connections.
+func (c *cluster) postmaster() (pid int, ready bool) {
 	text, _ := os.ReadFile(filepath.Join(c.data, pidFile)) // missing: no server
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	pid, _ := strconv.Atoi(string(first)) // half written: not yet a server
-	return pid
+	lines := strings.Split(string(text), "\n")
+	pid, _ = strconv.Atoi(lines[0]) // half written: not yet a server
+	if len(lines) < statusLine {
+		return pid, false
+	}
+	status := strings.TrimSpace(lines[statusLine-1])
+	return pid, status == "ready" || status == "standby"
 }
 
 var (

@@ -165,7 +165,7 @@ func (c *cluster) awaitReady(ctx context.Context, p *process) error {
 		case <-tick.C:
 		}
 		// Only our own child may answer, not a server that somebody started by hand beside the lock.
-		if c.postmaster() != p.pid {
+		if pid, ready := c.postmaster(); pid != p.pid || !ready {
 			continue
 		}
 		err := ping(ctx, c.url(database))

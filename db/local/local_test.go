@@ -109,6 +109,23 @@ func TestDataIsKept(t *testing.T) {
 	}
 }
 
+// A program may be killed after initdb and before its database is made, or while it makes it anew.
+func TestMissingDatabaseIsMade(t *testing.T) {
+	t.Parallel()
+	o := Options{Dir: reachable(t)}
+	s := start(t, o)
+	keep(t, s.URL())
+	require.NoError(t, s.Reset(t.Context()))
+	require.Zero(t, query[int](t, s.URL(), "SELECT count(*)::int FROM pg_class WHERE relname = 'kept'"))
+	conn, err := pgx.Connect(t.Context(), s.cluster.url(superuser))
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "DROP DATABASE "+database)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, s.Stop())
+	require.Equal(t, database, query[string](t, start(t, o).URL(), "SELECT current_database()::text"))
+}
+
 func TestKilledProgramLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)

@@ -67,7 +67,7 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("run %s as user %s: %w", name, c.userName(), err)
+		return nil, c.explain(name, err)
 	}
 	p.pid = p.cmd.Process.Pid
 	return p, nil
@@ -100,7 +100,8 @@ func (c *cluster) stopStale(ctx context.Context) error {
 		targets := pids
 		if step.signal == syscall.SIGINT {
 			// This one is for the postmaster, which ends the others. Without a postmaster they are orphans.
-			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != c.postmaster() })
+			postmaster, _ := c.postmaster()
+			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != postmaster })
 		}
 		if len(targets) == 0 {
 			continue

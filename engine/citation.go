@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,9 +13,9 @@ const cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
 
 var (
 	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers are years and the like.
-	citing = regexp.MustCompile(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
+	citing = lazyregexp.New(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
 	// citedRange matches a number, or the first and the last of several.
-	citedRange = regexp.MustCompile(`(\d+)(?:\s*[-–]\s*(\d+))?`)
+	citedRange = lazyregexp.New(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
 
 // cite removes citations of chunks that the model was not shown, and returns the sources of the others, each number
@@ -25,7 +25,7 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 	var citations []model.Citation
 	var kept strings.Builder
 	rest := 0
-	for _, at := range citing.FindAllStringIndex(text, -1) {
+	for _, at := range citing().FindAllStringIndex(text, -1) {
 		// This is the text of a link.
 		if strings.HasPrefix(text[at[1]:], "(") {
 			continue
@@ -59,7 +59,7 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 
 // numbersOf returns the numbers that a citation names, including those within its ranges.
 func numbersOf(citation string) (numbers []int) {
-	for _, part := range citedRange.FindAllStringSubmatch(citation, -1) {
+	for _, part := range citedRange().FindAllStringSubmatch(citation, -1) {
 		first, _ := strconv.Atoi(part[1])
 		last, err := strconv.Atoi(part[2])
 		if err != nil {

@@ -22,7 +22,7 @@ func FuzzRender(f *testing.F) {
 	f.Add(strings.Repeat("{x}", 1_000), "x", strings.Repeat("y", 2_000))
 	f.Fuzz(func(t *testing.T, text, name, value string) {
 		var missing []string
-		want := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		want := placeholder().ReplaceAllStringFunc(text, func(found string) string {
 			if found == "{"+name+"}" {
 				return value
 			}

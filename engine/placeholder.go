@@ -121,7 +121,7 @@ func (s *speaker) knownTo(checks []model.TestCheck) []string {
 	var warnings []string
 	for i, check := range checks {
 		e := check.Expect
-		if e.Tag != nil && !placeholder.MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
+		if e.Tag != nil && !placeholder().MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
 			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
 		}
 		if e.Called != nil && e.Called.TechnicalName != nil && len(s.subAgents) == 0 && !slices.Contains(names, *e.Called.TechnicalName) {

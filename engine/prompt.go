@@ -2,10 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,7 +13,7 @@ import (
 const maxRendered = 1 << 20
 
 // placeholder never matches the braces of JSON, whose names are in quotation marks.
-var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+var placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
 // render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
 // and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
@@ -36,7 +36,7 @@ func unfilled(where string, unknown []string) []string {
 
 // fill is render with values from anywhere. It stops once the result is too long, and returns it.
 func fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
-	return fillAt(text, placeholder.FindAllStringIndex(text, -1), maxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
+	return fillAt(text, placeholder().FindAllStringIndex(text, -1), maxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
 // fillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the result has more

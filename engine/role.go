@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,10 +15,10 @@ import (
 // speakerLabel and direction are about folded texts.
 var (
 	// speakerLabel begins a line of a script with several speakers.
-	speakerLabel = regexp.MustCompile(`(?im)^[\s*_]*(?:\[` + speakerNames + `\]|` + speakerNames + `[\s*_]*:)`)
+	speakerLabel = lazyregexp.New(`(?im)^[\s*_]*(?:\[` + speakerNames + `\]|` + speakerNames + `[\s*_]*:)`)
 
 	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or what an actor does.
-	direction = regexp.MustCompile(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
+	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
 		`[*(\[]\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` +
 		`laugh|sigh|paus|smil|nod|chuckl|whisper|wait|hang(?:s|ing)? up|clear(?:s|ing)? (?:his|her|my|their)? ?throat|grin|shrug|frown|think(?:s|ing)\b|angr|annoyed|frustrated|` +
 		`rit\b|rire|soupir|sourit|raccroche|hoche|lacht|lachend|seufz|lächel|nickt|legt auf|ríe|se ríe|suspir|sonríe|cuelga|ride\b|sospira|sorride|riattacca|ri\b|sorri|desliga` +
@@ -65,13 +66,13 @@ const (
 	loop    = 4
 )
 
-func anyOf(expressions ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?s)(?:^|[^\pL])(?:` + strings.Join(expressions, "|") + `)`)
+func anyOf(expressions ...string) func() *regexp.Regexp {
+	return lazyregexp.New(`(?s)(?:^|[^\pL])(?:` + strings.Join(expressions, "|") + `)`)
 }
 
 var (
 	// scripted are the parts of a scenario that are to be said word for word.
-	scripted = regexp.MustCompile(`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
+	scripted = lazyregexp.New(`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
 	// addressed are the words with which a scenario speaks to the contact, or of it.
 	addressed = []string{
 		"you", "your", "you're", "caller", "customer", "contact", "user", "client", "vous", "votre", "vos", "tu", "ton", "ta", "du", "dein", "deine",
@@ -86,15 +87,15 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	switch {
 	case strings.Contains(strings.ToLower(text), llm.EndConversation):
 		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
-	case said == "" || slices.ContainsFunc(scripted.FindAllString(scenario, -1), func(part string) bool { return strings.Contains(fold(part, false).text, said) }):
+	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1), func(part string) bool { return strings.Contains(fold(part, false).text, said) }):
 		return nil
-	case speakerLabel.MatchString(text):
+	case speakerLabel().MatchString(text):
 		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
-	case confession.MatchString(said):
+	case confession().MatchString(said):
 		return unusable("it speaks of being a machine or of playing a part, and you are the person of the scenario")
-	case offer.MatchString(said):
+	case offer().MatchString(said):
 		return unusable("it offers help as the assistant would, and you are the person who wants something")
-	case direction.MatchString(text):
+	case direction().MatchString(text):
 		return unusable("it has a stage direction, and only what the person says is wanted")
 	case recites(said, scenario):
 		return unusable("it reads out the scenario, which is for you alone: say in the person's own words what is needed now")
@@ -113,7 +114,7 @@ func recites(said, scenario string) bool {
 	if len(words) < recital {
 		return false
 	}
-	rest := " " + fold(scripted.ReplaceAllString(scenario, " | "), false).text + " "
+	rest := " " + fold(scripted().ReplaceAllString(scenario, " | "), false).text + " "
 	for from := range len(words) - recital + 1 {
 		run := words[from : from+recital]
 		isAddressed := slices.ContainsFunc(run, func(word string) bool { return slices.Contains(addressed, strings.Trim(word, ".,;:!?")) })

@@ -70,10 +70,11 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 
 // appendVersion appends what dir holds, when it is a whole set of binaries that runs here.
 func appendVersion(ctx context.Context, found []binaries, dir string) []binaries {
-	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil || !filepath.IsAbs(dir) {
+	if _, err := os.Stat(filepath.Join(dir, "postgres")); err != nil || !filepath.IsAbs(dir) {
 		return found
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	// It loads less than the server does.
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "initdb"), "--version").Output()
 	if err != nil {
 		return found
 	}

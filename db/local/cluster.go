@@ -73,33 +73,34 @@ func makeDir(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// prepare finds the user and the binaries, and creates the cluster and the socket's directory when missing.
-func (c *cluster) prepare(ctx context.Context) (err error) {
+// prepare finds the user and the binaries, and creates the cluster, which is new then, and the socket's directory when missing.
+func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 	if c.user, err = c.serverUser(); err != nil {
-		return err
+		return false, err
 	}
 	major, err := c.version()
 	if err != nil {
-		return err
+		return false, err
 	}
+	isNew = major == 0
 	if c.binaries, err = findBinaries(ctx, os.Getenv("PATH"), installations, major); err != nil {
-		if major != 0 {
-			return fmt.Errorf("the data directory %s cannot be used: %w", c.dir, err)
+		if !isNew {
+			return false, fmt.Errorf("the data directory %s cannot be used: %w", c.dir, err)
 		}
-		return err
+		return false, err
 	}
 	if err = c.removeUnfinished(ctx); err != nil {
-		return err
+		return false, err
 	}
-	if err = os.Remove(c.file("log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return inDirectory(c.dir, err)
+	if err = os.Remove(c.logFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, inDirectory(c.dir, err)
 	}
-	if major == 0 {
+	if isNew {
 		if err = c.initialize(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return c.makeSocketDir()
+	return isNew, c.makeSocketDir()
 }
 
 // serverUser is who the server runs as: Postgres refuses root, and only the owner of a cluster may serve it.
@@ -321,14 +322,14 @@ var (
 
 // reason returns the last complaint that this start logged.
 func (c *cluster) reason() string {
-	text, _ := os.ReadFile(c.file("log")) // missing: nothing was said
+	text, _ := os.ReadFile(c.logFile()) // missing: nothing was said
 	said := complaint.FindAllSubmatch(text, -1)
 	for i := len(said) - 1; i >= 0; i-- {
 		if !refusal.Match(said[i][1]) {
 			return string(said[i][1])
 		}
 	}
-	return "see " + c.file("log")
+	return "see " + c.logFile()
 }
 
 // inDirectory explains why a directory cannot be written to.

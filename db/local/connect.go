@@ -23,24 +23,20 @@ func ping(ctx context.Context, url string) error {
 	return conn.Close(ctx)
 }
 
-func createDatabase(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
+// makeDatabase executes the statements and makes the empty database.
+func (c *cluster) makeDatabase(ctx context.Context, before ...string) error {
+	create := "CREATE DATABASE " + database
+	if !c.durable && c.binaries.major >= 15 {
+		create += " STRATEGY file_copy" // without a word to the log of each page; it waits for the disk otherwise
+	}
+	conn, err := pgx.Connect(ctx, c.url(superuser))
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, "CREATE DATABASE "+database)
-	return errors.Join(err, conn.Close(ctx))
-}
-
-// replaceDatabase replaces the database by an empty one.
-func replaceDatabase(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "DROP DATABASE "+database+" WITH (FORCE)")
-	if err == nil {
-		_, err = conn.Exec(ctx, "CREATE DATABASE "+database)
+	for _, statement := range append(before, create) {
+		if _, err = conn.Exec(ctx, statement); err != nil {
+			break
+		}
 	}
 	return errors.Join(err, conn.Close(ctx))
 }

@@ -24,6 +24,9 @@ const (
 	// attachPatience bounds the wait for a server that another program is starting.
 	attachPatience = time.Minute
 	pollInterval   = 10 * time.Millisecond
+	abandonedAfter = time.Minute
+
+	lockFile = "postgres.lock"
 )
 
 // Options say where the database is kept and how safely.
@@ -60,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	patience := time.NewTimer(attachPatience)
 	defer patience.Stop()
 	for {
-		lock, err := acquire(c.file("lock"))
+		lock, err := acquire(filepath.Join(c.dir, lockFile))
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +102,7 @@ func (s *Server) Reset(ctx context.Context) error {
 	if s.Attached() {
 		return errors.New("another program uses the data directory: stop it first")
 	}
-	if err := replaceDatabase(ctx, s.cluster.url(superuser)); err != nil {
+	if err := s.cluster.makeDatabase(ctx, "DROP DATABASE "+database+" WITH (FORCE)"); err != nil {
 		return fmt.Errorf("make the database in %s anew: %w", s.cluster.dir, err)
 	}
 	return nil
@@ -136,7 +139,8 @@ func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error)
 			err = fmt.Errorf("start the database server: %w", ctx.Err())
 		}
 	}()
-	if err = c.prepare(ctx); err != nil {
+	isNew, err := c.prepare(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err = c.stopStale(ctx); err != nil {
@@ -145,15 +149,15 @@ func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error)
 	if s.postgres, err = c.launch("postgres", c.data, c.settings()...); err != nil {
 		return nil, err
 	}
-	if err = c.awaitReady(ctx, s.postgres); err != nil {
+	if err = c.awaitReady(ctx, s.postgres, isNew); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// awaitReady returns when the database exists and accepts connections. Recovery after a crash may take long, so only
-// the end of the server or of ctx stops the wait.
-func (c *cluster) awaitReady(ctx context.Context, p *process) error {
+// awaitReady returns when the database exists and accepts connections; a new cluster is known not to have it. Recovery
+// after a crash may take long, so only the end of the server or of ctx stops the wait.
+func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -168,17 +172,35 @@ func (c *cluster) awaitReady(ctx context.Context, p *process) error {
 		if pid, ready := c.postmaster(); pid != p.pid || !ready {
 			continue
 		}
-		err := ping(ctx, c.url(database))
-		if isMissingDatabase(err) {
-			if err := createDatabase(ctx, c.url(superuser)); err != nil {
-				return fmt.Errorf("create the database in %s: %w", c.dir, err)
+		if !isNew {
+			err := ping(ctx, c.url(database))
+			if err == nil {
+				return nil
 			}
-			continue
+			if !isMissingDatabase(err) {
+				continue
+			}
 		}
-		if err == nil {
-			return nil
+		if err := c.makeDatabase(ctx); err != nil {
+			return fmt.Errorf("create the database in %s: %w", c.dir, err)
 		}
+		return nil
 	}
+}
+
+// Abandoned reports whether the directory of Options was used by a program that has ended without Stop, a minute ago or more.
+// What is in it can be removed.
+func Abandoned(dir string) bool {
+	path := filepath.Join(dir, lockFile)
+	info, err := os.Stat(path)
+	if err != nil || time.Since(info.ModTime()) < abandonedAfter {
+		return false // the program that makes it may be about to lock it
+	}
+	lock, err := acquire(path)
+	if err != nil || lock == nil {
+		return false
+	}
+	return lock.Close() == nil
 }
 
 func (c *cluster) url(name string) string {
@@ -188,8 +210,8 @@ func (c *cluster) url(name string) string {
 	return u.String()
 }
 
-// file names a file beside the cluster.
-func (c *cluster) file(extension string) string { return filepath.Join(c.dir, "postgres."+extension) }
+// logFile has what the server says, beside the cluster.
+func (c *cluster) logFile() string { return filepath.Join(c.dir, "postgres.log") }
 
 // acquire returns the locked file, or nil when another open file holds the lock. The kernel drops the lock with the
 // program that holds it, however that ends; child processes do not inherit it.

@@ -45,7 +45,7 @@ func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
 // launch starts a server binary in dir and sends its output to the log.
 func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 	// A file, not a pipe: it still takes the child's output after this program was killed.
-	log, err := os.OpenFile(c.file("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, inDirectory(c.dir, err)
 	}

@@ -1,14 +1,15 @@
 package knowledge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 var (
-	question = regexp.MustCompile(`^(?i:questions?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|q\s*\d*\s*[:.)])\s*(.*)$`)
-	answer   = regexp.MustCompile(`^(?i:(?:answer|réponse|reponse)s?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|(?:ans|rép|rep|a|r)\s*\d*\s*[:.)])\s*(.*)$`)
+	question = lazyregexp.New(`^(?i:questions?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|q\s*\d*\s*[:.)])\s*(.*)$`)
+	answer   = lazyregexp.New(`^(?i:(?:answer|réponse|reponse)s?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|(?:ans|rép|rep|a|r)\s*\d*\s*[:.)])\s*(.*)$`)
 
 	questionColumns = []string{"question", "questions", "q"}
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
@@ -111,13 +112,13 @@ func column(header, names []string) int {
 
 func (p *pairing) line(line string) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
-	if asked := question.FindStringSubmatch(text); asked != nil {
+	if asked := question().FindStringSubmatch(text); asked != nil {
 		p.end()
 		p.asked = true
 		p.question.WriteString(asked[1] + "\n")
 		return
 	}
-	if answered := answer.FindStringSubmatch(text); answered != nil && p.asked && !p.answered {
+	if answered := answer().FindStringSubmatch(text); answered != nil && p.asked && !p.answered {
 		p.answered = true
 		p.answer.WriteString(answered[1] + "\n")
 		return

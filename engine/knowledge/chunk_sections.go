@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // maxHeading bounds a heading, in characters.
@@ -12,9 +14,11 @@ const maxHeading = 120
 
 // rule recognizes headings by their words.
 type rule struct {
-	label *regexp.Regexp
+	label func() *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
 	level int
+	// isNumber: the label is a number of several parts. leads: a sentence may follow the label in its line.
+	isNumber, leads bool
 }
 
 // ordinal and numeral match the numbers of parts and chapters: words, digits, Roman numerals, a single letter.
@@ -26,22 +30,22 @@ const (
 
 // labelled matches headings such as "Chapter 2", "Titre Ier" and "Première partie".
 func labelled(names string, level int) rule {
-	return rule{regexp.MustCompile(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal + `\s+(?:` + names +
-		`)))(?:$|[\s.:–—-])`), level}
+	return rule{label: lazyregexp.New(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal + `\s+(?:` + names +
+		`)))(?:$|[\s.:–—-])`), level: level}
 }
 
 // numbered matches headings such as "2.1 Setup". More dots mean a deeper level.
-func numbered(level int) rule { return rule{number, level} }
+func numbered(level int) rule { return rule{label: number, level: level, isNumber: true} }
 
 var (
-	number  = regexp.MustCompile(`^\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+[\p{Lu}«"“]`)
-	roman   = rule{regexp.MustCompile(`^[IVX]{1,5}[.)]\s+\p{Lu}`), 1}
-	article = rule{regexp.MustCompile(`^(?i:articles?|art\.)\s+(?:[LRD]\.?\s?)?\d+(?:[.-]\d+)*(?:er)?(?:\s(?:bis|ter))?(?:$|[\s.:–—-])`), 5}
-	sign    = rule{regexp.MustCompile(`^§{1,2}\s?\d+[a-z]?(?:$|[\s.:–—-])`), 5}
-	named   = rule{regexp.MustCompile(`^(?i:abstract|summary|introduction|background|related work|methods?|methodology|results|discussion|` +
+	number  = lazyregexp.New(`^\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+[\p{Lu}«"“]`)
+	roman   = rule{label: lazyregexp.New(`^[IVX]{1,5}[.)]\s+\p{Lu}`), level: 1}
+	article = rule{label: lazyregexp.New(`^(?i:articles?|art\.)\s+(?:[LRD]\.?\s?)?\d+(?:[.-]\d+)*(?:er)?(?:\s(?:bis|ter))?(?:$|[\s.:–—-])`), level: 5, leads: true}
+	sign    = rule{label: lazyregexp.New(`^§{1,2}\s?\d+[a-z]?(?:$|[\s.:–—-])`), level: 5, leads: true}
+	named   = rule{label: lazyregexp.New(`^(?i:abstract|summary|introduction|background|related work|methods?|methodology|results|discussion|` +
 		`conclusions?|acknowledge?ments?|references|bibliography|appendix|résumé|contexte|état de l'art|méthodes?|méthodologie|` +
-		`résultats|remerciements|références|bibliographie|annexes?)(?:\s+[A-Z0-9])?$`), 1}
-	hashes = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*$`)
+		`résultats|remerciements|références|bibliographie|annexes?)(?:\s+[A-Z0-9])?$`), level: 1}
+	hashes = lazyregexp.New(`^(#{1,6})\s+(.+?)\s*#*$`)
 )
 
 // rules are each method's headings, in addition to those that the document's form shows.
@@ -159,7 +163,7 @@ func outlineOf(text Text, rules []rule) []entry {
 	form := 0
 	for i := range entries {
 		e := &entries[i]
-		if found := hashes.FindStringSubmatch(e.text); e.kind == Paragraph && found != nil {
+		if found := hashes().FindStringSubmatch(e.text); e.kind == Paragraph && found != nil {
 			e.text, e.kind, e.level = found[2], Heading, len(found[1])*10
 		}
 		switch e.kind {
@@ -178,13 +182,13 @@ func outlineOf(text Text, rules []rule) []entry {
 func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 	text := strings.TrimSpace(entries[i].text)
 	for _, r := range rules {
-		label := r.label.FindString(text)
+		label := r.label().FindString(text)
 		if label == "" {
 			continue
 		}
 		short := utf8.RuneCountInString(text) <= maxHeading && !endsSentence(text)
 		switch {
-		case r.label == number:
+		case r.isNumber:
 			// Entries of a list are numbered too, but follow each other.
 			if !short || isListed(entries, i-1, label) || isListed(entries, i+1, label) {
 				return 0, false
@@ -192,7 +196,7 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 			return r.level + strings.Count(numberOf(label), "."), false
 		case short:
 			return r.level, false
-		case r == article || r == sign:
+		case r.leads:
 			// "Article 5. The customer may …" is a heading. A sentence that begins with "Article 5 of" is not.
 			rest := strings.TrimSpace(text[len(strings.TrimRight(label, ".:–—- \t")):])
 			return r.level, rest == "" || strings.ContainsAny(rest[:1], ".:(") || startsDash(rest)
@@ -216,7 +220,7 @@ func isListed(entries []entry, i int, label string) bool {
 	if i < 0 || i >= len(entries) || entries[i].kind == Heading {
 		return false
 	}
-	other := number.FindString(strings.TrimSpace(entries[i].text))
+	other := number().FindString(strings.TrimSpace(entries[i].text))
 	return other != "" && strings.Count(numberOf(other), ".") == strings.Count(numberOf(label), ".")
 }
 

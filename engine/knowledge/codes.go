@@ -1,13 +1,13 @@
 package knowledge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -29,13 +29,13 @@ const (
 var (
 	// signed finds groups of letters and digits that signs join, and spaced groups of digits that blanks join; the first may
 	// have letters.
-	signed = regexp.MustCompile(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
-	spaced = regexp.MustCompile(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
+	signed = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
+	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
 	// pointed is a number with decimals, a version or a list, unless grouped says that the points part thousands, or the
 	// numbers of a date or a telephone.
-	pointed = regexp.MustCompile(`\p{N}\.\p{N}|,`)
-	grouped = regexp.MustCompile(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
-	signs   = regexp.MustCompile(`[-‐–.,/_ ]`)
+	pointed = lazyregexp.New(`\p{N}\.\p{N}|,`)
+	grouped = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
+	signs   = lazyregexp.New(`[-‐–.,/_ ]`)
 )
 
 // codesOf returns the codes of a text that are written with signs or blanks.
@@ -45,14 +45,14 @@ func codesOf(text string) []code {
 	}
 	text = fold(text)
 	var codes []code
-	for _, found := range append(signed.FindAllString(text, -1), spaced.FindAllString(text, -1)...) {
-		groups := signs.Split(found, -1)
+	for _, found := range append(signed().FindAllString(text, -1), spaced().FindAllString(text, -1)...) {
+		groups := signs().Split(found, -1)
 		whole := strings.Join(groups, "")
 		if len(groups) > maxGroups || len(whole) > maxCode || !strings.ContainsFunc(whole, unicode.IsNumber) {
 			continue
 		}
 		isNumber := !strings.ContainsFunc(whole, unicode.IsLetter)
-		if isNumber && utf8.RuneCountInString(whole) < shortest || pointed.MatchString(found) && !grouped.MatchString(found) {
+		if isNumber && utf8.RuneCountInString(whole) < shortest || pointed().MatchString(found) && !grouped().MatchString(found) {
 			continue
 		}
 		if slices.Equal(wordsOf(whole), []model.Word{{Folded: whole}}) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +14,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	textunicode "golang.org/x/text/encoding/unicode"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 const (
@@ -92,12 +93,12 @@ func zeros(content []byte, first int) int {
 }
 
 // escapes are what terminals take for colours and titles.
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
+var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 
 // text returns decoded text, or an error if it has too many characters that no text has.
 func text(decoded []byte) (string, error) {
 	if bytes.IndexByte(decoded, '\x1b') >= 0 {
-		decoded = escapes.ReplaceAll(decoded, nil)
+		decoded = escapes().ReplaceAll(decoded, nil)
 	}
 	strange := 0
 	for _, r := range string(decoded) {

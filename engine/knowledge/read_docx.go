@@ -2,9 +2,10 @@ package knowledge
 
 import (
 	"encoding/xml"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // maxStyles bounds the styles that are headings.
@@ -38,7 +39,7 @@ type docx struct {
 	cell   strings.Builder
 }
 
-var headingName = regexp.MustCompile(`(?i)^heading ([1-9])$`)
+var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 
 // styles finds the styles of headings. Word gives them the same names in every language, or an outline level.
 func (d *docx) styles() error {
@@ -52,7 +53,7 @@ func (d *docx) styles() error {
 		case "style":
 			style = val(element, "styleId")
 		case "name":
-			if found := headingName.FindStringSubmatch(value); found != nil {
+			if found := headingName().FindStringSubmatch(value); found != nil {
 				d.heading(style, min(int(found[1][0]-'0'), 6))
 			} else if strings.EqualFold(value, "title") {
 				d.heading(style, 1)

@@ -4,8 +4,9 @@ import (
 	"encoding/xml"
 	"io"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // maxChapter bounds a chapter, in bytes.
@@ -62,7 +63,7 @@ func (d *document) chapters(list string) ([]string, error) {
 }
 
 // closed finds empty elements of XHTML that end by themselves, which in HTML hold what follows.
-var closed = regexp.MustCompile(`(?i)<(title|script|style|textarea|iframe|noscript)\b([^>]*)/>`)
+var closed = lazyregexp.New(`(?i)<(title|script|style|textarea|iframe|noscript)\b([^>]*)/>`)
 
 // chapter adds the text of a page of a book.
 func (d *document) chapter(name string) error {
@@ -80,7 +81,7 @@ func (d *document) chapter(name string) error {
 	case d.unpacked > maxUnpacked:
 		return unreadable("the book takes more than 64 MiB when it is unpacked")
 	}
-	text, err := readHTML(d.ctx, closed.ReplaceAll(page, []byte("<$1$2></$1>")), "application/xhtml+xml; charset=utf-8")
+	text, err := readHTML(d.ctx, closed().ReplaceAll(page, []byte("<$1$2></$1>")), "application/xhtml+xml; charset=utf-8")
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // readHTML reads the blocks of a page without scripts, styles and navigation.
@@ -110,12 +111,12 @@ func endsByItself(name string) bool {
 	return name == "p" || name == "li" || name == "dt" || name == "dd"
 }
 
-var hiddenStyle = regexp.MustCompile(`(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
+var hiddenStyle = lazyregexp.New(`(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
 
 // isHidden reports tags whose content readers of the page do not see.
 func isHidden(tag html.Token) bool {
 	for _, a := range tag.Attr {
-		if a.Key == "hidden" || a.Key == "style" && hiddenStyle.MatchString(a.Val) {
+		if a.Key == "hidden" || a.Key == "style" && hiddenStyle().MatchString(a.Val) {
 			return true
 		}
 	}

@@ -2,10 +2,11 @@ package knowledge
 
 import (
 	"encoding/xml"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // xlsx is a workbook while it is read.
@@ -112,7 +113,7 @@ func (x *xlsx) texts() error {
 }
 
 // dated finds the days, months and years of a number's format, of which texts in quotes and colours in brackets are no part.
-var dated = regexp.MustCompile(`^(?:"[^"]*"|\[[^\]]*\]|\\.|[^"\[\\dmyhs])*[dmyhs]`)
+var dated = lazyregexp.New(`^(?:"[^"]*"|\[[^\]]*\]|\\.|[^"\[\\dmyhs])*[dmyhs]`)
 
 // styles finds the styles of dates, some by number, others by the letters of their format.
 func (x *xlsx) styles() error {
@@ -125,7 +126,7 @@ func (x *xlsx) styles() error {
 		case xml.StartElement:
 			switch {
 			case t.Name.Local == "numFmt" && len(formats) < maxStyles:
-				formats[val(t, "numFmtId")] = dated.MatchString(strings.ToLower(val(t, "formatCode")))
+				formats[val(t, "numFmtId")] = dated().MatchString(strings.ToLower(val(t, "formatCode")))
 			case t.Name.Local == "cellXfs":
 				inCells = true
 			case t.Name.Local == "xf" && inCells && len(x.dates) < 10*maxStyles:

@@ -1,7 +1,6 @@
 package knowledge_test
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -75,7 +75,7 @@ func TestStopWordsOfBothLanguages(t *testing.T) {
 }
 
 // exponent is what the parser takes for the exponent of a number.
-var exponent = regexp.MustCompile(`[0-9]e[0-9]`)
+var exponent = lazyregexp.New(`[0-9]e[0-9]`)
 
 func TestPostgresCutsNoWord(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestPostgresCutsNoWord(t *testing.T) {
 		found := tokens(text)
 		require.Len(t, found, len(knowledge.WordsOf(text)))
 		for _, token := range found {
-			if !exponent.MatchString(token.Word) {
+			if !exponent().MatchString(token.Word) {
 				require.Contains(t, token.Terms, token.Word)
 				require.LessOrEqual(t, len(token.Terms), 5, "as it is, and the stems of both languages with accents and without")
 			}

@@ -60,7 +60,7 @@ agentgraph dev --port 9000 --ephemeral`,
 		{Into: &c.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080", Help: "Port on 127.0.0.1; 0 takes a free one."},
 		{Into: &c.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms", Help: "How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."},
 		{Into: &c.Reset, Name: "reset", Env: "AGENTGRAPH_RESET", Help: "Delete all that the private database holds, and make the demo company anew."},
-		{Into: &c.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL", Help: "Keep nothing: the data directory is a temporary one."},
+		{Into: &c.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL", Help: "Keep nothing: the data directory is a temporary one, in memory where that has room unless TMPDIR is set."},
 	})
 }
 
@@ -183,44 +183,6 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	go warnOfModel(ctx, options, log)
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
-}
-
-// directory creates the data directory, and returns it with a function to call when the program ends.
-func (c *Dev) directory() (string, func(), error) {
-	if c.Ephemeral {
-		directory, err := os.MkdirTemp("", "agentgraph-")
-		if err != nil {
-			return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
-		}
-		// The database server may run as another user, which must be able to enter the directory.
-		return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
-	}
-	directory := c.DataDirectory
-	if directory == "" {
-		directory = "/var/lib/agentgraph"
-		if os.Geteuid() != 0 {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return "", nil, errors.New("there is no home directory to keep data in: name one with --data-directory")
-			}
-			directory = filepath.Join(home, ".local", "share", "agentgraph")
-			if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
-				directory = filepath.Join(data, "agentgraph")
-			}
-		}
-	}
-	directory, err := filepath.Abs(directory)
-	if err != nil {
-		return "", nil, err
-	}
-	if err := os.MkdirAll(directory, 0o711); err != nil {
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return "", nil, fmt.Errorf("the data directory %s cannot be created: %w", directory, err)
-	}
-	return directory, func() {}, nil
 }
 
 // keptSecretKey returns the secret key of the flags or else of the data directory, which the first start creates.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -32,7 +31,7 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 		name, err := c.mayUse(ctx, in, log)
 		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
 	}
-	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
+	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral})
 	if err != nil {
 		return devDatabase{}, err
 	}
@@ -48,7 +47,7 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 		case <-ctx.Done():
 		}
 	}()
-	name := "private, in " + filepath.Join(directory, "postgres")
+	name := "private, in " + databaseDirectory(directory)
 	if server.Attached() {
 		name += ", which another agentgraph started"
 	}

@@ -3,11 +3,11 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
@@ -16,11 +16,11 @@ const maxChoices = 4
 
 var (
 	// asksOpenly matches the beginning of a description that can be asked as it is: "Why it is frozen".
-	asksOpenly = regexp.MustCompile(`(?i)^(wh(at|en|ere|ich|o|y|ether)|how|if|for how|(ce qu|où|quand|comment|combien|pourquoi|quel|si )\pL*)`)
+	asksOpenly = lazyregexp.New(`(?i)^(wh(at|en|ere|ich|o|y|ether)|how|if|for how|(ce qu|où|quand|comment|combien|pourquoi|quel|si )\pL*)`)
 	// determined matches the beginning of a description that needs no article.
-	determined = regexp.MustCompile(`(?i)^(the|a|an|your|one|all|any|this|these) `)
+	determined = lazyregexp.New(`(?i)^(the|a|an|your|one|all|any|this|these) `)
 	// ofPerson matches the end of a description of something that the contact has.
-	ofPerson = regexp.MustCompile(`(?i)^(.+?)(?: (of|of the|that the) (?:caller|customer|visitor|contact|lead|passenger|patient|recipient|policyholder|guest|cardholder)s?(?: gave| named| wants)?)$`)
+	ofPerson = lazyregexp.New(`(?i)^(.+?)(?: (of|of the|that the) (?:caller|customer|visitor|contact|lead|passenger|patient|recipient|policyholder|guest|cardholder)s?(?: gave| named| wants)?)$`)
 )
 
 // phrase returns the question for a property: the title of its schema if that is a question in this language, else the
@@ -66,15 +66,15 @@ func (p *phrasebook) describe(wanted property) string {
 		}
 		return fill(p.give, label)
 	}
-	if asksOpenly.MatchString(label) {
+	if asksOpenly().MatchString(label) {
 		return fill(p.tell, label)
 	}
 	if p.language != read.English {
 		return fill(p.give, label) // where articles have a gender
 	}
-	if m := ofPerson.FindStringSubmatch(label); m != nil {
+	if m := ofPerson().FindStringSubmatch(label); m != nil {
 		label = "your " + m[1]
-	} else if !determined.MatchString(label) {
+	} else if !determined().MatchString(label) {
 		label = "the " + label
 	}
 	return fill(p.tell, label)
@@ -152,9 +152,9 @@ func (p *phrasebook) dayOf(day time.Time) string {
 
 // labelOf names a property in the words of its description, or of its name if the description says next to nothing.
 func labelOf(p property) string {
-	text := strings.TrimSpace(toolReference.ReplaceAllString(read.FirstSentence(p.description), ""))
+	text := strings.TrimSpace(toolReference().ReplaceAllString(read.FirstSentence(p.description), ""))
 	text, _, _ = strings.Cut(text, ", ")
-	if len(read.Content(read.Words(text))) < 2 && len(p.title) > 1 && !asksOpenly.MatchString(text) || text == "" {
+	if len(read.Content(read.Words(text))) < 2 && len(p.title) > 1 && !asksOpenly().MatchString(text) || text == "" {
 		text = strings.Join(p.title, " ")
 	}
 	return read.LowerFirst(text)

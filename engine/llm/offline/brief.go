@@ -75,23 +75,23 @@ func (m Model) readBrief(system string, tools *toolset) *brief {
 		return spoken
 	})
 	b.contact = sync.OnceValue(func() string {
-		if m := contactNamed.FindStringSubmatch(b.opening); m != nil {
+		if m := contactNamed().FindStringSubmatch(b.opening); m != nil {
 			return m[1]
 		}
 		return ""
 	})
 	b.about = sync.OnceValue(b.readAbout)
 	b.warnings = sync.OnceValue(func() []passage {
-		return slices.DeleteFunc(m.passagesOf(system, toModel), func(p passage) bool { return !p.warns })
+		return slices.DeleteFunc(m.passagesOf(system, toModel()), func(p passage) bool { return !p.warns })
 	})
 	parts := sync.OnceValues(func() (string, string) { return cutKnowledge(system) })
 	b.knowledge = sync.OnceValue(func() []passage {
 		_, knowledge := parts()
-		return m.passagesOf(knowledge, toModelOutright)
+		return m.passagesOf(knowledge, toModelOutright())
 	})
 	b.orders = sync.OnceValue(func() []passage {
 		instructions, _ := parts()
-		return m.passagesOf(instructions, toModel)
+		return m.passagesOf(instructions, toModel())
 	})
 	return b
 }

@@ -1,18 +1,18 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // giving matches how descriptions tell what a tool returns. That has nothing to do with returning goods.
-var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
+var giving = lazyregexp.New(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
 
 // properName matches a run of capitalised words within a sentence.
-var properName = regexp.MustCompile(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
+var properName = lazyregexp.New(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
 
 const (
 	// threshold is the least score for calling a tool. Half of it is enough for what the agent offered by number.
@@ -68,10 +68,10 @@ func aboutTool(t tool) words {
 		}
 		about.add(weight, read.Content([]string{word}))
 	}
-	description := giving.ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
+	description := giving().ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
 	if t.delegate {
 		// Names of businesses tell who does something, not what.
-		description = properName.ReplaceAllString(description, "$1")
+		description = properName().ReplaceAllString(description, "$1")
 	}
 	lead := read.FirstSentence(description)
 	about.add(inDescription, read.Concepts(lead))

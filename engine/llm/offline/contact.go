@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
@@ -46,17 +47,17 @@ const (
 var (
 	// spoken matches a line of the contact's script: in quotation marks, or to the end of the line after "says:" or
 	// "asks:".
-	spoken = regexp.MustCompile(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
+	spoken = lazyregexp.New(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
 	// direction begins a sentence for the actor, not for the other side.
-	direction = regexp.MustCompile(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
+	direction = lazyregexp.New(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
 		`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
 	// wish matches a sentence about what the contact wants.
-	wish = regexp.MustCompile(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
+	wish = lazyregexp.New(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
 		`veux|veut|voulez|souhaite[sz]?|souhaitez|aimerais|besoin|cherche[sz]?)\b`)
 	// request matches a sentence that asks, with or without a question mark.
-	request = regexp.MustCompile(`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
+	request = lazyregexp.New(`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
 	// elses matches a question whether there is more.
-	elses = regexp.MustCompile(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
+	elses = lazyregexp.New(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
 )
 
 // role is a scenario to play, and how far the play is.
@@ -78,16 +79,16 @@ func newRole(scenario, known string, messages []llm.Message) *role {
 			r.heard = m.Text
 		}
 	}
-	for _, found := range spoken.FindAllStringSubmatch(scenario, -1) {
+	for _, found := range spoken().FindAllStringSubmatch(scenario, -1) {
 		r.script = append(r.script, strings.TrimSpace(found[1]+found[2]))
 	}
 	r.script = slices.DeleteFunc(r.script, func(line string) bool { return line == "" })
-	for _, sentence := range read.Sentences(spoken.ReplaceAllString(scenario, "")) {
+	for _, sentence := range read.Sentences(spoken().ReplaceAllString(scenario, "")) {
 		sentence = strings.TrimSpace(strings.TrimLeft(sentence, "-*• \t"))
-		if len(subjectWords(sentence)) == 0 || strings.HasPrefix(sentence, "#") || direction.MatchString(sentence) {
+		if len(subjectWords(sentence)) == 0 || strings.HasPrefix(sentence, "#") || direction().MatchString(sentence) {
 			continue
 		}
-		if wish.MatchString(sentence) {
+		if wish().MatchString(sentence) {
 			r.wishes = append(r.wishes, inFirstPerson(sentence))
 		} else {
 			r.facts = append(r.facts, inFirstPerson(sentence))
@@ -109,7 +110,7 @@ func (r *role) next() (line string, leaves bool) {
 	if len(r.script) > 0 {
 		return r.recite()
 	}
-	asked := request.MatchString(r.heard) && !elses.MatchString(r.heard)
+	asked := request().MatchString(r.heard) && !elses().MatchString(r.heard)
 	if asked && len(r.said) > 0 {
 		if fact := r.fact(); fact != "" {
 			return fact, false
@@ -146,7 +147,7 @@ func (r *role) recite() (string, bool) {
 func (r *role) fact() string {
 	var asked []string
 	for _, sentence := range read.Sentences(r.heard) {
-		if request.MatchString(sentence) {
+		if request().MatchString(sentence) {
 			asked = append(asked, subjectWords(sentence)...)
 		}
 	}
@@ -176,36 +177,36 @@ func (r *role) fact() string {
 
 // persons turn what a scenario says of the contact into what the contact says of itself, in this order.
 var persons = []struct {
-	of   *regexp.Regexp
+	of   func() *regexp.Regexp
 	into string
 }{
-	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (want|wish|need|hope)(?:es|s) `), "I $3 "},
-	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (is|are) `), "I am "},
-	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (has|have) `), "I have "},
-	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (would|want|need|can|cannot) `), "I $3 "},
-	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)['’]s|his|her|their) `), "My "},
-	{regexp.MustCompile(`(?i)\byou are\b`), "I am"},
-	{regexp.MustCompile(`(?i)\byou['’]re\b`), "I'm"},
-	{regexp.MustCompile(`(?i)\byou['’](ve|ll|d)\b`), "I'$1"},
-	{regexp.MustCompile(`(?i)\byou were\b`), "I was"},
-	{regexp.MustCompile(`(?i)\b(for|to|with|of|at|on|from|about|by) you\b`), "$1 me"},
-	{regexp.MustCompile(`(?i)\byou\b`), "I"},
-	{regexp.MustCompile(`\bYour\b`), "My"},
-	{regexp.MustCompile(`\byours\b`), "mine"},
-	{regexp.MustCompile(`\byour\b`), "my"},
-	{regexp.MustCompile(`\byourself\b`), "myself"},
-	{regexp.MustCompile(`(?i)\b(vous êtes|tu es)\b`), "je suis"},
-	{regexp.MustCompile(`(?i)\b(vous voulez|tu veux)\b`), "je veux"},
-	{regexp.MustCompile(`(?i)\b(vous souhaitez|tu souhaites)\b`), "je souhaite"},
-	{regexp.MustCompile(`(?i)\b(vous avez|tu as)\b`), "j'ai"},
-	{regexp.MustCompile(`\b(V|v)otre\b`), "mon"},
-	{regexp.MustCompile(`\b(V|v)os\b`), "mes"},
+	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (want|wish|need|hope)(?:es|s) `), "I $3 "},
+	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (is|are) `), "I am "},
+	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (has|have) `), "I have "},
+	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (would|want|need|can|cannot) `), "I $3 "},
+	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)['’]s|his|her|their) `), "My "},
+	{lazyregexp.New(`(?i)\byou are\b`), "I am"},
+	{lazyregexp.New(`(?i)\byou['’]re\b`), "I'm"},
+	{lazyregexp.New(`(?i)\byou['’](ve|ll|d)\b`), "I'$1"},
+	{lazyregexp.New(`(?i)\byou were\b`), "I was"},
+	{lazyregexp.New(`(?i)\b(for|to|with|of|at|on|from|about|by) you\b`), "$1 me"},
+	{lazyregexp.New(`(?i)\byou\b`), "I"},
+	{lazyregexp.New(`\bYour\b`), "My"},
+	{lazyregexp.New(`\byours\b`), "mine"},
+	{lazyregexp.New(`\byour\b`), "my"},
+	{lazyregexp.New(`\byourself\b`), "myself"},
+	{lazyregexp.New(`(?i)\b(vous êtes|tu es)\b`), "je suis"},
+	{lazyregexp.New(`(?i)\b(vous voulez|tu veux)\b`), "je veux"},
+	{lazyregexp.New(`(?i)\b(vous souhaitez|tu souhaites)\b`), "je souhaite"},
+	{lazyregexp.New(`(?i)\b(vous avez|tu as)\b`), "j'ai"},
+	{lazyregexp.New(`\b(V|v)otre\b`), "mon"},
+	{lazyregexp.New(`\b(V|v)os\b`), "mes"},
 }
 
 // inFirstPerson turns a sentence of the scenario into one of the contact, with an end mark.
 func inFirstPerson(sentence string) string {
 	for _, p := range persons {
-		sentence = p.of.ReplaceAllString(sentence, p.into)
+		sentence = p.of().ReplaceAllString(sentence, p.into)
 	}
 	first := []rune(sentence)
 	sentence = strings.ToUpper(string(first[0])) + string(first[1:])

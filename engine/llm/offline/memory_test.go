@@ -88,7 +88,7 @@ It takes ten days to return a kettle. Use the tool find_order for an order's num
 func TestPassagesOfPartsAreThoseOfTheWhole(t *testing.T) {
 	t.Parallel()
 	text := "You are Kim. We sell tea.\n# Tea\nIt is green. It is hot!\n## Safety\nThese cups break.\n- If it rains: we close.\n  # no heading\nThey are wet.\n#Hours\nThis is all."
-	whole := cutSection(text, "", toModel)
+	whole := cutSection(text, "", toModel())
 	require.NotEmpty(t, whole.passages)
-	require.Equal(t, whole.passages, Model{}.passagesOf(text, toModel))
+	require.Equal(t, whole.passages, Model{}.passagesOf(text, toModel()))
 }

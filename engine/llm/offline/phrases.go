@@ -228,7 +228,7 @@ func asksBack(text string) bool {
 // asksYesOrNo reports whether a text ends with a question that can be answered with no.
 func asksYesOrNo(text string) bool {
 	question, _ := read.LastQuestion(text)
-	return question != "" && !openQuestion.MatchString(question)
+	return question != "" && !openQuestion().MatchString(question)
 }
 
 // lastQuestion returns the question at the end of a sub-agent's answer, or the whole answer if it asks nothing.

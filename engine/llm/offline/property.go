@@ -1,22 +1,22 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 var (
-	quoted = regexp.MustCompile(`[“"«]\s*([^”"»]+?)\s*[”"»]`)
+	quoted = lazyregexp.New(`[“"«]\s*([^”"»]+?)\s*[”"»]`)
 	// example matches what follows "for example" in a description. Its shape counts as the shape of all values.
-	example = regexp.MustCompile(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
+	example = lazyregexp.New(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
 
 	// contactNamed matches the contact's name in the instructions.
-	contactNamed = regexp.MustCompile(`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
+	contactNamed = lazyregexp.New(`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
 )
 
 // anyDay is a day for finding out whether a text names one at all.
@@ -180,7 +180,7 @@ func (p property) words(text string, asked bool) (string, bool) {
 	if value, ok := p.labelled(text); ok {
 		return value, true
 	}
-	if m := quoted.FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
+	if m := quoted().FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
 		return m[1], true
 	}
 	return "", false

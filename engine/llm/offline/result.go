@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
@@ -22,10 +22,10 @@ const (
 )
 
 // failed matches the beginning of an error in words.
-var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
+var failed = lazyregexp.New(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
 // errorWord matches the parts of an error that the contact does not need.
-var errorWord = regexp.MustCompile(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
+var errorWord = lazyregexp.New(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
 // option is an object of a result that has the value of a property.
 type option struct {
@@ -149,8 +149,8 @@ func chosen(p property, options []option, text string) (any, bool) {
 func errorIn(result string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(result), &object) != nil {
-		if failed.MatchString(result) {
-			return strings.TrimSpace(errorWord.ReplaceAllString(result, ""))
+		if failed().MatchString(result) {
+			return strings.TrimSpace(errorWord().ReplaceAllString(result, ""))
 		}
 		return ""
 	}
@@ -257,13 +257,13 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 }
 
 // isID matches the beginning of an identifier's field.
-var isID = regexp.MustCompile(`^(\pL+ )?id `)
+var isID = lazyregexp.New(`^(\pL+ )?id `)
 
 // itemInWords tells an item of a list in a line, without its identifier if there is more to tell.
 func itemInWords(item json.RawMessage) string {
 	fields, _ := tell(item, "")
 	told := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
-		return isID.MatchString(field)
+		return isID().MatchString(field)
 	})
 	if len(told) == 0 {
 		told = fields

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
@@ -14,24 +15,24 @@ const maxQuoted = 2
 var (
 
 	// toModel matches the beginning of a sentence that tells the model how to behave. It is no news for a contact.
-	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
+	toModel = lazyregexp.New(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
 	// toModelOutright matches the beginning of what is no news in knowledge either. There, "Never" may well be meant for
 	// the contact.
-	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
+	toModelOutright = lazyregexp.New(`(?i)^(you are in a|answer with nothing|use the tool)`)
 	// condition matches the beginning of a sentence that says when the next one holds, or a label before it.
-	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
+	condition = lazyregexp.New(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
 	// danger matches headings of what takes precedence over everything else.
-	danger = regexp.MustCompile(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
+	danger = lazyregexp.New(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
 	// referring matches the beginning of a sentence that refers to the one before it.
-	referring = regexp.MustCompile(`(?i)^(it|they|this|that|these|elle|elles|il|ils|cela|c['’]est) `)
+	referring = lazyregexp.New(`(?i)^(it|they|this|that|these|elle|elles|il|ils|cela|c['’]est) `)
 	// knowledgeMark is the line after which the instructions hold what was retrieved for the conversation.
-	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
+	knowledgeMark = lazyregexp.New(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference matches what a description says of another tool.
-	toolReference = regexp.MustCompile(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
+	toolReference = lazyregexp.New(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
 	// toolName matches a tool's technical name. Sentences with one are for the model too.
-	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
+	toolName = lazyregexp.New(`[a-z0-9]_[a-z0-9]`)
 )
 
 // passage is a sentence that may be quoted, and what it is about: its own words and those of the heading above it.
@@ -61,7 +62,7 @@ func (c *conversation) quotable(subject []string) ([]string, bool) {
 
 // cutKnowledge separates instructions from the knowledge under its heading, which may be "".
 func cutKnowledge(system string) (instructions, knowledge string) {
-	if at := knowledgeMark.FindStringIndex(system); at != nil {
+	if at := knowledgeMark().FindStringIndex(system); at != nil {
 		return system[:at[0]], system[at[1]:]
 	}
 	return system, ""
@@ -140,7 +141,7 @@ func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 // are more in instructions than in knowledge. It keeps what instructions tell the model to say, in the words for the
 // contact, which is also about the condition before it.
 func cutSection(text, previous string, unfit *regexp.Regexp) section {
-	isKnowledge := unfit == toModelOutright
+	isKnowledge := unfit == toModelOutright()
 	var passages []passage
 	var heading []string
 	before := ""
@@ -148,8 +149,8 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	for _, sentence := range read.Sentences(text) {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
-			heading, warns, before = read.Concepts(sentence), danger.MatchString(sentence), ""
-			skips = !isKnowledge && mannerHeading.MatchString(sentence)
+			heading, warns, before = read.Concepts(sentence), danger().MatchString(sentence), ""
+			skips = !isKnowledge && mannerHeading().MatchString(sentence)
 			continue
 		}
 		sentence, isItem := read.CutListMark(sentence)
@@ -163,16 +164,16 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 			sentence += "."
 		}
 		about := before + " " + sentence
-		if referring.MatchString(sentence) {
+		if referring().MatchString(sentence) {
 			about += " " + previous
 		}
 		previous = sentence
 		content := append(read.Concepts(about), heading...)
 		if !isKnowledge {
-			if condition.MatchString(sentence) {
+			if condition().MatchString(sentence) {
 				before = sentence
 			}
-			if said, ok := forContact(sentence); ok && !hidden.MatchString(said) {
+			if said, ok := forContact(sentence); ok && !hidden().MatchString(said) {
 				passages = append(passages, passage{said, content, warns})
 				continue
 			}
@@ -184,7 +185,7 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 		if _, rest, ok := strings.Cut(sentence, "; "); ok && unfit.MatchString(sentence) {
 			sentence = read.UpperFirst(rest)
 		}
-		if sentence == "" || toolName.MatchString(sentence) || unfit.MatchString(sentence) {
+		if sentence == "" || toolName().MatchString(sentence) || unfit.MatchString(sentence) {
 			continue
 		}
 		passages = append(passages, passage{sentence, content, warns})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
@@ -13,22 +14,22 @@ const maxSmall = 8
 
 var (
 	// openQuestion matches the beginning of a question that yes and no do not answer.
-	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
+	openQuestion = lazyregexp.New(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
 	// alternatives matches a question that offers several things.
-	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
+	alternatives = lazyregexp.New(`(?i) (or|ou) `)
 	// suits matches a message whose first option a yes chooses.
-	suits = regexp.MustCompile(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
+	suits = lazyregexp.New(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
 	// offeredIf matches what precedes the meaning of an option: "1 if that suits you".
-	offeredIf = regexp.MustCompile(`(?i)^(if|when|for|to|si|pour|quand) `)
+	offeredIf = lazyregexp.New(`(?i)^(if|when|for|to|si|pour|quand) `)
 	// occasion matches why the agent got in touch, according to its instructions.
-	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
+	occasion = lazyregexp.New(`(?i)\b(?:because|parce que) ([^.]+)\.`)
 )
 
 // offeredUnder returns what the agent offered under the number that a message consists of. A yes may stand for the
 // first. It returns "" if the agent offered nothing.
 func (c *conversation) offeredUnder(at int) string {
 	number := strings.Trim(c.req.Messages[at].Text, " .)!")
-	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits.MatchString(c.agentBefore(at)) {
+	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits().MatchString(c.agentBefore(at)) {
 		number = "1"
 	}
 	if len(number) != 1 || !read.HasDigits(number) {
@@ -55,7 +56,7 @@ func (c *conversation) isChoice() bool {
 // tool. It returns nil for any other message.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
-		told := say(fill(c.speak.noted, offeredIf.ReplaceAllString(offered, "")), c.speak.anythingElse)
+		told := say(fill(c.speak.noted, offeredIf().ReplaceAllString(offered, "")), c.speak.anythingElse)
 		return &told
 	}
 	said, answer := c.words, read.YesOrNo(c.words)
@@ -72,7 +73,7 @@ func (c *conversation) small(plainly bool) *reply {
 	if plainly && len(more) > 0 {
 		return nil
 	}
-	if openQuestion.MatchString(question) {
+	if openQuestion().MatchString(question) {
 		lead := c.speak.good
 		if answer == -1 {
 			lead = c.speak.toNo
@@ -80,7 +81,7 @@ func (c *conversation) small(plainly bool) *reply {
 		told := say(lead, c.speak.offer+c.speak.menu(c.tools))
 		return &told
 	}
-	if answer == 1 && alternatives.MatchString(question) {
+	if answer == 1 && alternatives().MatchString(question) {
 		told := say(c.speak.good, question)
 		return &told
 	}
@@ -90,7 +91,7 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language && c.contactBefore(c.turn) < 0 {
+		if m := occasion().FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language && c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
@@ -87,7 +88,7 @@ type schema struct {
 const anySentence = "I said so."
 
 // yesWanted matches in a description that the contact has to agree first.
-var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
+var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
 // readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and those
 // whose schema the rules cannot fill.
@@ -107,7 +108,7 @@ func readTools(offered []llm.Tool) []tool {
 func readTool(offered llm.Tool) (tool, bool) {
 	t := tool{
 		name: offered.Name, title: strings.Join(read.NameWords(offered.Name), " "),
-		description: offered.Description, confirm: yesWanted.MatchString(offered.Description),
+		description: offered.Description, confirm: yesWanted().MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {
 		return t, true

@@ -38,7 +38,7 @@ func traitsOf(p property) traits {
 		holder:     holderOf(strings.Join(p.title, " ") + " " + strings.Join(words, " ")),
 		named:      read.Meanings(read.Content(p.title)),
 	}
-	if m := example.FindStringSubmatch(p.description); m != nil {
+	if m := example().FindStringSubmatch(p.description); m != nil {
 		t.hasExample, t.example, t.shape = true, m[1], read.ShapeOf(m[1])
 	}
 	if p.kind != "string" && p.kind != "" {

@@ -3,6 +3,7 @@ package read
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // synonyms are words of service conversations with much the same meaning, folded, in both languages, one group per line.
@@ -100,7 +101,7 @@ sunday dimanche
 `
 
 // sameMeaning maps each word of a group to the group's first.
-var sameMeaning = func() map[string]string {
+var sameMeaning = sync.OnceValue(func() map[string]string {
 	first := map[string]string{}
 	for line := range strings.Lines(synonyms) {
 		words := strings.Fields(line)
@@ -109,7 +110,7 @@ var sameMeaning = func() map[string]string {
 		}
 	}
 	return first
-}()
+})
 
 // turnsOfPhrase are small words that mean much together.
 var turnsOfPhrase = strings.NewReplacer(
@@ -155,12 +156,12 @@ func Meanings(words []string) []string {
 
 // ConceptOf returns the first word of a folded word's group of synonyms, and the word itself if it has none.
 func ConceptOf(word string) string {
-	if first, ok := sameMeaning[word]; ok {
+	if first, ok := sameMeaning()[word]; ok {
 		return first
 	}
 	for _, ending := range endings {
 		if stem, cut := strings.CutSuffix(word, ending); cut {
-			if first, ok := sameMeaning[stem]; ok {
+			if first, ok := sameMeaning()[stem]; ok {
 				return first
 			}
 		}

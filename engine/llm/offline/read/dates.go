@@ -1,28 +1,29 @@
 package read
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 var (
-	isoDate = regexp.MustCompile(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
+	isoDate = lazyregexp.New(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
 	// slashedDate has the day first.
-	slashedDate = regexp.MustCompile(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
-	dayMonth    = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
-	monthDay    = regexp.MustCompile(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
-	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
-	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
-	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
+	slashedDate = lazyregexp.New(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
+	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
+	monthDay    = lazyregexp.New(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
+	clockTime   = lazyregexp.New(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
+	atHour      = lazyregexp.New(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
+	halfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
 	// partOfDayTime and pastTime match "8 in the morning" and "half past two".
-	partOfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
-	pastTime      = regexp.MustCompile(`\b(half past|quarter past|quarter to) (\w+)`)
+	partOfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
+	pastTime      = lazyregexp.New(`\b(half past|quarter past|quarter to) (\w+)`)
 	// present matches the day of the conversation in an agent's instructions.
-	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
+	present = lazyregexp.New(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
 
 // firstHour is the hour before which "half past two" is in the afternoon.
@@ -73,10 +74,10 @@ func Plain(text string) string {
 // Today returns the day of the conversation according to the instructions, or the zero time.
 func Today(instructions string) time.Time {
 	// Most often the first match tells the day. Then the rest need not be read.
-	if day, ok := Date(present.FindString(instructions), time.Time{}); ok {
+	if day, ok := Date(present().FindString(instructions), time.Time{}); ok {
 		return day
 	}
-	for _, told := range present.FindAllString(instructions, -1) {
+	for _, told := range present().FindAllString(instructions, -1) {
 		if day, ok := Date(told, time.Time{}); ok {
 			return day
 		}
@@ -88,16 +89,16 @@ func Today(instructions string) time.Time {
 // next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
-	if m := isoDate.FindStringSubmatch(text); m != nil {
+	if m := isoDate().FindStringSubmatch(text); m != nil {
 		return dayOf(m[1], m[2], m[3])
 	}
-	if m := slashedDate.FindStringSubmatch(text); m != nil {
+	if m := slashedDate().FindStringSubmatch(text); m != nil {
 		return dayOf(m[3], m[2], m[1])
 	}
-	if m := dayMonth.FindStringSubmatch(text); m != nil {
+	if m := dayMonth().FindStringSubmatch(text); m != nil {
 		return monthDayOf(m[2], m[1], m[3], today)
 	}
-	if m := monthDay.FindStringSubmatch(text); m != nil {
+	if m := monthDay().FindStringSubmatch(text); m != nil {
 		return monthDayOf(m[1], m[2], m[3], today)
 	}
 	if today.IsZero() {
@@ -146,8 +147,8 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 
 // Time returns the first time of day that a text names, as the time since midnight.
 func Time(text string) (time.Duration, bool) {
-	text = Plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
-	if m := halfDayTime.FindStringSubmatch(text); m != nil {
+	text = Plain(isoDate().ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
+	if m := halfDayTime().FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
 		hour %= 12
@@ -156,7 +157,7 @@ func Time(text string) (time.Duration, bool) {
 		}
 		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
 	}
-	if m := partOfDayTime.FindStringSubmatch(text); m != nil {
+	if m := partOfDayTime().FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		hour %= 12
 		if m[2] != "morning" && m[2] != "matin" {
@@ -164,7 +165,7 @@ func Time(text string) (time.Duration, bool) {
 		}
 		return time.Duration(hour) * time.Hour, true
 	}
-	if m := pastTime.FindStringSubmatch(text); m != nil {
+	if m := pastTime().FindStringSubmatch(text); m != nil {
 		if hour, ok := Number(m[2]); ok && hour <= 12 {
 			if hour < firstHour {
 				hour += 12
@@ -172,12 +173,12 @@ func Time(text string) (time.Duration, bool) {
 			return time.Duration(hour)*time.Hour + pastMinutes[m[1]], true
 		}
 	}
-	if m := clockTime.FindStringSubmatch(text); m != nil {
+	if m := clockTime().FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
 		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
 	}
-	if m := atHour.FindStringSubmatch(text); m != nil {
+	if m := atHour().FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		return time.Duration(hour) * time.Hour, true
 	}
@@ -213,4 +214,4 @@ func IsBirth(words []string) bool {
 }
 
 // IsDate reports whether a text has a date in digits, with the year first.
-func IsDate(text string) bool { return isoDate.MatchString(text) }
+func IsDate(text string) bool { return isoDate().MatchString(text) }

@@ -2,6 +2,7 @@ package read
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/runes"
@@ -20,13 +21,14 @@ const (
 var ligatures = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae")
 
 // foldedLetters has the folded form of each letter before firstMark.
-var foldedLetters = func() (letters [firstMark]string) {
+var foldedLetters = sync.OnceValue(func() *[firstMark]string {
+	letters := &[firstMark]string{}
 	accents := withoutAccents()
 	for r := range firstMark {
 		letters[r] = foldBy(accents, string(r))
 	}
 	return letters
-}()
+})
 
 // Fold returns a text in lower case without accents.
 func Fold(text string) string {
@@ -36,10 +38,11 @@ func Fold(text string) string {
 	}
 	var folded strings.Builder
 	folded.Grow(len(text))
+	letters := foldedLetters()
 	for _, r := range text {
 		switch {
 		case r < firstMark:
-			folded.WriteString(foldedLetters[r])
+			folded.WriteString(letters[r])
 		case r >= firstSign && r <= lastSign:
 			folded.WriteRune(r)
 		default:

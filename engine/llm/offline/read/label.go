@@ -1,15 +1,16 @@
 package read
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // afterLabel matches what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family
 // Plus".
-var afterLabel = regexp.MustCompile(`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
+var afterLabel = lazyregexp.New(`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
 
 // Labelled finds the value after the first label that has one. A label is the word in any case, not within another word.
 func Labelled(text, word string) (string, bool) {
@@ -25,7 +26,7 @@ func Labelled(text, word string) (string, bool) {
 		if before, _ := utf8.DecodeLastRuneInString(text[:at]); at > 0 && unicode.IsLetter(before) {
 			continue
 		}
-		if m := afterLabel.FindStringSubmatch(behind); m != nil {
+		if m := afterLabel().FindStringSubmatch(behind); m != nil {
 			return strings.Trim(m[1]+m[2], ` “"«`), true
 		}
 	}

@@ -1,28 +1,29 @@
 package read
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // opener matches what people say before the actual answer.
-var opener = regexp.MustCompile(`(?i)^(?:(?:yes|sure|ok|okay|well|oui|bien sûr|alors)[,. ]+)?(?:it is|it['’]s|its|that is|that['’]s|this is|` +
+var opener = lazyregexp.New(`(?i)^(?:(?:yes|sure|ok|okay|well|oui|bien sûr|alors)[,. ]+)?(?:it is|it['’]s|its|that is|that['’]s|this is|` +
 	`i am called|i am|i['’]m|it was|because|c['’]est|il s['’]agit de|je m['’]appelle|je suis|parce que|` +
 	`(?:my|the|mon|ma|mes|le|la|les) (?:[\pL-]+ ){1,3}(?:is|are|est|sont)(?: le)?)\s+`)
 
 // introduced matches a name with its introduction.
-var introduced = regexp.MustCompile(`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
+var introduced = lazyregexp.New(`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
 
 // particles are small words that may be part of names.
 var particles = Set(`de da du d la le l will may her ray don mark`)
 
 // Answer returns a text without what people say before the actual answer: "Ana" of "Yes, my name is Ana".
-func Answer(text string) string { return opener.ReplaceAllString(strings.TrimSpace(text), "") }
+func Answer(text string) string { return opener().ReplaceAllString(strings.TrimSpace(text), "") }
 
 // Introduction returns the name in an introduction: "Ana Silva" of "Hi, my name is Ana Silva.".
 func Introduction(text string) (name string, ok bool) {
-	m := introduced.FindStringSubmatch(text)
+	m := introduced().FindStringSubmatch(text)
 	if m == nil {
 		return "", false
 	}
@@ -30,7 +31,7 @@ func Introduction(text string) (name string, ok bool) {
 }
 
 // WithoutIntroduction returns a text without the names that it introduces.
-func WithoutIntroduction(text string) string { return introduced.ReplaceAllString(text, " ") }
+func WithoutIntroduction(text string) string { return introduced().ReplaceAllString(text, " ") }
 
 // MaybeName reports whether all words of a text may be part of a name.
 func MaybeName(text string) bool {

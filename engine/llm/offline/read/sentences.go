@@ -1,10 +1,11 @@
 package read
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // Ended returns a text with an end mark.
@@ -35,13 +36,13 @@ func LowerFirst(text string) string {
 }
 
 // sentenceEnd is a full stop, question mark or exclamation mark before a space, or the end of a line.
-var sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
+var sentenceEnd = lazyregexp.New(`([.!?])\s+|\s*\n+\s*`)
 
 // sentenceGap is what may be between two sentences, from the end mark on: a quotation mark, a citation, a space.
-var sentenceGap = regexp.MustCompile(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
+var sentenceGap = lazyregexp.New(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
 
 // listMark begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
-var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
+var listMark = lazyregexp.New(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
 // UpperFirst begins a text in upper case.
 func UpperFirst(text string) string {
@@ -63,12 +64,12 @@ func FirstSentence(text string) string {
 // Sentences splits a text after full stops, question marks and exclamation marks before a space, and at line ends. Parts
 // may be empty.
 func Sentences(text string) []string {
-	return strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n")
+	return strings.Split(sentenceEnd().ReplaceAllString(text, "$1\n"), "\n")
 }
 
 // CutListMark cuts off the mark of a heading or an item: "# ", "- ", "1. ". It reports whether there was one.
 func CutListMark(line string) (string, bool) {
-	mark := listMark.FindString(line)
+	mark := listMark().FindString(line)
 	return strings.TrimSpace(line[len(mark):]), mark != ""
 }
 
@@ -81,7 +82,7 @@ func LastQuestion(text string) (question, rest string) {
 	}
 	start := 0
 	for at := strings.LastIndexAny(text[:end-1], ".!?\n"); at >= 0; at = strings.LastIndexAny(text[:at], ".!?\n") {
-		if gap := sentenceGap.FindString(text[at:end]); gap != "" {
+		if gap := sentenceGap().FindString(text[at:end]); gap != "" {
 			start = at + len(gap)
 			break
 		}

@@ -1,21 +1,22 @@
 package read
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 var (
-	email       = regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)
-	phoneNumber = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,18}\d`)
-	webAddress  = regexp.MustCompile(`https?://[^\s<>"]+`)
-	postcode    = regexp.MustCompile(`(?i)\b[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}\b|\b\d{4,5}\b`)
-	numeral     = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
+	email       = lazyregexp.New(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)
+	phoneNumber = lazyregexp.New(`\+?\(?\d[\d ().-]{6,18}\d`)
+	webAddress  = lazyregexp.New(`https?://[^\s<>"]+`)
+	postcode    = lazyregexp.New(`(?i)\b[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}\b|\b\d{4,5}\b`)
+	numeral     = lazyregexp.New(`\d+(?:[.,]\d+)?`)
 	// separators separate the items of a list.
-	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
+	separators = lazyregexp.New(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
 	// whichever are answers that leave the choice open.
 	whichever = Set(`any whatever whichever unsure egal importe peu either`)
 	// places are words that choose from a list by place.
@@ -39,17 +40,17 @@ var (
 )
 
 // Email returns the first e-mail address of a text, or "".
-func Email(text string) string { return email.FindString(text) }
+func Email(text string) string { return email().FindString(text) }
 
 // WebAddress returns the first address of a text that begins with http:// or https://, or "".
-func WebAddress(text string) string { return webAddress.FindString(text) }
+func WebAddress(text string) string { return webAddress().FindString(text) }
 
 // Postcodes returns the words of a text in the form of a British postcode, or of four or five digits.
-func Postcodes(text string) []string { return postcode.FindAllString(text, -1) }
+func Postcodes(text string) []string { return postcode().FindAllString(text, -1) }
 
 // Phone returns the first telephone number of a text, of eight digits or more: its digits, and its "+" if it has one.
 func Phone(text string) (string, bool) {
-	for _, found := range phoneNumber.FindAllString(isoDate.ReplaceAllString(text, " "), -1) {
+	for _, found := range phoneNumber().FindAllString(isoDate().ReplaceAllString(text, " "), -1) {
 		digits := strings.Map(func(r rune) rune {
 			if unicode.IsDigit(r) || r == '+' {
 				return r
@@ -64,7 +65,7 @@ func Phone(text string) (string, bool) {
 }
 
 // HasDigits reports whether a text has a digit.
-func HasDigits(text string) bool { return numeral.MatchString(text) }
+func HasDigits(text string) bool { return numeral().MatchString(text) }
 
 // Number reads a folded word as a number: digits, with or without a currency, or a word up to twelve. "14:30" and
 // "MW417" are not numbers.
@@ -72,7 +73,7 @@ func Number(word string) (float64, bool) {
 	if value, ok := counts[word]; ok {
 		return value, true
 	}
-	digits := numeral.FindString(word)
+	digits := numeral().FindString(word)
 	before, after, _ := strings.Cut(word, digits)
 	if rest := before + after; digits == "" || strings.ContainsFunc(before, unicode.IsLetter) || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
 		return 0, false
@@ -95,7 +96,7 @@ func Place(words []string, of int) int {
 func LeavesOpen(word string) bool { return whichever[word] }
 
 // Items returns the parts of a list with commas, semicolons or "and".
-func Items(text string) []string { return separators.Split(text, -1) }
+func Items(text string) []string { return separators().Split(text, -1) }
 
 // ShapeOf writes every letter as A and every digit as 9.
 func ShapeOf(code string) string {

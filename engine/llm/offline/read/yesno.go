@@ -1,9 +1,10 @@
 package read
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
 // IsYes reports whether a folded word is a yes.
@@ -20,7 +21,7 @@ func WantsRepeat(text string) bool {
 }
 
 // turnedDown matches what the contact does not want, up to the end of the clause.
-var turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
+var turnedDown = lazyregexp.New(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
 	`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
 // Every text that turns something down has at least one of the denials.
@@ -32,7 +33,7 @@ func Wishes(text string) (string, bool) {
 	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
 		return text, false
 	}
-	rest := turnedDown.ReplaceAllString(text, " ")
+	rest := turnedDown().ReplaceAllString(text, " ")
 	return rest, rest != text
 }
 

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -30,6 +31,8 @@ var cluster struct {
 	dir    string
 	server *local.Server
 	err    error
+	// pool has the connections of admin: a new one for each database would take longer than most statements do.
+	pool *pgxpool.Pool
 	// judge knows the tables whose rows belong to companies.
 	judge *judge
 	// databases counts the databases created so far, to name them.
@@ -56,6 +59,9 @@ func Main(m *testing.M) int {
 	}
 	code := m.Run()
 	stopPoolers()
+	if cluster.pool != nil {
+		cluster.pool.Close()
+	}
 	if cluster.server != nil {
 		if err := cluster.server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the test server:", err)
@@ -98,7 +104,10 @@ func start(ctx context.Context) error {
 }
 
 // makeTemplate makes the database that others are copies of.
-func makeTemplate(ctx context.Context) error {
+func makeTemplate(ctx context.Context) (err error) {
+	if cluster.pool, err = pgxpool.New(ctx, address("postgres")); err != nil {
+		return err
+	}
 	for _, statement := range []string{"DROP DATABASE IF EXISTS " + template, "CREATE DATABASE " + template} {
 		if err := admin(ctx, statement); err != nil {
 			return err
@@ -254,12 +263,7 @@ func Again(t testing.TB, store *db.Store) *db.Store {
 
 // admin runs one statement outside of the databases of the tests.
 func admin(ctx context.Context, statement string) error {
-	conn, err := pgx.Connect(ctx, address("postgres"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, statement)
+	_, err := cluster.pool.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 

@@ -216,9 +216,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()
-	for _, after := range settleAfter {
-		defer time.AfterFunc(after, settle).Stop()
-	}
+	go settle(ctx)
 	failed := make(chan error, 1)
 	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
 	var err error

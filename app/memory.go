@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -23,9 +24,15 @@ const (
 	limitRatio = 0.8
 )
 
-// settleAfter are the times after the start at which memory is returned to the system: first the memory that only the
-// start needed, then that of the first jobs, such as indexing the demo's documents.
-var settleAfter = []time.Duration{3 * time.Second, 20 * time.Second}
+const (
+	// Memory is returned to the system twice in any case: first what only the start needed, after settleFirst, then what the
+	// first jobs needed, such as indexing the demo's documents, after settleEvery.
+	settleFirst = 3 * time.Second
+	settleEvery = 20 * time.Second
+	// idleBytes is what an idle process allocates at most in settleEvery. Its garbage would stay until the heap has grown by
+	// headroom, which takes it minutes.
+	idleBytes = 4 << 20
+)
 
 // tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
 var tuneMemory = sync.OnceFunc(func() {
@@ -67,8 +74,24 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle returns unused memory to the system.
-func settle() {
-	debug.FreeOSMemory()
-	releaseProgram()
+// settle returns unused memory to the system until ctx ends: after the start, and then whenever the process is idle.
+func settle(ctx context.Context) {
+	next := time.NewTimer(settleFirst)
+	defer next.Stop()
+	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	for looks, before := 0, uint64(0); ; looks++ {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return
+		}
+		metrics.Read(allocated)
+		if now := allocated[0].Value.Uint64(); looks < 2 || now-before < idleBytes {
+			debug.FreeOSMemory()
+			releaseProgram()
+			metrics.Read(allocated)
+		}
+		before = allocated[0].Value.Uint64()
+		next.Reset(settleEvery)
+	}
 }

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -28,4 +31,29 @@ func TestAfterEachCollection(t *testing.T) {
 	for collected.Load() < 3 {
 		runtime.GC()
 	}
+}
+
+// This must not be parallel to tests that allocate.
+func TestAnIdleProcessReturnsMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		go settle(ctx)
+		returned := func(within time.Duration) uint32 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			time.Sleep(within)
+			synctest.Wait()
+			runtime.ReadMemStats(&after)
+			return after.NumForcedGC - before.NumForcedGC
+		}
+		time.Sleep(time.Second)
+		require.EqualValues(t, 1, returned(settleFirst), "what the start needed")
+		require.EqualValues(t, 1, returned(settleEvery))
+		require.EqualValues(t, 3, returned(3*settleEvery), "it is idle")
+		busy := make([]byte, idleBytes)
+		require.Zero(t, returned(settleEvery), "it is not")
+		require.EqualValues(t, 1, returned(settleEvery))
+		runtime.KeepAlive(busy)
+		end()
+	})
 }

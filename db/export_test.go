@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -37,9 +38,17 @@ func JointConnections(s *Store) int {
 }
 
 // SetJoint sets how many flights of joint reads there are at a time, how long requests wait for one, and how long it may take.
-// Nobody may be waiting.
+// It waits until none is under way: one outlasts the requests whose rows it has read.
 func SetJoint(s *Store, connections int, patience, flightTime time.Duration) {
-	s.joint.connections, s.joint.patience, s.joint.flightTime = connections, patience, flightTime
+	j := s.joint
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.flying > 0 {
+		j.mu.Unlock()
+		runtime.Gosched()
+		j.mu.Lock()
+	}
+	j.connections, j.patience, j.flightTime = connections, patience, flightTime
 }
 
 // JointWaiting is how many requests wait for a flight.

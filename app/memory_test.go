@@ -41,12 +41,12 @@ func TestAnIdleProcessReturnsMemory(t *testing.T) {
 		returned := func(within time.Duration) uint32 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			time.Sleep(within)
+			<-time.After(within)
 			synctest.Wait()
 			runtime.ReadMemStats(&after)
 			return after.NumForcedGC - before.NumForcedGC
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		require.EqualValues(t, 1, returned(settleFirst), "what the start needed")
 		require.EqualValues(t, 1, returned(settleEvery))
 		require.EqualValues(t, 3, returned(3*settleEvery), "it is idle")

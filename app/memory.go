@@ -32,6 +32,8 @@ const (
 	// idleBytes is what an idle process allocates at most in settleEvery. Its garbage would stay until the heap has grown by
 	// headroom, which takes it minutes.
 	idleBytes = 4 << 20
+	// settledLive is the most that may be alive, in bytes. To look through more takes longer than so little garbage is worth.
+	settledLive = 64 << 20
 )
 
 // tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
@@ -74,24 +76,26 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle returns unused memory to the system until ctx ends: after the start, and then whenever the process is idle.
+// settle returns unused memory to the system until ctx ends: after the start, and then whenever the process is idle
+// and small.
 func settle(ctx context.Context) {
 	next := time.NewTimer(settleFirst)
 	defer next.Stop()
-	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	for looks, before := 0, uint64(0); ; looks++ {
 		select {
 		case <-next.C:
 		case <-ctx.Done():
 			return
 		}
-		metrics.Read(allocated)
-		if now := allocated[0].Value.Uint64(); looks < 2 || now-before < idleBytes {
+		metrics.Read(heap)
+		allocated, live := heap[0].Value.Uint64()-before, heap[1].Value.Uint64()
+		if looks < 2 || allocated < idleBytes && live < settledLive {
 			debug.FreeOSMemory()
 			releaseProgram()
-			metrics.Read(allocated)
+			metrics.Read(heap)
 		}
-		before = allocated[0].Value.Uint64()
+		before = heap[0].Value.Uint64()
 		next.Reset(settleEvery)
 	}
 }

@@ -54,6 +54,11 @@ func TestAnIdleProcessReturnsMemory(t *testing.T) {
 		require.Zero(t, returned(settleEvery), "it is not")
 		require.EqualValues(t, 1, returned(settleEvery))
 		runtime.KeepAlive(busy)
+		large := make([]byte, settledLive)
+		require.Zero(t, returned(settleEvery))
+		runtime.GC()
+		require.Zero(t, returned(2*settleEvery), "it is idle, and large")
+		runtime.KeepAlive(large)
 		end()
 	})
 }

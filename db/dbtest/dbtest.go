@@ -7,7 +7,6 @@ package dbtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -148,8 +146,7 @@ const directoryPrefix = "agentgraph-test-"
 func sweep(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, directoryPrefix+"*"))
 	for _, dir := range left {
-		var pid int
-		if _, err := fmt.Sscanf(filepath.Base(dir), directoryPrefix+"%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if local.Abandoned(filepath.Join(dir, "data")) {
 			_ = os.RemoveAll(dir)
 		}
 	}

@@ -27,7 +27,7 @@ func ping(ctx context.Context, url string) error {
 func (c *cluster) makeDatabase(ctx context.Context, before ...string) error {
 	create := "CREATE DATABASE " + database
 	if !c.durable && c.binaries.major >= 15 {
-		create += " STRATEGY file_copy" // without a word to the log of each page; it waits for the disk otherwise
+		create += " STRATEGY file_copy" // without the pages in the log too; a durable cluster would wait for the disk
 	}
 	conn, err := pgx.Connect(ctx, c.url(superuser))
 	if err != nil {

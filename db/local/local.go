@@ -188,12 +188,15 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 	}
 }
 
-// Abandoned reports whether the directory of Options was used by a program that has ended without Stop, a minute ago or more.
-// What is in it can be removed.
+// Abandoned reports whether a program of this user has used the directory of Options, a minute ago or more, and has ended. What
+// is in it can be removed.
 func Abandoned(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || int(owner(info).Uid) != os.Geteuid() {
+		return false // anybody may have put anything into a directory that all write to
+	}
 	path := filepath.Join(dir, lockFile)
-	info, err := os.Stat(path)
-	if err != nil || time.Since(info.ModTime()) < abandonedAfter {
+	if info, err = os.Stat(path); err != nil || time.Since(info.ModTime()) < abandonedAfter {
 		return false // the program that makes it may be about to lock it
 	}
 	lock, err := acquire(path)

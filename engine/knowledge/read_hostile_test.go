@@ -78,9 +78,6 @@ func heavy(t testing.TB, body string) []byte {
 // Each of these files unpacks to much more than its size. The error names the bound that ends it.
 func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
-		t.Skip("each file is read by one goroutine, which meets the bound on its time before any other")
-	}
 	const m = 1 << 20
 	fill := func(unit string, size int) string { return strings.Repeat(unit, size/len(unit)) }
 	var nested []string
@@ -134,7 +131,9 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 			known := new(model.Error)
 			require.ErrorAs(t, err, &known)
 			require.Equal(t, model.Unprocessable, known.Code)
-			if !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
+			// Under the race detector, reading may exceed the bound on work before the one on text.
+			isSlow := raceDetector && strings.Contains(known.Message, work)
+			if !isSlow && !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
 				require.Contains(t, known.Message, c.want)
 			}
 			require.Empty(t, result.Blocks)

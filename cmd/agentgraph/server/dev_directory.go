@@ -55,12 +55,8 @@ const (
 // temporaryDirectory creates a directory that nobody keeps, and removes those of programs that were killed. The directory is where
 // TMPDIR says, else in memory if there is room, since it takes a fifth of a start to make the database's files on a disk.
 func temporaryDirectory() (string, func(), error) {
-	parents := []string{os.TempDir()}
-	if os.Getenv("TMPDIR") == "" && hasRoomInMemory() {
-		parents = []string{memory, parents[0]}
-	}
 	var err error
-	for _, parent := range parents {
+	for _, parent := range temporaryParents(memory, memoryRoom) {
 		left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*")) // fails for a malformed pattern only
 		for _, directory := range left {
 			if local.Abandoned(databaseDirectory(directory)) {
@@ -76,9 +72,13 @@ func temporaryDirectory() (string, func(), error) {
 	return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
 }
 
-func hasRoomInMemory() bool {
+// temporaryParents are the directories to try, in this order.
+func temporaryParents(memory string, room uint64) []string {
 	var space syscall.Statfs_t
-	return syscall.Statfs(memory, &space) == nil && space.Bavail*uint64(space.Bsize) >= memoryRoom
+	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &space) == nil && space.Bavail*uint64(space.Bsize) >= room {
+		return []string{memory, os.TempDir()}
+	}
+	return []string{os.TempDir()}
 }
 
 // databaseDirectory is where a data directory has the private database.

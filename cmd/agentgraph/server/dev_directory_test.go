@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -32,6 +33,9 @@ func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", parent)
 	killed, runs := leave(t, parent, "killed", time.Hour, false), leave(t, parent, "runs", time.Hour, true)
 	begins := leave(t, parent, "begins", time.Second, false)
+	linked := filepath.Join(parent, temporaryName+"linked")
+	require.NoError(t, os.Mkdir(linked, 0o700))
+	require.NoError(t, os.Symlink(databaseDirectory(leave(t, t.TempDir(), "elsewhere", time.Hour, false)), databaseDirectory(linked)))
 
 	directory, discard, err := temporaryDirectory()
 	require.NoError(t, err)
@@ -39,17 +43,17 @@ func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
 	require.NoDirExists(t, killed)
 	require.DirExists(t, runs)
 	require.DirExists(t, begins)
+	require.DirExists(t, linked, "it is not known whose it is")
 	discard()
 	require.NoDirExists(t, directory)
 }
 
 func TestTemporaryDataIsInMemoryWhereThereIsRoom(t *testing.T) {
-	if !hasRoomInMemory() {
-		t.Skip("this machine has no room in memory")
-	}
 	t.Setenv("TMPDIR", "")
-	directory, discard, err := temporaryDirectory()
-	require.NoError(t, err)
-	defer discard()
-	require.Equal(t, memory, filepath.Dir(directory))
+	disk, inMemory := os.TempDir(), t.TempDir()
+	require.Equal(t, []string{inMemory, disk}, temporaryParents(inMemory, 1))
+	require.Equal(t, []string{disk}, temporaryParents(inMemory, math.MaxUint64))
+	require.Equal(t, []string{disk}, temporaryParents(filepath.Join(inMemory, "missing"), 0))
+	t.Setenv("TMPDIR", disk)
+	require.Equal(t, []string{disk}, temporaryParents(inMemory, 1), "somebody has said where")
 }

@@ -157,12 +157,11 @@ func TestCancelledContext(t *testing.T) {
 func TestDatabaseThatIsGone(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
-	elsewhere, err := url.Parse(address)
+	at, err := url.Parse(address)
 	require.NoError(t, err)
-	database := strings.TrimPrefix(elsewhere.Path, "/")
+	database := strings.TrimPrefix(at.Path, "/")
 	name := pgx.Identifier{database}.Sanitize()
-	elsewhere.Path = "/postgres"
-	store, conn := dbtest.Open(t, address, db.Options{MaxConnections: 2}), connect(t, elsewhere.String())
+	store, conn := dbtest.Open(t, address, db.Options{MaxConnections: 2}), connect(t, dbtest.EmptyURL(t))
 	tenant, _ := newCompany(t, store)
 	require.NoError(t, store.Ping(ctx))
 	cut := func(ctx context.Context) {

@@ -2,6 +2,7 @@ package db
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,11 +59,15 @@ func connect(ctx context.Context, address string, o Options, locks *locks) (p po
 	if p.writes, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return p, err
 	}
-	if err := p.writes.Ping(ctx); err != nil {
-		return p, reason(err)
-	}
 	if p.reads, err = pgxpool.NewWithConfig(ctx, readConfigOf(config, locks.isPooled)); err != nil {
 		return p, err
+	}
+	// The first connections of both are made side by side. What cannot be reached says so once.
+	reached := make(chan error, 1)
+	go func() { reached <- p.reads.Ping(ctx) }()
+	err = p.writes.Ping(ctx)
+	if err = cmp.Or(err, <-reached); err != nil {
+		return p, reason(err)
 	}
 	if p.sessions = p.writes; !locks.isPooled {
 		return p, checkSessions(ctx, p.writes, p.reads)

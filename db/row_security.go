@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -170,16 +171,20 @@ const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURI
 // quotedOwnCompany is ownCompany within a literal.
 const quotedOwnCompany = "(SELECT current_setting(''agentgraph.company'', true))"
 
-// runAll runs the statements that a query selects, each in a transaction of its own: nobody waits for two tables.
+// runAll runs the statements that a query selects up to the first that fails, each in a transaction of its own: nobody waits for
+// two tables. They are sent together.
 func runAll(ctx context.Context, conn *pgx.Conn, query string) error {
 	rows, err := conn.Query(ctx, query)
 	if err != nil {
 		return err
 	}
 	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	for _, statement := range statements {
-		_, failed := conn.Exec(ctx, statement)
-		err = errors.Join(err, failed)
+	if err != nil || len(statements) == 0 {
+		return err
 	}
-	return err
+	if _, err = conn.Exec(ctx, "BEGIN; "+strings.Join(statements, "; COMMIT; BEGIN; ")+"; COMMIT"); err != nil {
+		_, failed := conn.Exec(ctx, "ROLLBACK")
+		return errors.Join(err, failed)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -139,43 +140,83 @@ type agentTool struct {
 	Position int32
 }
 
-// ConnectTool connects a tool to an agent, behind those that it has. Connecting it again changes nothing.
+// ConnectTool connects a tool to an agent, after those that it has. Connecting what is connected changes nothing.
 func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
+	return t.ConnectTools(ctx, in.AgentID, in.ToolID)
+}
+
+// ConnectTools is ConnectTool for several tools, in their order: all are connected, or if one is refused none.
+func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...string) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// The tool before the agent, as everywhere, so that two requests never wait for each other.
-		tool, err := t.lockTool(ctx, in.ToolID, forShare)
+		// The tools before the agent, as everywhere, so that two requests never wait for each other.
+		tools, err := t.lockTools(ctx, toolIDs, forShare)
 		if err != nil {
 			return err
 		}
-		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
+		if agent, err = t.lockAgent(ctx, agentID, forUpdate); err != nil {
 			return err
 		}
 		relations := []*agentTool{}
 		if err := t.find(&relations).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
 			return translate(err)
 		}
-		relation := &agentTool{AgentID: agent.ID, ToolID: tool.ID, Position: 1}
-		for _, e := range relations {
-			if e.ToolID == tool.ID {
-				return nil
+		had, next := len(relations), int32(1)
+		if had > 0 {
+			next = relations[had-1].Position + 1
+		}
+		for _, tool := range tools {
+			if !slices.ContainsFunc(relations, func(e *agentTool) bool { return e.ToolID == tool.ID }) {
+				relations = append(relations, &agentTool{AgentID: agent.ID, ToolID: tool.ID, Position: next})
+				next++
 			}
-			relation.Position = e.Position + 1
 		}
-		if len(relations) >= model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d tools, which is the most", agent.ID, len(relations))
+		if len(relations) == had {
+			return nil
 		}
-		clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id = ?", agent.ID).
-			Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
-		if err != nil {
-			return translate(err)
+		if len(relations) > model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and %d are the most", agent.ID, had, model.MaxConnections)
 		}
-		if clash {
-			return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, tool.TechnicalName)
+		if err := t.checkSubAgents(ctx, agent, tools); err != nil {
+			return err
 		}
-		return insert(ctx, t.Tenant, relation)
+		return insert(ctx, t.Tenant, relations[had:]...)
 	})
 	return agent, err
+}
+
+// lockTools returns the tools in the order of the ids.
+func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
+	held := []*model.Tool{}
+	if err := t.find(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	tools := make([]*model.Tool, len(ids))
+	for i, id := range ids {
+		at := slices.IndexFunc(held, func(tool *model.Tool) bool { return tool.ID == id })
+		if at < 0 {
+			return nil, model.Missing("tool", id)
+		}
+		tools[i] = held[at]
+	}
+	return tools, nil
+}
+
+// checkSubAgents returns UNPROCESSABLE when a sub-agent of the agent has the technical name of one of the tools.
+func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools []*model.Tool) error {
+	names := make([]string, len(tools))
+	for i, tool := range tools {
+		names[i] = tool.TechnicalName
+	}
+	clash := []*model.SubAgent{}
+	err := t.find(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if len(clash) > 0 {
+		return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, clash[0].TechnicalName)
+	}
+	return nil
 }
 
 // DisconnectTool disconnects a tool from an agent. Disconnecting what is not connected changes nothing.

@@ -146,6 +146,52 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	require.Equal(t, map[string][]string{agent.ID: {c.ID, a.ID}, other.ID: {a.ID}}, order())
 }
 
+func TestToolsConnectedTogether(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	agent, delegate := newAgent(t, tenant), newAgent(t, tenant)
+	b, a, c := newTool(t, tenant, "b"), newTool(t, tenant, "a"), newTool(t, tenant, "c")
+	order := func() (ids []string) {
+		tools, err := tenant.ToolsOfAgents(ctx, []string{agent.ID})
+		require.NoError(t, err)
+		for _, tool := range tools {
+			ids = append(ids, tool.ID)
+		}
+		return ids
+	}
+	_, err := tenant.ConnectTools(ctx, agent.ID, b.ID, "unknown")
+	require.Contains(t, fails(t, err, model.NotFound), `"unknown"`)
+	_, err = tenant.ConnectTools(ctx, "unknown", b.ID)
+	fails(t, err, model.NotFound)
+	require.Empty(t, order())
+
+	_, err = tenant.ConnectTools(ctx, agent.ID, b.ID)
+	require.NoError(t, err)
+	got, err := tenant.ConnectTools(ctx, agent.ID, a.ID, b.ID, a.ID)
+	require.NoError(t, err)
+	same(t, agent, got)
+	require.Equal(t, []string{b.ID, a.ID}, order())
+	_, err = tenant.ConnectTools(ctx, agent.ID)
+	require.NoError(t, err)
+
+	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: "C", TechnicalName: c.TechnicalName})
+	require.NoError(t, err)
+	other := newTool(t, tenant, "d")
+	_, err = tenant.ConnectTools(ctx, agent.ID, other.ID, c.ID)
+	require.Contains(t, fails(t, err, model.Unprocessable), c.TechnicalName)
+	require.Equal(t, []string{b.ID, a.ID}, order())
+
+	ids := []string{}
+	for i := range model.MaxConnections - 1 {
+		ids = append(ids, newTool(t, tenant, fmt.Sprint("tool_", i)).ID)
+	}
+	_, err = tenant.ConnectTools(ctx, agent.ID, ids...)
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 2 tools, and 128 are the most")
+	_, err = tenant.ConnectTools(ctx, agent.ID, ids[1:]...)
+	require.NoError(t, err)
+	require.Equal(t, append([]string{b.ID, a.ID}, ids[1:]...), order())
+}
+
 func TestMostTools(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -77,7 +77,7 @@ const template = "template_migrated"
 func start(ctx context.Context) error {
 	cluster.once.Do(func() {
 		if len(nodes()) > 0 {
-			cluster.err = makeTemplate(ctx)
+			cluster.err = makeTemplate(ctx, address("postgres"))
 			return
 		}
 		parent := "/dev/shm"
@@ -96,18 +96,18 @@ func start(ctx context.Context) error {
 		if cluster.err != nil {
 			return
 		}
-		cluster.err = makeTemplate(ctx)
+		cluster.err = makeTemplate(ctx, cluster.server.URL())
 	})
 	return cluster.err
 }
 
-// makeTemplate makes the database that others are copies of.
-func makeTemplate(ctx context.Context) (err error) {
-	if cluster.pool, err = pgxpool.New(ctx, address("postgres")); err != nil {
+// makeTemplate makes the database that others are copies of. The address is that of a database which nobody copies.
+func makeTemplate(ctx context.Context, admin string) (err error) {
+	if cluster.pool, err = pgxpool.New(ctx, admin); err != nil {
 		return err
 	}
 	for _, statement := range []string{"DROP DATABASE IF EXISTS " + template, "CREATE DATABASE " + template} {
-		if err := admin(ctx, statement); err != nil {
+		if err := execute(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -172,9 +172,9 @@ func fresh(t testing.TB, from string) string {
 	if len(nodes()) > 0 {
 		return onNodes(t, fmt.Sprintf("%s_%d", name, os.Getpid()), from == template)
 	}
-	require.NoError(t, admin(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from)))
+	require.NoError(t, execute(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from)))
 	t.Cleanup(func() {
-		require.NoError(t, admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)))
+		require.NoError(t, execute(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)))
 	})
 	return address(name)
 }
@@ -258,8 +258,8 @@ func Again(t testing.TB, store *db.Store) *db.Store {
 	return Open(t, address.(string), db.Options{})
 }
 
-// admin runs one statement outside of the databases of the tests.
-func admin(ctx context.Context, statement string) error {
+// execute runs one statement outside of the databases of the tests.
+func execute(ctx context.Context, statement string) error {
 	_, err := cluster.pool.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,11 +19,7 @@ func TestMissingDatabaseIsMade(t *testing.T) {
 	keep(t, s.URL())
 	require.NoError(t, s.Reset(t.Context()))
 	require.Zero(t, query[int](t, s.URL(), "SELECT count(*)::int FROM pg_class WHERE relname = 'kept'"))
-	conn, err := pgx.Connect(t.Context(), s.cluster.url(superuser))
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "DROP DATABASE "+database)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, s.cluster.execute(t.Context(), "DROP DATABASE "+database))
 	require.NoError(t, s.Stop())
 	require.Equal(t, database, query[string](t, start(t, o).URL(), "SELECT current_database()::text"))
 }

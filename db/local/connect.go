@@ -23,17 +23,21 @@ func ping(ctx context.Context, url string) error {
 	return conn.Close(ctx)
 }
 
-// makeDatabase executes the statements and makes the empty database.
-func (c *cluster) makeDatabase(ctx context.Context, before ...string) error {
-	create := "CREATE DATABASE " + database
-	if !c.durable && c.binaries.major >= 15 {
-		create += " STRATEGY file_copy" // without the pages in the log too; a durable cluster would wait for the disk
+// makeDatabase makes the empty database. A new cluster that is not kept needs no second one, so that of initdb gets its name.
+func (c *cluster) makeDatabase(ctx context.Context, isNew bool) error {
+	if isNew && !c.durable {
+		return c.execute(ctx, "ALTER DATABASE postgres RENAME TO "+database)
 	}
-	conn, err := pgx.Connect(ctx, c.url(superuser))
+	return c.execute(ctx, "CREATE DATABASE "+database)
+}
+
+// execute executes statements, outside of the database that they are about.
+func (c *cluster) execute(ctx context.Context, statements ...string) error {
+	conn, err := pgx.Connect(ctx, c.url("template1"))
 	if err != nil {
 		return err
 	}
-	for _, statement := range append(before, create) {
+	for _, statement := range statements {
 		if _, err = conn.Exec(ctx, statement); err != nil {
 			break
 		}

@@ -102,7 +102,7 @@ func (s *Server) Reset(ctx context.Context) error {
 	if s.Attached() {
 		return errors.New("another program uses the data directory: stop it first")
 	}
-	if err := s.cluster.makeDatabase(ctx, "DROP DATABASE "+database+" WITH (FORCE)"); err != nil {
+	if err := s.cluster.execute(ctx, "DROP DATABASE "+database+" WITH (FORCE)", "CREATE DATABASE "+database); err != nil {
 		return fmt.Errorf("make the database in %s anew: %w", s.cluster.dir, err)
 	}
 	return nil
@@ -181,7 +181,7 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 				continue
 			}
 		}
-		if err := c.makeDatabase(ctx); err != nil {
+		if err := c.makeDatabase(ctx, isNew); err != nil {
 			return fmt.Errorf("create the database in %s: %w", c.dir, err)
 		}
 		return nil

@@ -3,6 +3,7 @@
 -- companies, and every table can be sharded by company. Times and ids are made by the program.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE companies (
     id text NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
@@ -217,6 +218,7 @@ CREATE TABLE simulation_chat_messages (
     CONSTRAINT simulation_chat_messages_end_check CHECK (end_reason IS NULL OR is_conversation_ended),
     FOREIGN KEY (company_id, chat_id) REFERENCES simulation_chats (company_id, id) ON DELETE CASCADE
 );
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE simulation_chat_messages;

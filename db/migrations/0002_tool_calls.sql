@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE tool_calls (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
@@ -26,6 +27,7 @@ CREATE INDEX tool_calls_chat_idx ON tool_calls (company_id, chat_id, position);
 
 -- A mocking says whether what is not mocked may happen.
 UPDATE simulation_chats SET tool_mocking = tool_mocking::jsonb || '{"sideEffects": "Allow"}';
+-- +goose StatementEnd
 
 -- +goose Down
 UPDATE simulation_chats SET tool_mocking = tool_mocking::jsonb - 'sideEffects';

@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- What is to be done for a company. A job waits until river_job_id names the job of River that carries it to a
 -- worker, and is gone when it is done.
 CREATE TABLE jobs (
@@ -16,6 +17,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_waiting_idx ON jobs (company_id, ready_at, id) WHERE river_job_id IS NULL;
 
 CREATE UNIQUE INDEX jobs_admitted_key ON jobs (company_id, river_job_id) WHERE river_job_id IS NOT NULL;
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE jobs;

@@ -2,6 +2,7 @@
 -- holds its execution, which numbers the changes.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE agent_test_folders (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
@@ -149,6 +150,7 @@ CREATE INDEX agent_test_runs_test_idx ON agent_test_runs (company_id, test_id, c
 CREATE INDEX agent_test_runs_tested_idx ON agent_test_runs (company_id, tested_id, created_at DESC, id DESC);
 
 ALTER TABLE agent_tests ADD FOREIGN KEY (company_id, last_run_id) REFERENCES agent_test_runs (company_id, id);
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_tests DROP CONSTRAINT agent_tests_company_id_last_run_id_fkey;

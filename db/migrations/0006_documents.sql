@@ -2,6 +2,7 @@
 -- documents. The extensions stay when the tables go: others may use them.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE EXTENSION IF NOT EXISTS btree_gin;
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
@@ -95,6 +96,7 @@ CREATE TABLE dataset_terms (
 ) WITH (fillfactor = 60);
 
 CREATE INDEX dataset_terms_near_idx ON dataset_terms USING gin (company_id, dataset_id, term gin_trgm_ops);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE dataset_terms;

@@ -3,6 +3,7 @@
 -- tombstone says which ids were ours. Whoever changes rows of several tables changes those of usage last.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE usage_entries (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     idempotency_key text NOT NULL CHECK (char_length(idempotency_key) BETWEEN 1 AND 200),
@@ -55,6 +56,7 @@ CREATE TABLE plans (
     micro_credits_budget bigint CHECK (micro_credits_budget > 0),
     PRIMARY KEY (company_id, month)
 );
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE plans;

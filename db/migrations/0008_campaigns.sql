@@ -2,6 +2,7 @@
 -- campaign, which numbers the changes; whoever claims items does not, since claims are not numbered.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE campaigns (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
@@ -79,6 +80,7 @@ CREATE TABLE campaign_item_events (
     PRIMARY KEY (company_id, item_id, number),
     FOREIGN KEY (company_id, item_id) REFERENCES campaign_items (company_id, id) ON DELETE CASCADE
 );
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE campaign_item_events;

@@ -2,6 +2,7 @@
 -- not index is stemmed by neither.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TEXT SEARCH DICTIONARY english_stop (TEMPLATE = pg_catalog.simple, STOPWORDS = english, ACCEPT = false);
 
 CREATE TEXT SEARCH DICTIONARY french_stop (TEMPLATE = pg_catalog.simple, STOPWORDS = french, ACCEPT = false);
@@ -38,6 +39,7 @@ INSERT INTO dataset_terms (company_id, dataset_id, term, chunks)
 SELECT chunks.company_id, chunks.dataset_id, term, count(*)
 FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
 GROUP BY chunks.company_id, chunks.dataset_id, term;
+-- +goose StatementEnd
 
 -- +goose Down
 -- The terms that the program before this made are among those that the chunks have.

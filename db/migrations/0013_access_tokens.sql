@@ -1,6 +1,7 @@
 -- Short-lived credentials, each of an API key, with which it ends.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE access_tokens (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     hash bytea NOT NULL CHECK (octet_length(hash) = 32),
@@ -16,6 +17,7 @@ CREATE TABLE access_tokens (
 CREATE INDEX access_tokens_api_key_idx ON access_tokens (company_id, api_key_id);
 
 CREATE INDEX access_tokens_expiry_idx ON access_tokens (company_id, expires_at);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE access_tokens;

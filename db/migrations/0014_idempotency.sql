@@ -3,6 +3,7 @@
 -- by the database's clock, since those of replicas may differ.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE idempotent_requests (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     id bytea NOT NULL CHECK (octet_length(id) = 32),
@@ -18,6 +19,7 @@ CREATE TABLE idempotent_requests (
 );
 
 CREATE INDEX idempotent_requests_until_idx ON idempotent_requests (company_id, until);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE idempotent_requests;

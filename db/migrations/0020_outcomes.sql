@@ -3,9 +3,11 @@
 -- NULL for all other calls, so that a process of the version before may go on writing them.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE tool_calls ADD COLUMN is_outcome_unknown boolean;
 
 UPDATE tool_calls SET is_outcome_unknown = true WHERE error = 'the call was begun, and what came of it is not known';
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE tool_calls DROP COLUMN is_outcome_unknown;

@@ -1,6 +1,7 @@
 -- Who changed what: rows are only added.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE audit_events (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     id text NOT NULL,
@@ -25,6 +26,7 @@ CREATE INDEX audit_events_target_idx ON audit_events (company_id, target_id, cre
 CREATE INDEX audit_events_key_idx ON audit_events (company_id, api_key_id, created_at DESC, id DESC);
 
 CREATE INDEX audit_events_action_idx ON audit_events (company_id, action, created_at DESC, id DESC);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE audit_events;

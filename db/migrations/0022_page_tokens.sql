@@ -1,6 +1,7 @@
 -- Credentials that are narrowed, for pages in browsers, and scopes for parts of what can be read.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE api_keys DROP CONSTRAINT api_keys_scopes_check;
 
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes_check CHECK (
@@ -25,6 +26,7 @@ ALTER TABLE access_tokens
 
 -- Whose chat it is, where that was started with the scope chat.
 ALTER TABLE simulation_chats ADD COLUMN holder bytea CHECK (octet_length(holder) = 32);
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE simulation_chats DROP COLUMN holder;

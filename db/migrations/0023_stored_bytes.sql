@@ -2,6 +2,7 @@
 -- sum changes in the transaction that adds or deletes what it counts.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE stored_bytes (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     kind text NOT NULL CHECK (kind IN ('Documents')),
@@ -10,6 +11,7 @@ CREATE TABLE stored_bytes (
 );
 
 INSERT INTO stored_bytes (company_id, kind, bytes) SELECT company_id, 'Documents', sum(size) FROM documents GROUP BY company_id;
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE stored_bytes;

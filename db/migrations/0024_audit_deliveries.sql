@@ -2,6 +2,7 @@
 -- committed in the order of their times: a place in a list would pass by those that come late.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE audit_events ADD COLUMN delivered_at timestamptz;
 
 CREATE INDEX audit_events_undelivered_idx ON audit_events (company_id, created_at, id) WHERE delivered_at IS NULL;
@@ -14,6 +15,7 @@ CREATE TABLE audit_deliveries (
     due_at timestamptz NOT NULL,
     PRIMARY KEY (company_id, target)
 );
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE audit_deliveries;

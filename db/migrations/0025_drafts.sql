@@ -2,6 +2,7 @@
 -- so that a process of the version before may go on writing them.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE simulation_chats
     ADD COLUMN is_draft boolean,
     ADD COLUMN draft_prompt text,
@@ -17,6 +18,7 @@ ALTER TABLE agent_test_executions
     );
 
 ALTER TABLE agent_test_runs ADD COLUMN is_draft boolean;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_test_runs DROP COLUMN is_draft;

@@ -3,6 +3,7 @@
 -- hold all of them. Where a company came from is remembered, so that the same archive is taken once.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE imported_key_hashes (
     hash bytea NOT NULL CHECK (octet_length(hash) = 32),
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
@@ -21,6 +22,7 @@ CREATE TABLE company_imports (
 ALTER TABLE agent_tests ALTER CONSTRAINT agent_tests_company_id_last_run_id_fkey DEFERRABLE INITIALLY IMMEDIATE;
 
 ALTER TABLE agent_test_executions ALTER CONSTRAINT agent_test_executions_company_id_retry_of_id_fkey DEFERRABLE INITIALLY IMMEDIATE;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_test_executions ALTER CONSTRAINT agent_test_executions_company_id_retry_of_id_fkey NOT DEFERRABLE;

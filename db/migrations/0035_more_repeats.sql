@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- Twenty repeats decide what five leave open. What was stored before holds to the narrower bound, so it need not be read.
 ALTER TABLE agent_test_executions DROP CONSTRAINT agent_test_executions_repeats_check;
 
@@ -7,6 +8,7 @@ ALTER TABLE agent_test_executions ADD CONSTRAINT agent_test_executions_repeats_c
 ALTER TABLE agent_test_runs DROP CONSTRAINT agent_test_runs_attempt_check;
 
 ALTER TABLE agent_test_runs ADD CONSTRAINT agent_test_runs_attempt_check CHECK (attempt BETWEEN 1 AND 20) NOT VALID;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_test_executions DROP CONSTRAINT agent_test_executions_repeats_check;

@@ -1,9 +1,11 @@
 -- Access tokens that are good for one subscription alone.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE access_tokens ADD COLUMN subscription text;
 
 ALTER TABLE access_tokens ADD CONSTRAINT access_tokens_subscription_check CHECK (char_length(subscription) BETWEEN 1 AND 100);
+-- +goose StatementEnd
 
 -- +goose Down
 -- The program of before would take them for what they are not.

@@ -3,6 +3,7 @@
 -- be read.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE agent_tests
     ADD COLUMN checks json,
     ADD COLUMN criteria_weights json,
@@ -26,6 +27,7 @@ ALTER TABLE agent_test_runs
 
 ALTER TABLE agent_test_runs
     ADD CONSTRAINT agent_test_runs_checks_check CHECK (json_typeof(check_results) = 'array' AND score BETWEEN 0 AND 1) NOT VALID;
+-- +goose StatementEnd
 
 -- +goose Down
 DELETE FROM agent_tests WHERE jsonb_array_length(criteria) = 0;

@@ -3,6 +3,7 @@
 -- so it need not be read.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE agent_tests
     ADD COLUMN judge_sees json,
     ADD COLUMN persona json,
@@ -56,7 +57,7 @@ ALTER TABLE agent_test_runs
         AND CASE WHEN status IN ('Queued', 'Skipped') THEN started_at IS NULL
             WHEN status IN ('Error', 'Cancelled') THEN true ELSE started_at IS NOT NULL END
     ) NOT VALID;
-
+-- +goose StatementEnd
 
 -- +goose Down
 DELETE FROM agent_test_executions WHERE rejudge_of_id IS NOT NULL;

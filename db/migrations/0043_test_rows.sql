@@ -2,6 +2,7 @@
 -- before holds to the rules, so it need not be read.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE agent_tests ADD COLUMN rows json;
 
 ALTER TABLE agent_tests ADD CONSTRAINT agent_tests_rows_check CHECK (
@@ -18,6 +19,7 @@ ALTER TABLE agent_test_runs ADD CONSTRAINT agent_test_runs_row_check CHECK (
     (row_key = '') = (row_number IS NULL) AND row_number BETWEEN 1 AND 500 AND char_length(row_name) BETWEEN 1 AND 100
     AND (row_values IS NULL) = (row_number IS NULL) AND json_typeof(row_values) = 'object'
 ) NOT VALID;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_test_runs

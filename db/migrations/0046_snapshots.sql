@@ -2,6 +2,7 @@
 -- of their own, and keep it. A program of before cannot work on runs that have none, so end it before this step.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE agent_test_snapshots (
     company_id text NOT NULL,
     execution_id text NOT NULL,
@@ -16,6 +17,7 @@ CREATE TABLE agent_test_snapshots (
 );
 
 ALTER TABLE agent_test_runs ALTER COLUMN snapshot DROP NOT NULL;
+-- +goose StatementEnd
 
 -- +goose Down
 UPDATE agent_test_runs AS run SET snapshot = json_build_object('test', test.definition, 'agent', agent.definition,

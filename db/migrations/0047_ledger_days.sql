@@ -2,6 +2,7 @@
 -- may have more credits than an entry that is recorded. What is there holds to the narrower rule, so it need not be read.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE retentions DROP CONSTRAINT retentions_kind_check;
 
 ALTER TABLE retentions ADD CONSTRAINT retentions_kind_check
@@ -11,6 +12,7 @@ ALTER TABLE usage_entries DROP CONSTRAINT usage_entries_micro_credits_check;
 
 ALTER TABLE usage_entries ADD CONSTRAINT usage_entries_micro_credits_check
 CHECK (micro_credits BETWEEN -1000000000000 AND 1000000000000 OR idempotency_key LIKE 'agentgraph:day:%') NOT VALID;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE usage_entries DROP CONSTRAINT usage_entries_micro_credits_check;

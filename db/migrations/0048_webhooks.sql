@@ -2,6 +2,7 @@
 -- the transaction that it is about.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE webhooks (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     id text NOT NULL,
@@ -52,6 +53,7 @@ CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (company_id, webho
 CREATE INDEX webhook_deliveries_created_at_idx ON webhook_deliveries (company_id, created_at);
 
 CREATE UNIQUE INDEX webhook_deliveries_occasion_key ON webhook_deliveries (company_id, webhook_id, occasion);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE webhook_deliveries;

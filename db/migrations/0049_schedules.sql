@@ -2,6 +2,7 @@
 -- next_run_at that at which the schedule is due: a change of the prompt may come before. What a schedule runs may be deleted.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE agent_test_schedules (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     id text NOT NULL,
@@ -41,6 +42,7 @@ CREATE INDEX agent_test_schedules_due_idx ON agent_test_schedules (company_id, n
 ALTER TABLE agent_test_executions
     ADD COLUMN schedule_id text,
     ADD COLUMN scheduled_for timestamptz;
+-- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE agent_test_executions DROP COLUMN schedule_id, DROP COLUMN scheduled_for;

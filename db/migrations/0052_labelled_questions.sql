@@ -1,6 +1,7 @@
 -- Expands: Questions whose answers are known. Without the document that answers it a question measures nothing.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE labelled_questions (
     company_id text NOT NULL,
     id text NOT NULL,
@@ -18,6 +19,7 @@ CREATE TABLE labelled_questions (
 );
 
 CREATE INDEX labelled_questions_dataset_idx ON labelled_questions (company_id, dataset_id, document_id);
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE labelled_questions;

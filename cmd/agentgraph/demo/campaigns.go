@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -65,19 +64,6 @@ type line struct {
 	Assistant string  `json:"assistant"`
 	User      string  `json:"user"`
 	Intent    *string `json:"intent"`
-}
-
-// campaign creates a campaign in its present state, and returns its usage.
-func (s seeding) campaign(ctx context.Context, c campaign, agents map[string]*model.Agent, random *rand.Rand, now time.Time) ([]*model.UsageEntryInput, error) {
-	agent, known := agents[c.AgentID]
-	if !known {
-		return nil, fmt.Errorf("there is no agent with the key %q", c.AgentID)
-	}
-	d, err := c.dial(agent, random, now)
-	if err != nil {
-		return nil, err
-	}
-	return d.entries, s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events)
 }
 
 // dial makes up the campaign's past.

@@ -30,30 +30,40 @@ func (h *months) add(part months) {
 // chance returns the source of random choices for the past. It is the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 
-// months gives the company its past, as of a given time. Its agents must already exist.
-func (s seeding) months(ctx context.Context, h months, now time.Time) error {
-	for _, gone := range h.DeletedAgents {
-		if err := s.agent(ctx, gone); err != nil {
-			return fmt.Errorf("deleted agent %s: %w", gone.Key, err)
-		}
-	}
-	agents, err := s.agentsByKey(ctx)
-	if err != nil {
-		return err
-	}
+// pastMonths are a past that is made up and not yet written.
+type pastMonths struct {
+	campaigns []*dialer
+	entries   []*model.UsageEntryInput
+}
+
+// makeUp makes up the past of the agents, as of a given time.
+func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past pastMonths, err error) {
 	random := chance()
-	entries, err := usage(h.Usage, agents, random, now)
-	if err != nil {
-		return err
+	if past.entries, err = usage(h.Usage, agents, random, now); err != nil {
+		return past, err
 	}
 	for _, c := range h.Campaigns {
-		used, err := s.campaign(ctx, c, agents, random, now)
-		if err != nil {
-			return fmt.Errorf("campaign %s: %w", c.Name, err)
+		agent, known := agents[c.AgentID]
+		if !known {
+			return past, fmt.Errorf("campaign %s: there is no agent with the key %q", c.Name, c.AgentID)
 		}
-		entries = append(entries, used...)
+		d, err := c.dial(agent, random, now)
+		if err != nil {
+			return past, fmt.Errorf("campaign %s: %w", c.Name, err)
+		}
+		past.campaigns, past.entries = append(past.campaigns, d), append(past.entries, d.entries...)
 	}
-	if err := s.recordUsage(ctx, entries); err != nil {
+	return past, nil
+}
+
+// months gives the company its past, and deletes the agents of which only the usage is left.
+func (s seeding) months(ctx context.Context, h months, past pastMonths) error {
+	for _, d := range past.campaigns {
+		if err := s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events); err != nil {
+			return fmt.Errorf("campaign %s: %w", d.campaign.Name, err)
+		}
+	}
+	if err := s.recordUsage(ctx, past.entries); err != nil {
 		return err
 	}
 	if h.Plan != nil {

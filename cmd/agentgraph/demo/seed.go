@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -120,11 +122,20 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 			return fmt.Errorf("knowledge base chat %s: %w", in.Key, err)
 		}
 	}
-	for _, in := range c.Agents {
+	for _, in := range slices.Concat(c.Agents, c.DeletedAgents) {
 		if err := s.agent(ctx, in); err != nil {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
 		}
 	}
+	agents, err := s.agentsByKey(ctx)
+	if err != nil {
+		return err
+	}
+	// This takes as long as writing what comes first.
+	past := sync.OnceValues(func() (pastMonths, error) {
+		return c.makeUp(agents, time.Now().UTC().Truncate(time.Microsecond))
+	})
+	go func() { _, _ = past() }()
 	// The graph may be cyclic, so agents are connected only once all have ids.
 	for _, in := range c.Agents {
 		if err := s.connect(ctx, in); err != nil {
@@ -134,7 +145,11 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	if err := s.agentTests(ctx, c, recorded); err != nil {
 		return err
 	}
-	return s.months(ctx, c.months, time.Now().UTC().Truncate(time.Microsecond))
+	written, err := past()
+	if err != nil {
+		return err
+	}
+	return s.months(ctx, c.months, written)
 }
 
 func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
@@ -176,14 +191,15 @@ func (s seeding) agent(ctx context.Context, a agent) error {
 // connect gives an agent its tools, its knowledge base chat and its sub-agents.
 func (s seeding) connect(ctx context.Context, a agent) error {
 	agentID := s.agents[a.Key]
-	for _, key := range a.ToolIDs {
-		id, err := s.tools.of(key)
-		if err != nil {
+	tools := make([]string, len(a.ToolIDs))
+	for i, key := range a.ToolIDs {
+		var err error
+		if tools[i], err = s.tools.of(key); err != nil {
 			return err
 		}
-		if _, err := s.tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agentID, ToolID: id}); err != nil {
-			return err
-		}
+	}
+	if _, err := s.tenant.ConnectTools(ctx, agentID, tools...); err != nil {
+		return err
 	}
 	if a.KnowledgeBaseChatID != "" {
 		id, err := s.chats.of(a.KnowledgeBaseChatID)

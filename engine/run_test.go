@@ -227,10 +227,8 @@ func aside(t *testing.T, address string, fn func(conn *pgx.Conn, name string)) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
-	name := config.Database
-	config.Database = "postgres"
-	conn, err := pgx.ConnectConfig(t.Context(), config)
+	conn, err := pgx.Connect(t.Context(), dbtest.EmptyURL(t))
 	require.NoError(t, err)
-	fn(conn, name)
+	fn(conn, config.Database)
 	require.NoError(t, conn.Close(t.Context()))
 }

@@ -29,8 +29,7 @@ func newOutages(t *testing.T, address string) *outages {
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
 	o := &outages{t: t, name: config.Database}
-	config.Database = "postgres"
-	o.conn, err = pgx.ConnectConfig(t.Context(), config)
+	o.conn, err = pgx.Connect(t.Context(), dbtest.EmptyURL(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = o.conn.Close(context.WithoutCancel(t.Context())) })
 	return o

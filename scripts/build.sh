@@ -17,7 +17,7 @@ terminal=
 [ -t 2 ] && terminal=1
 failed=$(mktemp)
 trap 'rm -f "$failed"' EXIT
-# GOGC: the compiler collects less garbage, for a few hundred MB at most.
+# GOGC: the compiler collects less garbage, for 0.1 GB. -w: there is no debugging information to link, see the Makefile.
 { GOGC=${GOGC:-400} "$go" build -v -ldflags=-w "$@" -o bin/agentgraph ./cmd/agentgraph 2>&1 || echo failed >"$failed"; } |
 	awk -v terminal="$terminal" '
 		/^go: downloading / { downloads++ }

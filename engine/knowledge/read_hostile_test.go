@@ -150,9 +150,11 @@ func TestReadLongPDF(t *testing.T) {
 		deflated(t, "", "BT /F 10 Tf 9 700 Td (top) Tj 0 -50 Td (hello) Tj 0 -50 Td (bottom) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
+	// Each page keeps many numbers. They are long because a larger file may take more work, of which the race detector makes
+	// three times as much.
 	var kids strings.Builder
 	for range pages {
-		bodies = append(bodies, "<</Font<</F 4 0 R>>/Kept["+strings.Repeat("1 ", 2500)+"]>>")
+		bodies = append(bodies, "<</Font<</F 4 0 R>>/Kept["+strings.Repeat("1000000 ", 2500)+"]>>")
 		bodies = append(bodies, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources %d 0 R>>", len(bodies)))
 		fmt.Fprintf(&kids, "%d 0 R ", len(bodies))
 	}

@@ -272,7 +272,7 @@ func TestRemovalGoesOnAfterAFailure(t *testing.T) {
 	require.Equal(t, left, a.count(t, "agent_test_runs"), "half a part is none")
 	_, err = a.conn.Exec(t.Context(), "DROP TRIGGER die ON agent_test_runs")
 	require.NoError(t, err)
-	other := dbtest.Open(t, addressOf(t, a.store), dbtest.Options())
+	other := dbtest.Again(t, a.store)
 	require.NoError(t, db.Sweep(other)(t.Context()))
 	require.Equal(t, 2, a.count(t, "agent_test_runs"))
 	require.Zero(t, a.count(t, "agent_test_executions WHERE deleted_at IS NOT NULL"))

@@ -12,6 +12,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
+func init() { removeTime = time.Minute }
+
 // Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
 	return tenantTx{t}.pgx(context.Background(), func(tx queue.Tx) error { return fn(tx) })

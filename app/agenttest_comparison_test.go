@@ -24,6 +24,9 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 		run, err := tenant.ClaimRun(t.Context(), r.ID, 1)
 		require.NoError(t, err)
 		run.Status = outcomes[int(r.Attempt-1)%len(outcomes)]
+		if run.Status == model.AgentTestRunStatusError {
+			run.Error = &model.RunError{Cause: model.RunErrorCauseAgent, Message: "the model did not answer"}
+		}
 		require.NoError(t, tenant.FinishRun(t.Context(), run))
 	}
 	return execution.ID

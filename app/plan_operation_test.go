@@ -289,6 +289,15 @@ func (w *writing) filter(of string) any {
 			filter["isFlaky"] = w.chance(2)
 		}
 		return filter
+	case "AgentTestExecutionFilter":
+		filter := map[string]any{}
+		if w.chance(2) {
+			filter["statuses"] = [][]string{{"Completed"}, {"Queued", "Running"}, {"Cancelling"}, {}}[w.random.IntN(4)]
+		}
+		if w.chance(2) {
+			filter["verdicts"] = [][]string{{"Passed"}, {"Failed", "Error", "Inconclusive"}, {}}[w.random.IntN(3)]
+		}
+		return filter
 	case "DocumentFilter":
 		filter := map[string]any{}
 		if w.chance(3) {

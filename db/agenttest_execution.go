@@ -33,15 +33,42 @@ func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, colu
 	return of[*model.AgentTestExecution](ctx, t, AgentTestExecutionRows, ids, columns)
 }
 
-// AgentTestExecutions returns a page of the executions, newest first: all of them, or those of one agent's tests.
+// statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and model.AgentTestRunCounts.Verdict say of a row.
+// Every execution that is finished has its counts.
+const (
+	statusOfExecution = `CASE WHEN ?TableAlias.status = 'Cancelled' AND ?TableAlias.finished_at IS NULL THEN 'Cancelling'
+		ELSE ?TableAlias.status END`
+	verdictOfExecution = `CASE WHEN ?TableAlias.finished_at IS NULL THEN NULL WHEN ?TableAlias.failed_runs > 0 THEN 'Failed'
+		WHEN ?TableAlias.error_runs > 0 THEN 'Error' WHEN ?TableAlias.passed_runs > 0 AND ?TableAlias.cancelled_runs = 0 THEN 'Passed'
+		ELSE 'Inconclusive' END`
+)
+
+// ExecutionsThat is the filter of a list of executions, which is valid or nil.
+func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	if wanted.Statuses != nil {
+		f = f.and(statusOfExecution+" = ANY (?::text[])", wanted.Statuses)
+	}
+	if wanted.Verdicts != nil {
+		f = f.and(verdictOfExecution+" = ANY (?::text[])", wanted.Verdicts)
+	}
+	return f
+}
+
+// AgentTestExecutions returns a page of the executions that pass the filter, newest first: all of them, or those of one agent's tests.
 // NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestExecutions(
-	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
+	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {
+	if err := wanted.Validate(); err != nil {
+		return nil, err
+	}
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestExecution](ctx, t, AgentTestExecutionList, args, columns, OfAgent(agentID))
+	return list[*model.AgentTestExecution](ctx, t, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the

@@ -94,7 +94,7 @@ func TestAnExecutionRunsWhatItNames(t *testing.T) {
 	lastRun(t, tenant, a.ID, runs[2].ID, model.AgentTestRunStatusQueued)
 	lastRun(t, tenant, b.ID, runs[3].ID, model.AgentTestRunStatusQueued)
 	require.Equal(t, model.AgentTestRunCounts{Total: 4, Queued: 4}, counts(t, tenant, execution.ID))
-	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 1}, &agent.ID)
+	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 1}, &agent.ID, nil)
 	require.NoError(t, err)
 	page.Nodes[0].Owned = execution.Owned
 	same(t, execution, page.Nodes[0])

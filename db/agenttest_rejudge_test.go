@@ -149,7 +149,7 @@ func TestWhatWasJudgedAgainIsForgottenInParts(t *testing.T) {
 		hasMore, err := db.ForgetExecutions(t.Context(), tenant, time.Now().Add(time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, left > 0, hasMore)
-		page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 10}, nil)
+		page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 10}, nil, nil)
 		require.NoError(t, err)
 		require.Len(t, page.Nodes, int(left))
 	}
@@ -182,7 +182,7 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	all := counts(t, tenant, execution.ID)
 	require.Equal(t, model.AgentTestRunCounts{Total: 8, Passed: 4, Failed: 1, Skipped: 3}, all)
 	require.Equal(t, model.AgentTestVerdictFailed, all.Verdict())
-	page, err := tenant.AgentTestExecutions(ctx, model.PageArgs{First: 1}, nil)
+	page, err := tenant.AgentTestExecutions(ctx, model.PageArgs{First: 1}, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, page.Nodes[0].Status())
 	lastRun(t, tenant, bad.ID, done[0], model.AgentTestRunStatusFailed)

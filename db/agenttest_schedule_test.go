@@ -38,7 +38,7 @@ func scheduleByID(t *testing.T, tenant *db.Tenant, id string) *model.AgentTestSc
 
 func executionsOf(t *testing.T, tenant *db.Tenant) []*model.AgentTestExecution {
 	t.Helper()
-	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 100}, nil)
+	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 100}, nil, nil)
 	require.NoError(t, err)
 	return page.Nodes
 }

@@ -168,7 +168,7 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 		return page.TotalCount, err
 	})
 	see("campaigns", campaigns, err)
-	executions, err := tenant.AgentTestExecutions(ctx, first, nil)
+	executions, err := tenant.AgentTestExecutions(ctx, first, nil, nil)
 	require.NoError(t, err)
 	for _, execution := range executions.Nodes {
 		see("execution", execution, nil)

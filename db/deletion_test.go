@@ -153,7 +153,7 @@ func (a *aged) seen(t *testing.T) map[string]string {
 	}
 	page, err := tenant.AgentTestRuns(ctx, model.PageArgs{First: 5}, model.AgentTestRunFilter{AgentID: &a.agent.ID})
 	see("runs of the agent", page, err)
-	list, err := tenant.AgentTestExecutions(ctx, model.PageArgs{First: 5}, nil)
+	list, err := tenant.AgentTestExecutions(ctx, model.PageArgs{First: 5}, nil, nil)
 	require.NoError(t, err)
 	total, err := list.TotalCount(ctx)
 	see("executions", []any{list.Nodes, total}, err)

@@ -276,7 +276,7 @@ func TestListsOfWhatDoesNotExist(t *testing.T) {
 			return err
 		}},
 		{"agent", agent.ID, func(t *db.Tenant) error {
-			_, err := t.AgentTestExecutions(ctx, args, &agent.ID)
+			_, err := t.AgentTestExecutions(ctx, args, &agent.ID, nil)
 			return err
 		}},
 		{"agent", agent.ID, func(t *db.Tenant) error {

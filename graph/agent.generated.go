@@ -23,7 +23,7 @@ type AgentResolver interface {
 	KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error)
 	KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error)
 	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
-	TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error)
+	TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
 	Campaigns(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Campaign], error)
 	SimulationChats(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
@@ -286,6 +286,14 @@ func (ec *executionContext) field_Agent_testExecutions_args(ctx context.Context,
 		return nil, err
 	}
 	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*model.AgentTestExecutionFilter, error) {
+			return ec.unmarshalOAgentTestExecutionFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg5
 	return args, nil
 }
 
@@ -988,7 +996,7 @@ func (ec *executionContext) _Agent_testExecutions(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().TestExecutions(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
+			return ec.Resolvers.Agent().TestExecutions(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AgentTestExecutionFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestExecution]) graphql.Marshaler {

@@ -2229,6 +2229,43 @@ func (ec *executionContext) fieldContext_StopRepeating_bad(_ context.Context, fi
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAgentTestExecutionFilter(ctx context.Context, obj any) (model.AgentTestExecutionFilter, error) {
+	var it model.AgentTestExecutionFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"statuses", "verdicts"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalOAgentTestExecutionStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatusᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
+		case "verdicts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("verdicts"))
+			data, err := ec.unmarshalOAgentTestVerdict2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdictᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Verdicts = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCancelAgentTestExecutionInput(ctx context.Context, obj any) (model.CancelAgentTestExecutionInput, error) {
 	var it model.CancelAgentTestExecutionInput
 	if obj == nil {
@@ -4330,6 +4367,16 @@ func (ec *executionContext) marshalNAgentTestRunCounts2ᚖgithubᚗcomᚋagentgr
 	return ec._AgentTestRunCounts(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNAgentTestVerdict2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx context.Context, v any) (model.AgentTestVerdict, error) {
+	var res model.AgentTestVerdict
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAgentTestVerdict2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx context.Context, sel ast.SelectionSet, v model.AgentTestVerdict) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNCancelAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCancelAgentTestExecutionInput(ctx context.Context, v any) (model.CancelAgentTestExecutionInput, error) {
 	res, err := ec.unmarshalInputCancelAgentTestExecutionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -4411,11 +4458,91 @@ func (ec *executionContext) marshalOAgentTestExecution2ᚖgithubᚗcomᚋagentgr
 	return ec._AgentTestExecution(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAgentTestExecutionFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionFilter(ctx context.Context, v any) (*model.AgentTestExecutionFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAgentTestExecutionFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOAgentTestExecutionStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatusᚄ(ctx context.Context, v any) ([]model.AgentTestExecutionStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.AgentTestExecutionStatus, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentTestExecutionStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOAgentTestExecutionStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AgentTestExecutionStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTestExecutionStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOAgentTestRunCounts2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunCounts(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestRunCounts) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentTestRunCounts(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAgentTestVerdict2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdictᚄ(ctx context.Context, v any) ([]model.AgentTestVerdict, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.AgentTestVerdict, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentTestVerdict2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOAgentTestVerdict2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdictᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AgentTestVerdict) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTestVerdict2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOAgentTestVerdict2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx context.Context, v any) (*model.AgentTestVerdict, error) {

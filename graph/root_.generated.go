@@ -85,6 +85,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
+		ec.unmarshalInputAgentTestExecutionFilter,
 		ec.unmarshalInputAgentTestFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
@@ -1913,6 +1914,14 @@ type AgentTestExecutionConnection {
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
+"Which executions to list. Every given condition must hold."
+input AgentTestExecutionFilter {
+  "Only in one of these states."
+  statuses: [AgentTestExecutionStatus!]
+  "Only finished ones that came to one of these verdicts."
+  verdicts: [AgentTestVerdict!]
+}
+
 "An execution in a list."
 type AgentTestExecutionEdge {
   "Its place in the list."
@@ -2016,6 +2025,8 @@ extend type Agent {
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
+    "Which executions."
+    filter: AgentTestExecutionFilter
   ): AgentTestExecutionConnection!
 }
 
@@ -2114,6 +2125,8 @@ extend type Query {
     last: Int
     "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
     before: String
+    "Which executions."
+    filter: AgentTestExecutionFilter
   ): AgentTestExecutionConnection! @requires(scope: browse)
 }
 

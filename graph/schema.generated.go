@@ -108,7 +108,7 @@ type QueryResolver interface {
 	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
 	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
-	AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error)
+	AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error)
 	AgentTestExecutionCoverage(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error)
 	AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error)
 	AgentTestFolders(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestFolder], error)
@@ -1345,6 +1345,14 @@ func (ec *executionContext) field_Query_agentTestExecutions_args(ctx context.Con
 		return nil, err
 	}
 	args["before"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*model.AgentTestExecutionFilter, error) {
+			return ec.unmarshalOAgentTestExecutionFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -8464,7 +8472,7 @@ func (ec *executionContext) _Query_agentTestExecutions(ctx context.Context, fiel
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTestExecutions(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string))
+			return ec.Resolvers.Query().AgentTestExecutions(ctx, fc.Args["agentId"].(*string), fc.Args["first"].(*int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["last"].(*int32), fc.Args["before"].(*string), fc.Args["filter"].(*model.AgentTestExecutionFilter))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -102,6 +102,16 @@ func (e *AgentTestExecution) Status() AgentTestExecutionStatus {
 	return e.State
 }
 
+// Validate returns BAD_INPUT when the filter has more states or verdicts than there are. A nil filter is valid.
+func (f *AgentTestExecutionFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.statuses", len(f.Statuses), len(AllAgentTestExecutionStatus))
+		faults.list("filter.verdicts", len(f.Verdicts), len(AllAgentTestVerdict))
+	}
+	return faults.Err()
+}
+
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in StartAgentTestExecutionInput) Validate() error {
 	var faults Fields

@@ -164,6 +164,14 @@ type AgentTestExecutionCoverage struct {
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
+// Which executions to list. Every given condition must hold.
+type AgentTestExecutionFilter struct {
+	// Only in one of these states.
+	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
+	// Only finished ones that came to one of these verdicts.
+	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
+}
+
 // Items to archive, or to take back from there.
 type ArchiveCampaignItemsInput struct {
 	// The campaign.

@@ -205,6 +205,23 @@ func testsOfAgent(a arguments) (db.Filter, error) {
 	return append(filter, of...), err
 }
 
+func executionsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.AgentTestExecutionFilter](a, "filter")
+	if err == nil {
+		err = wanted.Validate()
+	}
+	return db.ExecutionsThat(wanted), err
+}
+
+func executionsOfAgent(a arguments) (db.Filter, error) {
+	filter, err := executionsThat(a)
+	if err != nil {
+		return nil, err
+	}
+	of, err := ofAgent(a)
+	return append(filter, of...), err
+}
+
 func runsThat(a arguments) (db.Filter, error) {
 	if a["agentId"] != nil {
 		return nil, errUnplanned // How many runs an agent has decides how they are best read.

@@ -60,7 +60,7 @@ var relations = map[string]relation{
 	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).that(chatsThat),
 	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
-	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
+	"Agent.testExecutions":        page(db.ExecutionsOfAgents).that(executionsThat),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
 	"Agent.parents":               page(db.ParentsOfAgents),
 
@@ -181,7 +181,7 @@ var roots = map[string]root{
 	"agentTestFolder":     byID(db.AgentTestFolderRows),
 	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
-	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
+	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(executionsOfAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
 	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsThat).summed(),
 

@@ -9,8 +9,11 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error) {
-	return query.Page[*model.AgentTestExecution](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
+func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return query.Page[*model.AgentTestExecution](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ExecutionsThat(filter))
 }
 
 func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.AgentTestExecution) (*model.Agent, error) {
@@ -150,8 +153,8 @@ func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*mod
 	return query.ByID[*model.AgentTestExecution](ctx, id)
 }
 
-func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestExecution], error) {
-	return r.tenant(ctx).AgentTestExecutions(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, query.Columns(ctx)...)
+func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error) {
+	return r.tenant(ctx).AgentTestExecutions(ctx, model.NewPageArgs(first, after, offset, last, before), agentID, filter, query.Columns(ctx)...)
 }
 
 func (r *queryResolver) AgentTestExecutionCoverage(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {

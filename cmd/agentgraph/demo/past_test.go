@@ -30,7 +30,7 @@ func newSeededHistory(t *testing.T) seededHistory {
 		tenant: store.Tenant(shown.ID), content: mustRead(t, "merrowby"),
 		executions: map[string]*model.AgentTestExecution{}, runs: map[string][]*model.AgentTestRun{},
 	}
-	page, err := h.tenant.AgentTestExecutions(t.Context(), wholeList, nil)
+	page, err := h.tenant.AgentTestExecutions(t.Context(), wholeList, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, len(h.content.History.Executions))
 	past := slices.Clone(h.content.History.Executions)

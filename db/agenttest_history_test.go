@@ -58,6 +58,49 @@ func failingSince(runs []plainRun) (since, lastPassed *plainRun) {
 	return since, lastPassed
 }
 
+func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	prompt := "Be brief."
+	_, err := tenant.UpdateAgent(ctxOf(t), model.UpdateAgentInput{AgentID: agent.ID, Prompt: &prompt})
+	require.NoError(t, err)
+	versions, err := tenant.FindPages(ctxOf(t), db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 10})
+	require.NoError(t, err)
+	require.Len(t, versions, 2)
+	ids := []string{}
+	for _, version := range versions {
+		ids = append(ids, version.(*model.PromptVersion).ID)
+	}
+	test, other := newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID
+	runs := []plainRun{}
+	run := func(test string, version int32, status model.AgentTestRunStatus, isDraft bool) {
+		n := len(runs)
+		runs = append(runs, plainRun{fmt.Sprintf("run_%06d", n), test, status, version, epoch.Add(time.Duration(n) * time.Second), isDraft})
+	}
+	// The first five runs of version 1 failed and are older than its last twenty. Then version 2 ran thirty times.
+	for n := range 25 {
+		run(test, 1, []model.AgentTestRunStatus{failed, passed}[min(n/5, 1)], false)
+	}
+	for range 30 {
+		run(test, 2, failed, false)
+	}
+	run(other, 2, passed, false)
+	run(other, 2, passed, true)
+	run(other, 2, erred, false)
+	insertRuns(t, conn, companyID, runs)
+	results, err := tenant.TestRunsOfPromptVersions(ctxOf(t), ids)
+	require.NoError(t, err)
+	require.Equal(t, model.PromptVersionTestRuns{Judged: 21, Passed: 1}, results[ids[0]])
+	require.Equal(t, model.PromptVersionTestRuns{Judged: 20, Passed: 20}, results[ids[1]])
+	stranger, err := store.CreateCompany(ctxOf(t), "Stranger")
+	require.NoError(t, err)
+	results, err = store.Tenant(stranger.ID).TestRunsOfPromptVersions(ctxOf(t), ids)
+	require.NoError(t, err)
+	require.Empty(t, results)
+}
+
 func TestFailuresAndHistoriesAreWhatTheRunsSay(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

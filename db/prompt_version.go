@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/uptrace/bun"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,6 +15,35 @@ var (
 	PromptVersionRows      = Rows{typeName: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
 	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )
+
+// runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts for a version.
+const runsPerVersion = 20
+
+// TestRunsOfPromptVersions returns the results of the agent's tests with each of several prompt versions, by the version's id:
+// for each test that still exists, its last 20 runs with that version that passed or failed. Runs of drafts and runs that
+// judge earlier conversations again do not count.
+func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context, ids []string) (map[string]model.PromptVersionTestRuns, error) {
+	rows := []struct {
+		ID   string
+		Runs model.PromptVersionTestRuns `bun:"embed:"`
+	}{}
+	last := t.find((*model.AgentTestRun)(nil)).Column("status").Where("?TableAlias.test_id = test.id").
+		Where("?TableAlias.prompt_version = prompt_version.version").Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
+		Where(ofRecord).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsPerVersion)
+	err := t.find((*model.PromptVersion)(nil)).ColumnExpr("?TableAlias.id").
+		ColumnExpr("count(*) AS judged, count(*) FILTER (WHERE run.status = ?) AS passed", model.AgentTestRunStatusPassed).
+		Join(`JOIN agent_tests AS test
+			ON test.company_id = ?TableAlias.company_id AND test.agent_id = ?TableAlias.agent_id AND test.deleted_at IS NULL`).
+		Join("CROSS JOIN LATERAL (?) AS run", last).
+		Where("?TableAlias.id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.id").Scan(ctx, &rows)
+	results := make(map[string]model.PromptVersionTestRuns, len(rows))
+	for _, row := range rows {
+		results[row.ID] = row.Runs
+	}
+	return results, translate(err)
+}
+
+var judgedStatuses = []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed}
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.
 func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {

@@ -19,6 +19,7 @@ import (
 
 type PromptVersionResolver interface {
 	WrittenBy(ctx context.Context, obj *model.PromptVersion) (*string, error)
+	TestRuns(ctx context.Context, obj *model.PromptVersion) (*model.PromptVersionTestRuns, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -188,6 +189,38 @@ func (ec *executionContext) _PromptVersion_writtenBy(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_PromptVersion_writtenBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PromptVersion", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PromptVersion_testRuns(ctx context.Context, field graphql.CollectedField, obj *model.PromptVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromptVersion_testRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.PromptVersion().TestRuns(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PromptVersionTestRuns) graphql.Marshaler {
+			return ec.marshalNPromptVersionTestRuns2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptVersionTestRuns(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromptVersion_testRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PromptVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromptVersionTestRuns(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PromptVersionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.PromptVersion]) (ret graphql.Marshaler) {
@@ -364,6 +397,52 @@ func (ec *executionContext) fieldContext_PromptVersionEdge_node(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _PromptVersionTestRuns_judged(ctx context.Context, field graphql.CollectedField, obj *model.PromptVersionTestRuns) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromptVersionTestRuns_judged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Judged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromptVersionTestRuns_judged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PromptVersionTestRuns", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PromptVersionTestRuns_passed(ctx context.Context, field graphql.CollectedField, obj *model.PromptVersionTestRuns) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromptVersionTestRuns_passed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromptVersionTestRuns_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PromptVersionTestRuns", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _RestoreAgentPromptPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.RestoreAgentPromptPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -500,6 +579,44 @@ func (ec *executionContext) _PromptVersion(ctx context.Context, sel ast.Selectio
 				}()
 				res = ec._PromptVersion_writtenBy(ctx, field, obj)
 				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "testRuns":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PromptVersion_testRuns(ctx, field, obj)
+				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -677,6 +794,49 @@ func (ec *executionContext) _PromptVersionEdge(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var promptVersionTestRunsImplementors = []string{"PromptVersionTestRuns"}
+
+func (ec *executionContext) _PromptVersionTestRuns(ctx context.Context, sel ast.SelectionSet, obj *model.PromptVersionTestRuns) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, promptVersionTestRunsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PromptVersionTestRuns")
+		case "judged":
+			out.Values[i] = ec._PromptVersionTestRuns_judged(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passed":
+			out.Values[i] = ec._PromptVersionTestRuns_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var restoreAgentPromptPayloadImplementors = []string{"RestoreAgentPromptPayload"}
 
 func (ec *executionContext) _RestoreAgentPromptPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RestoreAgentPromptPayload) graphql.Marshaler {
@@ -779,6 +939,16 @@ func (ec *executionContext) marshalNPromptVersionEdge2ᚖgithubᚗcomᚋagentgra
 		return graphql.Null
 	}
 	return ec._PromptVersionEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPromptVersionTestRuns2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptVersionTestRuns(ctx context.Context, sel ast.SelectionSet, v *model.PromptVersionTestRuns) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PromptVersionTestRuns(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRestoreAgentPromptInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRestoreAgentPromptInput(ctx context.Context, v any) (model.RestoreAgentPromptInput, error) {

@@ -4718,6 +4718,16 @@ type PromptVersion implements Node {
   apiKeyId: ID
   "The name of that key, for people; null when the version was imported."
   writtenBy: String
+  "The results of the agent's tests with this version."
+  testRuns: PromptVersionTestRuns! @cost(weight: 20000, isShared: true)
+}
+
+"The results of an agent's tests with one prompt version: the last 20 judged runs of each test. Drafts and runs that were judged again do not count."
+type PromptVersionTestRuns {
+  "How many of these runs passed or failed."
+  judged: Int!
+  "How many passed."
+  passed: Int!
 }
 
 "A page of prompt versions."
@@ -8268,6 +8278,8 @@ func (ec *executionContext) childFields_PromptVersion(ctx context.Context, field
 		return ec.fieldContext_PromptVersion_apiKeyId(ctx, field)
 	case "writtenBy":
 		return ec.fieldContext_PromptVersion_writtenBy(ctx, field)
+	case "testRuns":
+		return ec.fieldContext_PromptVersion_testRuns(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromptVersion", field.Name)
 }
@@ -8294,6 +8306,16 @@ func (ec *executionContext) childFields_PromptVersionEdge(ctx context.Context, f
 		return ec.fieldContext_PromptVersionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromptVersionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PromptVersionTestRuns(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "judged":
+		return ec.fieldContext_PromptVersionTestRuns_judged(ctx, field)
+	case "passed":
+		return ec.fieldContext_PromptVersionTestRuns_passed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PromptVersionTestRuns", field.Name)
 }
 
 func (ec *executionContext) childFields_RateInterval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -19,6 +19,12 @@ type PromptVersion struct {
 	APIKeyID  *string
 }
 
+// PromptVersionTestRuns counts the judged runs of an agent's tests with one prompt version.
+type PromptVersionTestRuns struct {
+	Judged int32
+	Passed int32
+}
+
 // IsNode marks a Node.
 func (*PromptVersion) IsNode() {}
 

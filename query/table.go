@@ -155,6 +155,7 @@ var logic = map[string][]string{
 	"Dataset.documentCount":               nil,
 	"Dataset.chunkCount":                  nil,
 	"Dataset.labelledQuestions":           nil,
+	"PromptVersion.testRuns":              nil,
 	"SimulationChat.coverage":             nil,
 	"SimulationChat.instructions":         nil,
 	"SimulationTest.coverage":             nil,

@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
@@ -22,6 +23,11 @@ func (r *promptVersionResolver) WrittenBy(ctx context.Context, obj *model.Prompt
 		return nil, err
 	}
 	return &key.Name, nil
+}
+
+func (r *promptVersionResolver) TestRuns(ctx context.Context, obj *model.PromptVersion) (*model.PromptVersionTestRuns, error) {
+	runs, err := query.Value(ctx, obj, "test runs", query.Of((*db.Tenant).TestRunsOfPromptVersions))
+	return &runs, err
 }
 
 func (r *Resolver) PromptVersion() graph.PromptVersionResolver { return &promptVersionResolver{r} }

@@ -82,6 +82,16 @@ func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 	require.Len(t, read(map[string]any{"statuses": []string{"Queued", "Running"}}), 2)
 	require.Len(t, read(map[string]any{"statuses": []string{"Cancelled"}, "verdicts": []string{"Inconclusive", "Passed"}}), 1)
 	require.Empty(t, read(map[string]any{"statuses": []string{}}))
+
+	prompt := "Help in one sentence."
+	draft, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: []string{test}, Repeats: 1, Concurrency: 1, Prompt: &prompt,
+	})
+	require.NoError(t, err)
+	require.Equal(t, all, read(map[string]any{"isDraft": false}))
+	drafts := read(map[string]any{"isDraft": true})
+	require.Len(t, drafts, 1)
+	require.Equal(t, draft.ID, drafts[0].ID)
 	refused := g.query(t, key, query, map[string]any{"agent": agent, "filter": map[string]any{"verdicts": []string{"Passed", "Passed", "Passed", "Passed", "Passed"}}})
 	require.Equal(t, []string{"BAD_INPUT", "BAD_INPUT"}, refused.codes())
 }

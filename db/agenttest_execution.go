@@ -54,6 +54,9 @@ func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f Filter) {
 	if wanted.Verdicts != nil {
 		f = f.and(verdictOfExecution+" = ANY (?::text[])", wanted.Verdicts)
 	}
+	if wanted.IsDraft != nil {
+		f = f.and("(?TableAlias.is_draft IS NOT NULL) = ?::boolean", *wanted.IsDraft)
+	}
 	return f
 }
 

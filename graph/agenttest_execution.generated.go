@@ -2240,7 +2240,7 @@ func (ec *executionContext) unmarshalInputAgentTestExecutionFilter(ctx context.C
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"statuses", "verdicts"}
+	fieldsInOrder := [...]string{"statuses", "verdicts", "isDraft"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2261,6 +2261,13 @@ func (ec *executionContext) unmarshalInputAgentTestExecutionFilter(ctx context.C
 				return it, err
 			}
 			it.Verdicts = data
+		case "isDraft":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isDraft"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IsDraft = data
 		}
 	}
 	return it, nil

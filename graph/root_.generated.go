@@ -1920,6 +1920,8 @@ input AgentTestExecutionFilter {
   statuses: [AgentTestExecutionStatus!]
   "Only finished ones that came to one of these verdicts."
   verdicts: [AgentTestVerdict!]
+  "Only drafts, which try a prompt that is not saved, or only executions that are not drafts."
+  isDraft: Boolean
 }
 
 "An execution in a list."

@@ -170,6 +170,8 @@ type AgentTestExecutionFilter struct {
 	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
 	// Only finished ones that came to one of these verdicts.
 	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
+	// Only drafts, which try a prompt that is not saved, or only executions that are not drafts.
+	IsDraft *bool `json:"isDraft,omitempty"`
 }
 
 // Items to archive, or to take back from there.

@@ -60,6 +60,59 @@ journeys("agents and chats", () => {
       assert.equal(await page.getByRole("dialog").count(), 0);
     }));
 
+  test("tests, runs, documents and actions are found by name", () =>
+    visit("agents", async (page, watched) => {
+      const { agentTests, documents } = await gateway.ask<{
+        agentTests: { nodes: { id: string; name: string; lastRunId: string; agent: { id: string } }[] };
+        documents: { nodes: { id: string; name: string }[] };
+      }>("{ agentTests(first: 1) { nodes { id name lastRunId agent { id } } } documents(first: 1) { nodes { id name } } }");
+      const [found] = agentTests.nodes;
+      const [document] = documents.nodes;
+      assert.ok(found && document);
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      const open = async (text: string, group: string, name: string | RegExp) => {
+        await page.keyboard.press("Control+k");
+        await page.keyboard.type(text);
+        await palette.getByRole("group", { name: group, exact: true }).getByRole("option", { name }).first().click();
+      };
+      await open(found.name, "Tests", new RegExp(`^${escaped(found.name)}`));
+      await page.waitForURL(`${base}tests?agent=${found.agent.id}&edit=${found.id}`);
+      await page.keyboard.press("Escape");
+      await page.goto(`${base}agents`);
+      await open(found.name, "Last runs", new RegExp(`^${escaped(found.name)}`));
+      await page.waitForURL(`${base}runs/${found.lastRunId}`);
+      await open(document.name, "Documents", document.name);
+      await page.waitForURL(`${base}knowledge/documents/${document.id}`);
+      await open("chat card", "Actions", "Chat with Card support");
+      await page.waitForURL(`${base}chats/new?agent=${agent("Card support")}`);
+      await open("new agent", "Actions", "New agent");
+      await page.getByRole("dialog", { name: "New agent" }).waitFor();
+      await watched.checkAccessible();
+      await page.goto(`${base}agents`);
+      await open(found.lastRunId, "By id", found.lastRunId);
+      await page.waitForURL(`${base}runs/${found.lastRunId}`);
+    }));
+
+  test("letters that are typed after a chat begins are its first message", () =>
+    visit(`chats/new?agent=${agent("Card support")}`, async (page) => {
+      await page.getByRole("button", { name: "Start chat" }).waitFor();
+      for (const field of await page.locator("input[required]").all()) await field.fill("known");
+      await page.getByRole("button", { name: "Start chat" }).click();
+      const message = page.getByRole("textbox", { name: "Message" });
+      await message.waitFor();
+      await page.keyboard.type("Regarding tomorrow?");
+      assert.equal(await message.inputValue(), "Regarding tomorrow?");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.keyboard.type("g t ?");
+      assert.equal(await message.inputValue(), "g t ?");
+      await page.getByRole("heading", { level: 1 }).click();
+      await page.keyboard.press("?");
+      await page.keyboard.press("g");
+      await page.keyboard.press("t");
+      assert.equal(await page.getByRole("dialog").count(), 0);
+      assert.match(page.url(), /\/chats\/simchat_/);
+    }));
+
   test("a prompt is written, compared, restored, and not lost to somebody else's", () =>
     visit(`agents/${agent("Flight rebooking")}`, async (page) => {
       const prompt = page.getByRole("textbox", { name: "Prompt" });
@@ -211,3 +264,7 @@ journeys("agents and chats", () => {
     });
   });
 });
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

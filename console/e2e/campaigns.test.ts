@@ -29,6 +29,45 @@ journeys("campaigns and consumption", () => {
       await page.getByText("1,001 contacts", { exact: true }).waitFor();
     }));
 
+  test("starting asks once how many people are called, and a second click completes nothing", () =>
+    visit("campaigns?new=campaign", async (page) => {
+      await page.getByLabel("Name").fill("Two people");
+      await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Fitness club leads (WhatsApp)" });
+      await page.getByRole("button", { name: "Create campaign" }).click();
+      await page.getByRole("heading", { level: 1, name: "Two people" }).waitFor();
+      const start = page.getByRole("button", { name: "Start" });
+      assert.ok(await start.isDisabled(), "a campaign without contacts cannot be started");
+      assert.match((await start.getAttribute("title")) ?? "", /Add contacts/);
+      const { campaign } = await gateway.ask<{ campaign: { id: string; fields: { name: string }[] } }>(
+        "query($id: ID!) { campaign(id: $id) { id fields { name } } }",
+        { id: page.url().split("/").at(-1)?.split("?")[0] },
+      );
+      const dataBag = Object.fromEntries(campaign.fields.map((field) => [field.name, "known"]));
+      await gateway.ask("mutation($input: AddCampaignItemsInput!) { addCampaignItems(input: $input) { items { id } } }", {
+        input: { campaignId: campaign.id, items: ["+442079460801", "+442079460802"].map((phoneNumber) => ({ phoneNumber, dataBag })) },
+      });
+      await page.getByText("2 contacts", { exact: true }).waitFor();
+      const asked: string[] = [];
+      let isAccepted = true;
+      page.on("dialog", (dialog) => {
+        asked.push(dialog.message());
+        void (isAccepted ? dialog.accept() : dialog.dismiss());
+      });
+      const place = await start.boundingBox();
+      assert.ok(place);
+      await start.click();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      assert.deepEqual(asked.length, 1);
+      assert.match(asked[0] ?? "", /2 people will be called/);
+      // A second click at the same place never completes the campaign unasked.
+      isAccepted = false;
+      await page.mouse.click(place.x + place.width / 2, place.y + place.height / 2);
+      await page.getByRole("button", { name: "Complete" }).click();
+      assert.match(asked.at(-1) ?? "", /2 people will not be called/);
+      const read = await gateway.ask<{ campaign: { status: string } }>("query($id: ID!) { campaign(id: $id) { status } }", { id: campaign.id });
+      assert.notEqual(read.campaign.status, "Completed");
+    }));
+
   test("a campaign is watched while its contacts are called", async () => {
     const { campaignId, itemId, move } = await runningItem("+442079460123");
     await visit(`campaigns/${campaignId}?item=${itemId}`, async (page) => {
@@ -45,8 +84,8 @@ journeys("campaigns and consumption", () => {
       const set = (status: string) =>
         gateway.ask("mutation($input: UpdateCampaignInput!) { updateCampaign(input: $input) { campaign { id } } }", { input: { campaignId, status } });
       await set("Paused");
-      await page.getByRole("button", { name: "Go on" }).waitFor();
-      await page.getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("button", { name: "Resume" }).waitFor();
+      await page.getByRole("button", { name: "Resume" }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();
       const contacts = await page.getByText(/^\d+ contacts$/).innerText();
       await runningItem("+442079460124");

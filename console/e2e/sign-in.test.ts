@@ -102,6 +102,20 @@ journeys("signing in", () => {
     await own.close();
   });
 
+  test("a scope that the key lacks is named once, quietly", async () => {
+    const own = await browser.newContext();
+    const { page, check } = await watch(own, new URL(base).origin);
+    const key = await newKey(["browse"]);
+    await page.goto(`${base}consumption`);
+    await signIn(page, key.secret);
+    await page.getByText("Your key does not have the scope consumption, which this needs.").waitFor();
+    assert.equal(await page.getByText(/scope consumption/).count(), 1);
+    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+    assert.equal(await page.getByRole("alert").count(), 0);
+    check();
+    await own.close();
+  });
+
   test("what is being written stays when the next key may see less", async () => {
     const own = await browser.newContext();
     const { page, check } = await watch(own, new URL(base).origin, [/401/]);

@@ -23,6 +23,29 @@ export function actionOf(key: string, isAfterG: boolean): KeyAction {
   return key === "g" ? "wait" : undefined;
 }
 
+/** Whether a person is about to write on the page at the path, so that single keys are never commands there: every chat. */
+export function expectsText(path: string): boolean {
+  return /\/chats\/[^/]+$/.test(path);
+}
+
+/** Where the thing with an id is shown, by the prefix of its id. */
+const pathsOfIds: Record<string, string> = {
+  agent: "/agents",
+  simchat: "/chats",
+  run: "/runs",
+  campaign: "/campaigns",
+  dataset: "/knowledge/datasets",
+  document: "/knowledge/documents",
+  kbchat: "/knowledge/chats",
+};
+
+/** The page of the thing whose whole id the text is. */
+export function placeOfId(text: string): Place | undefined {
+  const [id, prefix = ""] = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(text.trim()) ?? [];
+  const path = pathsOfIds[prefix];
+  return id && path ? { to: `${path}/${id}`, text: `Open ${id}` } : undefined;
+}
+
 export interface Place {
   to: string;
   text: string;

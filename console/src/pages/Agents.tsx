@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
@@ -6,6 +6,7 @@ import { Act } from "../ui/Act";
 import { Page } from "../ui/Page";
 import { TestSummary } from "../ui/TestSummary";
 import { Empty, Failure, Loading } from "../ui/states";
+import { useNew } from "../ui/useNew";
 import styles from "./Agents.module.css";
 import { NewAgent } from "./NewAgent";
 
@@ -21,7 +22,7 @@ const AgentsQuery = graphql(`
         id name channel direction language tags promptVersion knowledgeBaseChatName
         tools { id }
         subAgents { id agent { id name } }
-        testExecutions(first: 1) { nodes { id status verdict finishedAt counts { total passed failed error } } }
+        testExecutions(first: 1, filter: { isDraft: false }) { nodes { id status verdict finishedAt counts { total passed failed error } } }
       }
     }
   }
@@ -40,7 +41,7 @@ function oneOf<T extends string>(values: readonly T[], value: string | null): T 
 /** All agents of the company, as a list or as the graph of their delegations. */
 export default function Agents() {
   const [params, setParams] = useSearchParams();
-  const [isNew, setNew] = useState(false);
+  const [made, setNew] = useNew();
   const isGraph = params.get("view") === "graph";
   const set = (name: string, value: string) =>
     setParams((previous) => {
@@ -56,7 +57,7 @@ export default function Agents() {
       actions={
         <>
           <ViewSwitch isGraph={isGraph} set={set} />
-          <Act scope="write" className="primary" onClick={() => setNew(true)}>
+          <Act scope="write" className="primary" onClick={() => setNew("agent")}>
             New agent
           </Act>
         </>
@@ -69,7 +70,7 @@ export default function Agents() {
       ) : (
         <List params={params} set={set} />
       )}
-      {isNew && <NewAgent onClose={() => setNew(false)} />}
+      {made && <NewAgent onClose={() => setNew()} />}
     </Page>
   );
 }

@@ -53,8 +53,8 @@ type ItemStatus = keyof typeof statuses;
 const moves: Record<CampaignStatus, { to: CampaignStatus; text: string }[]> = {
   Draft: [{ to: "Running", text: "Start" }],
   Running: [{ to: "Paused", text: "Pause" }, { to: "Completed", text: "Complete" }],
-  Paused: [{ to: "Running", text: "Go on" }, { to: "Completed", text: "Complete" }],
-  Completed: [{ to: "Running", text: "Go on" }],
+  Paused: [{ to: "Running", text: "Resume" }, { to: "Completed", text: "Complete" }],
+  Completed: [{ to: "Running", text: "Resume" }],
   Archived: [],
 };
 
@@ -155,19 +155,36 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   );
 }
 
-/** The states that the campaign can go to. */
+/** The states that the campaign can go to. Each but a pause asks first, since people are called, or are not. */
 function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: boolean; move: (to: CampaignStatus) => void }) {
-  const archive = () => {
-    if (confirm(`Archive ${campaign.name}? Nothing of it changes any more, and that is final.`)) move("Archived");
+  const { pending, total } = campaign.counts;
+  const people = plural(pending, "person", "people");
+  const questions: Partial<Record<CampaignStatus, string>> = {
+    Running:
+      pending > 0
+        ? `Start calling? ${people} will be called, each up to ${plural(campaign.maxAttempts, "time")}.`
+        : `Start ${campaign.name}? Nobody is waiting to be called. Contacts that you add will be called.`,
+    Completed: pending > 0 ? `Complete ${campaign.name}? ${people} will not be called.` : undefined,
+    Archived: `Archive ${campaign.name}? You cannot change an archived campaign again.`,
+  };
+  const ask = (to: CampaignStatus) => {
+    const question = questions[to];
+    if (!question || confirm(question)) move(to);
   };
   return (
     <>
       {moves[campaign.status].map(({ to, text }) => (
-        <Act key={to} scope="write" disabled={isBusy} onClick={() => move(to)}>
+        <Act
+          key={to}
+          scope="write"
+          disabled={isBusy || (to === "Running" && total === 0)}
+          title={to === "Running" && total === 0 ? "Add contacts before you start the campaign" : undefined}
+          onClick={() => ask(to)}
+        >
           {text}
         </Act>
       ))}
-      <Act scope="write" disabled={isBusy} onClick={archive}>
+      <Act scope="write" disabled={isBusy} onClick={() => ask("Archived")}>
         Archive
       </Act>
     </>

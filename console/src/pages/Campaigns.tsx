@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
@@ -6,6 +5,7 @@ import { Act } from "../ui/Act";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
+import { useNew } from "../ui/useNew";
 import { CampaignBar } from "./campaign/CampaignBar";
 import { useCampaign } from "./campaign/live";
 import { NewCampaign } from "./campaign/NewCampaign";
@@ -27,7 +27,7 @@ const statuses = ["Draft", "Running", "Paused", "Completed", "Archived"] as cons
 /** All campaigns with their progress, which is live while they run. */
 export default function Campaigns() {
   const [params, setParams] = useSearchParams();
-  const [isNew, setNew] = useState(false);
+  const [made, setNew] = useNew();
   const status = statuses.find((s) => s === params.get("status"));
   const answer = usePage(
     CampaignsQuery,
@@ -39,7 +39,7 @@ export default function Campaigns() {
     <Page
       title="Campaigns"
       actions={
-        <Act scope="write" className="primary" onClick={() => setNew(true)}>
+        <Act scope="write" className="primary" onClick={() => setNew("campaign")}>
           New campaign
         </Act>
       }
@@ -90,7 +90,7 @@ export default function Campaigns() {
           </button>
         </div>
       )}
-      {isNew && <NewCampaign onClose={() => setNew(false)} />}
+      {made && <NewCampaign onClose={() => setNew()} />}
     </Page>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { Link } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
@@ -6,6 +5,7 @@ import { Act } from "../ui/Act";
 import { count } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
+import { useNew } from "../ui/useNew";
 import { NewDataset } from "./knowledge/NewDataset";
 import { NewKnowledgeBaseChat } from "./knowledge/NewKnowledgeBaseChat";
 
@@ -21,16 +21,16 @@ type All = ResultOf<typeof KnowledgeQuery>;
 /** What agents answer from: datasets of documents, and the knowledge base chats that combine them. */
 export default function Knowledge() {
   const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
-  const [isNew, setNew] = useState<"chat" | "dataset">();
-  const close = () => setNew(undefined);
+  const [made, setNew] = useNew();
+  const close = () => setNew();
   return (
     <Shown answer={answer} missing="knowledge">
       {({ datasets, knowledgeBaseChats: chats }) => (
         <Page title="Knowledge">
           <Chats chats={chats} make={() => setNew("chat")} />
           <Datasets datasets={datasets} make={() => setNew("dataset")} />
-          {isNew === "dataset" && <NewDataset onClose={close} />}
-          {isNew === "chat" && <NewKnowledgeBaseChat datasets={datasets.nodes} onClose={close} />}
+          {made === "dataset" && <NewDataset onClose={close} />}
+          {made === "chat" && <NewKnowledgeBaseChat datasets={datasets.nodes} onClose={close} />}
         </Page>
       )}
     </Shown>

@@ -37,7 +37,7 @@ const SiblingsQuery = graphql(`
     agentTest(id: $testId) {
       __typename id
       failingSince { promptVersion lastPassed { promptVersion } }
-      history(first: 40) { id status promptVersion }
+      history(first: 40) { id status promptVersion isDraft }
     }
   }
 `);

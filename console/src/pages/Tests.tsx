@@ -12,7 +12,7 @@ const ExecutionsQuery = graphql(`
       nodes {
         id name
         tests(first: 1) { totalCount }
-        testExecutions(first: 3) { nodes { id status verdict repeats finishedAt counts { total passed failed error } } }
+        testExecutions(first: 3, filter: { isDraft: false }) { nodes { id status verdict repeats finishedAt counts { total passed failed error } } }
       }
     }
   }

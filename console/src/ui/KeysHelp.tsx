@@ -42,7 +42,7 @@ export default function KeysHelp({ onClose }: { onClose: () => void }) {
               setOn(event.target.checked);
             }}
           />
-          Single letters are commands, in this browser
+          Single letters are commands in this browser, except on pages of chats
         </label>
       </div>
     </Dialog>

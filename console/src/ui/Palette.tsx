@@ -3,7 +3,9 @@ import { useQuery } from "urql";
 import { useLocation } from "wouter";
 import { base } from "../api/base";
 import { graphql } from "../api/graphql";
-import { found, type Place } from "../logic/keys";
+import { signOut } from "../api/session";
+import { found, placeOfId, type Place } from "../logic/keys";
+import { may } from "./Act";
 import { useModal } from "./Dialog";
 import styles from "./Palette.module.css";
 import { recent } from "./recent";
@@ -18,6 +20,17 @@ const PlacesQuery = graphql(`
     knowledgeBaseChats(first: 50) { nodes { id name } }
   }
 `);
+
+/** Tests and documents with the text in their names. There may be too many to read all of their names. */
+const FoundQuery = graphql(`
+  query Found($text: String!) {
+    agentTests(first: 8, filter: { nameContains: $text }) { nodes { __typename id name lastRunId agent { id name } } }
+    documents(first: 8, filter: { nameContains: $text }) { nodes { id name } }
+  }
+`);
+
+/** From this length on, tests and documents are searched. */
+const searchedFrom = 2;
 
 interface Group {
   name: string;
@@ -39,6 +52,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
     onClose();
     if (place.to === "explore") window.location.assign(new URL("explore", base));
     else if (place.to === "?") onHelp();
+    else if (place.to === "sign-out") void signOut();
     else go(place.to);
   };
   const onKey = (event: KeyboardEvent) => {
@@ -67,12 +81,12 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
       <input
         type="text"
         role="combobox"
-        aria-label="Page, agent, campaign, knowledge"
+        aria-label="Search pages, agents, tests, documents and actions"
         aria-expanded
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
         aria-activedescendant={chosen && `${id}-${at}`}
-        placeholder="Page, agent, campaign, knowledge…"
+        placeholder="Page, agent, test, run, document, action…"
         autoFocus
         autoComplete="off"
         spellCheck={false}
@@ -102,7 +116,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
       </div>
       {places.length === 0 && (
         <p className="muted" role="status">
-          {isRead ? "Nothing has this name." : "Reading the names…"}
+          {isRead ? "Nothing found." : "Searching…"}
         </p>
       )}
       <p className={`muted small ${styles.help}`}>
@@ -116,17 +130,56 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   const [isLarge, setLarge] = useState(false);
   const [{ data, error, fetching }] = useQuery({ query: PlacesQuery, variables: { text: isLarge ? text : "" } });
   if (!isLarge && (data?.agents.pageInfo.hasNextPage || data?.campaigns.pageInfo.hasNextPage)) setLarge(true);
+  const sought = useSettled(text.trim(), 150);
+  const isShort = sought.length < searchedFrom;
+  const [more] = useQuery({ query: FoundQuery, variables: { text: sought }, pause: isShort });
+  const tests = (!isShort && more.data?.agentTests.nodes) || [];
+  const documents = (!isShort && more.data?.documents.nodes) || [];
   const [visited] = useState(recent);
   const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
   const pages = [...sections.map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keys of this console" }];
+  const byId = placeOfId(text);
   const groups = [
+    { name: "By id", places: byId ? [{ ...byId, text: text.trim() }] : [] },
     { name: "Visited last", places: text ? [] : visited.filter((place) => place.to !== location).slice(0, 5) },
     { name: "Agents", places: named("/agents", data?.agents.nodes) },
     { name: "Pages", places: pages },
     { name: "Campaigns", places: named("/campaigns", data?.campaigns.nodes) },
     { name: "Knowledge base chats", places: named("/knowledge/chats", data?.knowledgeBaseChats.nodes) },
     { name: "Datasets", places: named("/knowledge/datasets", data?.datasets.nodes) },
+    { name: "Tests", places: tests.map((test) => ({ to: `/tests?agent=${test.agent.id}&edit=${test.id}`, text: `${test.name}, ${test.agent.name}` })) },
+    { name: "Last runs", places: tests.flatMap((test) => (test.lastRunId ? [{ to: `/runs/${test.lastRunId}`, text: `${test.name}, ${test.agent.name}` }] : [])) },
+    { name: "Documents", places: named("/knowledge/documents", documents) },
+    { name: "Actions", places: text ? actions(data?.agents.nodes ?? []) : [] },
   ];
   const fitting = groups.map((group) => ({ ...group, places: found(group.places, text, 12) })).filter((group) => group.places.length > 0);
-  return { groups: fitting, isRead: !fetching && Boolean(data ?? error) };
+  const isSearched = isShort ? sought === text.trim() : sought === text.trim() && !more.fetching;
+  return { groups: fitting, isRead: !fetching && isSearched && Boolean(data ?? error) };
+}
+
+/** What can be done from any page, as far as the key allows it. */
+function actions(agents: readonly { id: string; name: string }[]): Place[] {
+  const made = [
+    { to: "/agents?new=agent", text: "New agent" },
+    { to: "/campaigns?new=campaign", text: "New campaign" },
+    { to: "/knowledge?new=dataset", text: "New dataset" },
+    { to: "/knowledge?new=chat", text: "New knowledge base chat" },
+  ];
+  return [
+    ...(may("simulate") ? [{ to: "/chats/new", text: "Start a chat" }] : []),
+    ...(may("write") ? made : []),
+    ...(may("simulate") ? agents.map(({ id, name }) => ({ to: `/chats/new?agent=${id}`, text: `Chat with ${name}` })) : []),
+    ...agents.map(({ id, name }) => ({ to: `/tests?agent=${id}`, text: `Tests of ${name}` })),
+    { to: "sign-out", text: "Sign out of all tabs" },
+  ];
+}
+
+/** The value once it has not changed for so many milliseconds. */
+function useSettled(value: string, ms: number): string {
+  const [settled, settle] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
 }

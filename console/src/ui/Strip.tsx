@@ -1,14 +1,22 @@
+import { plural } from "./format";
 import styles from "./Strip.module.css";
 
-/** The last runs as bars, oldest first. */
-export function Strip({ runs }: { runs: readonly { id: string; status: string; promptVersion: number }[] }) {
+/** The last runs as bars, oldest first. Runs of drafts are hollow and do not count. */
+export function Strip({ runs }: { runs: readonly { id: string; status: string; promptVersion: number; isDraft: boolean }[] }) {
   const oldestFirst = [...runs].reverse();
-  const passed = runs.filter((run) => run.status === "Passed").length;
+  const saved = runs.filter((run) => !run.isDraft);
+  const passed = saved.filter((run) => run.status === "Passed").length;
+  const drafts = runs.length - saved.length;
   if (runs.length === 0) return <span className="muted">–</span>;
   return (
-    <span className={styles.strip} role="img" aria-label={`${passed} of the last ${runs.length} runs passed`}>
+    <span className={styles.strip} role="img" aria-label={`${passed} of the last ${saved.length} runs passed${drafts ? `, ${plural(drafts, "draft run")} not counted` : ""}`}>
       {oldestFirst.map((run) => (
-        <i key={run.id} data-status={run.status} title={`${run.status}, prompt v${run.promptVersion}`} />
+        <i
+          key={run.id}
+          data-status={run.status}
+          data-draft={run.isDraft || undefined}
+          title={`${run.status}, ${run.isDraft ? `draft of v${run.promptVersion}` : `prompt v${run.promptVersion}`}`}
+        />
       ))}
     </span>
   );

@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent } from "react";
+import { expectsText } from "../logic/keys";
 
 export const isMac = navigator.platform.startsWith("Mac");
 
@@ -14,11 +15,14 @@ export function switchKeys(isOn: boolean): void {
   else localStorage.setItem(setting, "off");
 }
 
-/** Calls back for each key that nothing on the page takes: no field has the focus, and no dialog is open. */
+/**
+ * Calls back for each key that nothing on the page takes: no field has the focus, no dialog is open, and the page is not one on
+ * which a person writes messages.
+ */
 export function useKeys(onKey: (key: string, event: KeyboardEvent) => void): void {
   const receive = useEffectEvent((event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !areKeysOn()) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || expectsText(window.location.pathname)) return;
     if (event.target instanceof HTMLElement && event.target.closest("input, textarea, select, [contenteditable]")) return;
     onKey(event.key, event);
   });

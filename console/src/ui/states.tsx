@@ -24,6 +24,7 @@ export function Loading({ lines = 6 }: { lines?: number }) {
 
 /** The server's error, with the details that support needs to find it. */
 export function Failure({ error, retry }: { error: CombinedError; retry?: () => void }) {
+  if (isForbidden(error)) return <Forbidden error={error} />;
   const first = error.graphQLErrors[0];
   const trace = first?.extensions.traceId as string | undefined;
   return (
@@ -37,6 +38,21 @@ export function Failure({ error, retry }: { error: CombinedError; retry?: () => 
       )}
     </div>
   );
+}
+
+/** What the key may not do, said once and quietly: trying again does not help. */
+function Forbidden({ error }: { error: CombinedError }) {
+  const scopes = new Set(error.graphQLErrors.map((e) => /the scope (\w+)$/.exec(e.message)?.[1]));
+  const named = [...scopes].filter((scope) => scope !== undefined);
+  return (
+    <p className="muted" role="status">
+      {named.length > 0 ? `Your key does not have the scope ${named.join(", ")}, which this needs.` : errorText(error)}
+    </p>
+  );
+}
+
+function isForbidden(error: CombinedError): boolean {
+  return !error.networkError && error.graphQLErrors.length > 0 && error.graphQLErrors.every((e) => e.extensions.code === "FORBIDDEN");
 }
 
 /** The id by which the error is found in the gateway's log. The clipboard is there only on encrypted or local pages. */
@@ -54,12 +70,11 @@ function Trace({ id }: { id: string }) {
   );
 }
 
-/** The server's words, with its code. */
+/** The server's words, each once, with its code. */
 export function errorText(error: CombinedError): string {
   if (error.networkError) return "The gateway cannot be reached. What you see may be out of date.";
-  return error.graphQLErrors
-    .map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message))
-    .join(" · ");
+  const messages = error.graphQLErrors.map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message));
+  return [...new Set(messages)].join(" · ");
 }
 
 export function isNotFound(error: CombinedError | undefined): boolean {
@@ -77,7 +92,7 @@ export function Shown<Data>({ answer, missing, lines, children }: {
   const content = answer.data && children(answer.data);
   if (!content && answer.error) {
     return (
-      <Page title="This cannot be shown now">
+      <Page title={isForbidden(answer.error) ? "Not for this key" : "This cannot be shown now"}>
         <Failure error={answer.error} retry={answer.refresh} />
       </Page>
     );

@@ -1,7 +1,6 @@
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
-import { byVersion, type PastRun } from "../../logic/blame";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import type { AgentOfPage } from "../Agent";
@@ -14,8 +13,8 @@ const TestsBlame = graphql(`
       tests(first: 50) { totalCount nodes {
         __typename id name lastRunId lastRunStatus
         failingSince { promptVersion lastPassed { promptVersion } }
-        history(first: 20) { id status promptVersion }
       } }
+      promptVersions(first: 5) { nodes { id version testRuns { judged passed } } }
     }
   }
 `);
@@ -66,7 +65,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                     ),
                 )}
               </ul>
-              <Versions runs={tests.flatMap((test) => test.history)} />
+              <Versions versions={answer.data?.agent?.promptVersions.nodes ?? []} />
             </>
           )}
         </div>
@@ -111,11 +110,19 @@ export function Since({ agentId, failure }: { agentId: string; failure: Failing 
   );
 }
 
-function Versions({ runs }: { runs: readonly PastRun[] }) {
+interface VersionResult {
+  id: string;
+  version: number;
+  testRuns: { judged: number; passed: number };
+}
+
+/** The results of the newest prompt versions, each over its own last runs. Versions that no test ran with are left out. */
+function Versions({ versions }: { versions: readonly VersionResult[] }) {
+  const tested = versions.filter(({ testRuns }) => testRuns.judged > 0);
   return (
     <dl className={styles.versions}>
-      {byVersion(runs).map(({ version, passed, judged }) => (
-        <div key={version}>
+      {tested.map(({ id, version, testRuns: { passed, judged } }) => (
+        <div key={id}>
           <dt>v{version}</dt>
           <dd>
             <meter min={0} max={judged} value={passed} aria-label={`Passed with version ${version}`} />

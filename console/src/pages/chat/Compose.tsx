@@ -1,4 +1,4 @@
-import { useState, type KeyboardEvent } from "react";
+import { useRef, useState, type KeyboardEvent } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
 
@@ -13,11 +13,13 @@ export interface Pending {
 
 export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pick<Pending, "text" | "key">) => void }) {
   const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
   const isReady = text.trim() !== "" && !isBusy && !isEnded && may("simulate");
   const submit = () => {
     if (!isReady) return;
     send({ text: text.trim(), key: newKey() });
     setText("");
+    field.current?.focus();
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -37,6 +39,8 @@ export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: b
         rows={2}
         value={text}
         disabled={isEnded}
+        autoFocus
+        ref={field}
         placeholder={isEnded ? "The conversation has ended." : "Write as the contact…"}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKey}

@@ -23,7 +23,7 @@ export const TestsQuery = graphql(`
         nodes {
           __typename id name folderId isFlaky lastRunStatus obstacles
           failingSince { promptVersion lastPassed { promptVersion } }
-          history(first: 20) { id status promptVersion }
+          history(first: 20) { id status promptVersion isDraft }
         }
       }
       testExecutions(first: 20) {
@@ -45,7 +45,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
   /** The id of the folder that is edited, "new" for one to be made. */
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
-  const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId) ?? executions[0])?.id;
+  const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId && !each.isDraft) ?? executions[0])?.id;
   const edited = params.get("edit");
   const editedNow = useRef(edited);
   useEffect(() => {

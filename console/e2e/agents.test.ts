@@ -63,16 +63,17 @@ journeys("agents and chats", () => {
   test("tests, runs, documents and actions are found by name", () =>
     visit("agents", async (page, watched) => {
       const { agentTests, documents } = await gateway.ask<{
-        agentTests: { nodes: { id: string; name: string; lastRunId: string; agent: { id: string } }[] };
+        agentTests: { nodes: { id: string; name: string; lastRunId: string | null; agent: { id: string } }[] };
         documents: { nodes: { id: string; name: string }[] };
-      }>("{ agentTests(first: 1) { nodes { id name lastRunId agent { id } } } documents(first: 1) { nodes { id name } } }");
-      const [found] = agentTests.nodes;
+      }>("{ agentTests(first: 100) { nodes { id name lastRunId agent { id } } } documents(first: 1) { nodes { id name } } }");
+      const found = agentTests.nodes.find((each) => each.lastRunId);
       const [document] = documents.nodes;
-      assert.ok(found && document);
+      assert.ok(found?.lastRunId && document);
       const palette = page.getByRole("dialog", { name: "Go to" });
       const open = async (text: string, group: string, name: string | RegExp) => {
+        await page.getByRole("button", { name: "Go to…" }).waitFor();
         await page.keyboard.press("Control+k");
-        await page.keyboard.type(text);
+        await palette.getByRole("combobox").fill(text);
         await palette.getByRole("group", { name: group, exact: true }).getByRole("option", { name }).first().click();
       };
       await open(found.name, "Tests", new RegExp(`^${escaped(found.name)}`));

@@ -66,6 +66,9 @@ journeys("campaigns and consumption", () => {
       assert.match(asked.at(-1) ?? "", /2 people will not be called/);
       const read = await gateway.ask<{ campaign: { status: string } }>("query($id: ID!) { campaign(id: $id) { status } }", { id: campaign.id });
       assert.notEqual(read.campaign.status, "Completed");
+      isAccepted = true;
+      await page.getByRole("button", { name: "Archive" }).click();
+      await page.getByText("Archived").first().waitFor();
     }));
 
   test("a campaign is watched while its contacts are called", async () => {
@@ -85,6 +88,7 @@ journeys("campaigns and consumption", () => {
         gateway.ask("mutation($input: UpdateCampaignInput!) { updateCampaign(input: $input) { campaign { id } } }", { input: { campaignId, status } });
       await set("Paused");
       await page.getByRole("button", { name: "Resume" }).waitFor();
+      page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Resume" }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();
       const contacts = await page.getByText(/^\d+ contacts$/).innerText();

@@ -38,7 +38,7 @@ journeys("signing in", () => {
     const { authorization = "" } = (await asked).headers();
     await other.page.getByText("your key lacks the scope prompts").waitFor();
     await other.page.goto(`${base}consumption`);
-    await other.page.getByRole("alert").filter({ hasText: "FORBIDDEN" }).waitFor();
+    await other.page.getByText("Your key does not have the scope consumption").waitFor();
     await signOut(other.page);
     // The gateway remembers a credential for a moment.
     const query = JSON.stringify({ query: "{ viewer { scopes } }" });

@@ -1,27 +1,28 @@
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
+import { may } from "../../ui/Act";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import type { AgentOfPage } from "../Agent";
 import styles from "./AgentHealth.module.css";
 
 const TestsBlame = graphql(`
-  query TestsBlame($id: ID!) {
+  query TestsBlame($id: ID!, $seesVersions: Boolean!) {
     agent(id: $id) {
       id
       tests(first: 50) { totalCount nodes {
         __typename id name lastRunId lastRunStatus
         failingSince { promptVersion lastPassed { promptVersion } }
       } }
-      promptVersions(first: 5) { nodes { id version testRuns { judged passed } } }
+      promptVersions(first: 5) @include(if: $seesVersions) { nodes { id version testRuns { judged passed } } }
     }
   }
 `);
 
 /** The state of the agent's tests: which are red and since which prompt, and the results of each version. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
-  const answer = usePage(TestsBlame, { id: agent.id });
+  const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
   const tests = answer.data?.agent?.tests.nodes;
   return (
     <div className="stack">
@@ -65,7 +66,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                     ),
                 )}
               </ul>
-              <Versions versions={answer.data?.agent?.promptVersions.nodes ?? []} />
+              <Versions versions={answer.data?.agent?.promptVersions?.nodes ?? []} />
             </>
           )}
         </div>

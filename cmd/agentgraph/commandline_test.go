@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
@@ -58,8 +59,12 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"agents --channel Fax":                              `--channel must be one of "","Phone","SMS","Web","WhatsApp" but got "Fax"`,
 		"usage --from yesterday":                            "--from: expected a day such as 2026-03-01",
 		"chat x --data y":                                   "--data: expected NAME=VALUE",
-		"help nothing":                                      "unexpected argument nothing",
-		"help test nothing":                                 "unexpected argument nothing",
+		"help nothing":                                      `there is no command "nothing"`,
+		"help test nothing":                                 `there is no command "test nothing"`,
+		"nope --help":                                       `there is no command "nope"`,
+		"test nope --help":                                  `there is no command "test nope"`,
+		"test rnu -h":                                       `there is no command "test rnu", did you mean "run"?`,
+		"test run --agent A --no-help --test B":             "unknown flag --no-help",
 		"completion tcsh":                                   `<shell> must be one of "bash","zsh","fish" but got "tcsh"`,
 		"--config /no dev":                                  "read settings: open /no: no such file or directory",
 	} {
@@ -92,6 +97,32 @@ func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 		}
 	})
 	return selected, cli.Execute(t.Context(), program, words)
+}
+
+// Each flag of each command is given twice. Those that are lists add up.
+func TestNoFlagTakesTheLastOfTwoValues(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	leaves(newProgram(), func(command *cobra.Command) {
+		command.Flags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Value.Type() == "stringSlice" || strings.HasPrefix(flag.Name, "no-") {
+				return
+			}
+			values := []string{"1", "true", "1m", "2026-03-01", "2.5", "200,1000", t.TempDir(), "on", "holm", "as-run", "read", "info", "Phone", "retell"}
+			for _, value := range values {
+				if flag.Value.Set(value) != nil {
+					continue
+				}
+				word := "--" + flag.Name + "=" + value
+				_, err := parse(t, append(strings.Fields(command.CommandPath())[1:], word, word))
+				require.ErrorContains(t, err, "--"+flag.Name+" was given twice", command.CommandPath())
+				seen++
+				return
+			}
+			require.Fail(t, "no value fits", "%s --%s", command.CommandPath(), flag.Name)
+		})
+	})
+	require.Greater(t, seen, 100)
 }
 
 var exampleWords = regexp.MustCompile(`"[^"]*"|\S+`)
@@ -134,6 +165,7 @@ func TestCompletion(t *testing.T) {
 		"test ":                      {"run", "rejudge", "compare", "list", "show", "export", "import", "diff"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
+		"chat A --data a=1 --moc":    {"--mock"},
 		"keys create --scope br":     {"browse"},
 		"serve --console ":           {"on", "off"},
 		"completion ":                {"bash", "zsh", "fish"},

@@ -131,6 +131,9 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 	if err := refuseFlagsAsValues(program, words); err != nil {
 		return &UsageError{err}
 	}
+	if err := refuseUnknownCommands(program, words); err != nil {
+		return err
+	}
 	// Without any words, cobra would take those of the process.
 	program.SetArgs(slices.Concat([]string{}, words))
 	if err := program.ExecuteContext(ctx); !errors.Is(err, errAnswered) {
@@ -142,6 +145,9 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 // prepare gives the fields of c their values, and checks them.
 func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string) error {
 	if err := refuseMore(arguments, words); err != nil {
+		return err
+	}
+	if err := refuseRepetition(cmd); err != nil {
 		return err
 	}
 	given, err := resolve(cmd)

@@ -69,6 +69,10 @@ type Argument struct {
 type value struct {
 	pflag.Value
 	Flag
+	// isSet says that it has been set. repeated is what was set twice although it has one value: the flag, or a name of its pairs. It is
+	// refused when the command runs, as completion sets flags twice.
+	isSet    bool
+	repeated string
 }
 
 // kind is what sets a type of values apart from others.
@@ -114,6 +118,7 @@ func (v *value) Set(text string) error {
 	if _, isBool := v.Into.(*bool); isBool {
 		parsed = truth(text)
 	}
+	v.noteRepetition(text)
 	err := v.Value.Set(parsed)
 	if expected := v.kind().expected; err != nil && expected != "" {
 		return fmt.Errorf("--%s: expected %s but got %q", v.Name, expected, text)
@@ -121,7 +126,22 @@ func (v *value) Set(text string) error {
 	if err != nil {
 		return fmt.Errorf("--%s: %w", v.Name, err)
 	}
+	v.isSet = true
 	return nil
+}
+
+// noteRepetition notes if the text replaces a value, of the flag or of a name of its pairs.
+func (v *value) noteRepetition(text string) {
+	if pairs, isMap := v.Into.(*map[string]string); isMap {
+		name, _, _ := strings.Cut(text, "=")
+		if _, isThere := (*pairs)[name]; isThere {
+			v.repeated = "--" + v.Name + " " + name
+		}
+		return
+	}
+	if v.isSet && !v.kind().isList {
+		v.repeated = "--" + v.Name
+	}
 }
 
 // truth returns yes and no as pflag's bools have them, true and false.
@@ -169,7 +189,7 @@ func checkEnum(what string, allowed, values []string) error {
 func add(flags *pflag.FlagSet, f Flag) {
 	define(flags, f)
 	flag := flags.Lookup(f.Name)
-	flag.Value = &value{flag.Value, f}
+	flag.Value = &value{Value: flag.Value, Flag: f}
 	if !f.Negatable {
 		return
 	}

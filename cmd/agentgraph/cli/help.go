@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -199,7 +198,7 @@ func (p *page) columns(rows [][2]string) {
 	const indent = 2
 	most, widest := p.width*3/8, 0
 	for _, row := range rows {
-		if n := utf8.RuneCountInString(row[0]); n <= most {
+		if n := Columns(row[0]); n <= most {
 			widest = max(widest, n)
 		}
 	}
@@ -211,30 +210,13 @@ func (p *page) columns(rows [][2]string) {
 		}
 		p.text.WriteString("  " + row[0])
 		lines := wrap(row[1], max(p.width-len(second), usualWidth/4))
-		if n := utf8.RuneCountInString(row[0]); n <= widest {
+		if n := Columns(row[0]); n <= widest {
 			p.text.WriteString(strings.Repeat(" ", widest+between-n))
 		} else {
 			p.text.WriteString("\n" + second)
 		}
 		p.text.WriteString(strings.Join(lines, "\n"+second) + "\n")
 	}
-}
-
-// wrap returns the lines of a text, none with more characters than width unless a word has.
-func wrap(text string, width int) []string {
-	lines := []string{""}
-	for _, word := range strings.Fields(text) {
-		last := len(lines) - 1
-		switch {
-		case lines[last] == "":
-			lines[last] = word
-		case utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width:
-			lines[last] += " " + word
-		default:
-			lines = append(lines, word)
-		}
-	}
-	return lines
 }
 
 // widthOf returns how many characters a line of the help has: what fits the terminal, but not more than can be read with ease.

@@ -57,6 +57,16 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	return given, err
 }
 
+// refuseRepetition refuses a second value of what has one: the later value would win silently.
+func refuseRepetition(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if v, isDeclared := flag.Value.(*value); isDeclared && v.repeated != "" && err == nil {
+			err = fmt.Errorf("%s was given twice, and takes one value", v.repeated)
+		}
+	})
+	return err
+}
+
 // find returns the value of the flag that does not stand on the command line, and where it is from; nowhere is "". Of the file of
 // settings it is told what that has. An empty variable is a value, though the one that counts least.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {

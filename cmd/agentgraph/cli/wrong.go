@@ -22,7 +22,7 @@ func NotACommand(group *cobra.Command, words []string) error {
 		}
 	}
 	if len(words) > 0 {
-		return &UsageError{errors.New("unexpected argument " + words[0] + didYouMean(words[0], names))}
+		return &UsageError{fmt.Errorf("there is no command %q%s", strings.Join(append(wordsOf(group), words[0]), " "), didYouMean(words[0], names))}
 	}
 	if len(names) == 1 {
 		return &UsageError{fmt.Errorf("expected %q", names[0])}
@@ -79,6 +79,28 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		if len(words[i]) > 1 && words[i][0] == '-' {
 			// What it is stays unsaid: a key may begin so.
 			return fmt.Errorf("--%[1]s: expected a value but got what begins with a dash; write --%[1]s=VALUE if it is the value", flag.Name)
+		}
+	}
+	return nil
+}
+
+// refuseUnknownCommands refuses words that name no command where one is expected. Otherwise --help behind them would show the help of
+// the group.
+func refuseUnknownCommands(program *cobra.Command, words []string) error {
+	cmd, words, err := program.Find(words)
+	if err != nil || !cmd.HasSubCommands() {
+		return err
+	}
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch flag := flagOf(cmd, word); {
+		case flag != nil && flag.NoOptDefVal == "":
+			i++ // Its value.
+		case len(word) > 1 && word[0] == '-':
+		case word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd:
+			return nil
+		default:
+			return NotACommand(cmd, words[i:])
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func TestChecksOnTheCommandLine(t *testing.T) {
 	for _, args := range [][]string{{"--agent", b.agent}, {"--test", test}} {
 		refused := b.test(t, append([]string{"run", "--require-mocked"}, args...)...)
 		require.Equal(t, 4, refused.code)
-		require.Contains(t, refused.log, `look_up in the test "Checked" (`+test+`)`)
+		require.Contains(t, refused.log, `refuses calls that would be real: look_up in 1 test: "Checked" (`+test+`)`)
 	}
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test, toolMocking: {mockAllTools: true}}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	require.Equal(t, 0, b.test(t, "run", "--agent", b.agent, "--require-mocked").code)

@@ -107,7 +107,7 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 		"unknown test":             {[]string{"--test", "agenttest_x"}, 2, nil, `"agenttest_x" does not exist`},
 		"unknown folder":           {[]string{"--folder", "x"}, 2, nil, "does not exist"},
 		"unknown baseline":         {[]string{"--test", passing, "--baseline", "x"}, 2, nil, `--baseline: execution "x" does not exist`},
-		"nothing to run":           {nil, 2, nil, "--agent=ID or --folder=ID or --test=ID"},
+		"nothing to run":           {nil, 2, nil, "--agent=AGENT,... or --folder=FOLDER,... or --test=TEST,..."},
 		"two things to run":        {[]string{"--test", passing, "--agent", b.agent}, 2, nil, "can't be used together"},
 		"too often":                {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
 		"too many baselines":       {[]string{"--test", passing, "--baseline", "1,2,3,4,5,6"}, 2, nil, "--baseline: at most 5 executions, not 6"},
@@ -311,9 +311,9 @@ func TestATestRunOnATerminal(t *testing.T) {
 	require.Equal(t, 1, code, log.String())
 	require.Contains(t, text, "10/10 [")
 	require.Contains(t, text, "5 passed, 5 failed, 0 error, 0 cancelled, 0 running")
-	require.Equal(t, 5, strings.Count(text, "Failed     Failing"), text)
+	require.Equal(t, 5, strings.Count(text, "\x1b[31mFailed   \x1b[0m  Failing"), text)
 	require.NotContains(t, text, "Passed     Passing", "the bar counts what passed")
-	require.Contains(t, text, "Failed: 5 of 10 runs failed")
+	require.Contains(t, text, "\x1b[31mFailed\x1b[0m: 5 of 10 runs failed")
 }
 
 func TestATestRunAgainstABaseline(t *testing.T) {

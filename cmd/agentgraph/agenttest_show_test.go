@@ -46,9 +46,9 @@ func TestListAndShowTests(t *testing.T) {
 	require.NotEmpty(t, execution.Runs[0].Messages)
 
 	for what, args := range map[string][]string{
-		`agent "nope" does not exist`:             {"--agent", "nope"},
-		`agent test folder "nope" does not exist`: {"--agent", b.agent, "--folder", "nope"},
-		`agent "" does not exist`:                 {"--agent", "", "--json"},
+		`agent "nope" does not exist`:       {"--agent", "nope"},
+		`test folder "nope" does not exist`: {"--agent", b.agent, "--folder", "nope"},
+		`--agent must not be empty`:         {"--agent", "", "--json"},
 	} {
 		unknown := b.test(t, append([]string{"list"}, args...)...)
 		require.Equal(t, 2, unknown.code, unknown.out)

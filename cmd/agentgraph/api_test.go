@@ -124,6 +124,9 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 	require.Contains(t, process(t, "{ agents {", env, "query", "-").log, "the document is not GraphQL")
 	require.Equal(t, 2, process(t, "", env, "query", "missing.graphql").code)
 
+	require.Equal(t, `{"data":{"agents":{"totalCount":1}}}`+"\n", process(t, "", env, "query", "{ agents { totalCount } }").out)
+	require.Contains(t, process(t, "", env, "query", "{ agents {").log, "the document is not GraphQL: document:1")
+
 	indented := onTerminal(t, env, "query", document, "--operation", "All")
 	require.Zero(t, indented.code())
 	require.Equal(t, "{\r\n  \"data\": {\r\n    \"agents\": {\r\n      \"totalCount\": 1\r\n    }\r\n  }\r\n}\r\n", indented.seen.String())
@@ -162,7 +165,7 @@ func TestAChatInThePipe(t *testing.T) {
 	require.Equal(t, []string{"assistant", "user", "assistant", "user", "assistant"}, roles)
 
 	require.Equal(t, 2, process(t, "", env, "chat", "nobody").code)
-	require.Contains(t, process(t, "", env, "chat", "nobody").log, `there is no agent "nobody"`)
+	require.Contains(t, process(t, "", env, "chat", "nobody").log, `agent "nobody" does not exist`)
 	left := process(t, "", env, "chat", b.agent)
 	require.Equal(t, 0, left.code, left.log)
 	require.Equal(t, 0, b.openChats(t), "the end of the input ends the chat")

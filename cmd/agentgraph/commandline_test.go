@@ -46,7 +46,7 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"sevre":            `did you mean "serve"?`,
 		"test rnu":         `did you mean "run"?`,
 		"dev --prot 1":     `"--port"?`,
-		"test":             `expected one of "run", "rejudge", "compare", "list", "show", ...`,
+		"test":             `expected one of "run", "rejudge", "compare", "list", "executions", ...`,
 		"judge":            `expected "eval"`,
 		"version extra":    "unexpected argument extra",
 		"test run -x":      `unknown flag -x`,
@@ -65,7 +65,7 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"test nope --help":                                  `there is no command "test nope"`,
 		"test rnu -h":                                       `there is no command "test rnu", did you mean "run"?`,
 		"test run --agent A --no-help --test B":             "unknown flag --no-help",
-		"completion tcsh":                                   `<shell> must be one of "bash","zsh","fish" but got "tcsh"`,
+		"completion tcsh":                                   `<shell> must be one of "bash","zsh","fish","powershell" but got "tcsh"`,
 		"--config /no dev":                                  "read settings: open /no: no such file or directory",
 	} {
 		o := ran(t, strings.Fields(line)...)
@@ -125,7 +125,7 @@ func TestNoFlagTakesTheLastOfTwoValues(t *testing.T) {
 	require.Greater(t, seen, 100)
 }
 
-var exampleWords = regexp.MustCompile(`"[^"]*"|\S+`)
+var exampleWords = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 
 func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 			line = regexp.MustCompile(`[<>)|]`).Split(line, 2)[0]
 			var args []string
 			for _, word := range exampleWords.FindAllString(line, -1) {
-				args = append(args, strings.Trim(word, `"`))
+				args = append(args, strings.Trim(word, `"'`))
 			}
 			if command.Flags().Lookup("database-url") != nil {
 				args = append(args, "--database-url", "postgres://any")
@@ -162,13 +162,13 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
-		"test ":                      {"run", "rejudge", "compare", "list", "show", "export", "import", "diff"},
+		"test ":                      {"run", "rejudge", "compare", "list", "executions", "show", "export", "import", "diff"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
 		"chat A --data a=1 --moc":    {"--mock"},
 		"keys create --scope br":     {"browse"},
 		"serve --console ":           {"on", "off"},
-		"completion ":                {"bash", "zsh", "fish"},
+		"completion ":                {"bash", "zsh", "fish", "powershell"},
 		"test show some":             nil,
 		"serve --listen test --metr": {"--metrics-listen"},
 		"serve --no-":                {"--no-introspection", "--no-compress", "--no-plan"},
@@ -185,7 +185,7 @@ func TestCompletion(t *testing.T) {
 		}
 		require.Equal(t, wanted, words, line)
 	}
-	for _, shell := range []string{"bash", "zsh", "fish"} {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		require.Contains(t, ran(t, "completion", shell).out, cobra.ShellCompRequestCmd, shell)
 	}
 }

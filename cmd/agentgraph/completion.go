@@ -16,12 +16,13 @@ type completionCommand struct {
 func newCompletion() *cobra.Command {
 	c := &completionCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "completion", Short: "Print a script that has your shell complete commands and flags.",
+		Use: "completion", Short: "Print a script that has your shell complete commands, flags and names of agents, folders and tests.",
 		Example: `source <(agentgraph completion bash)
 agentgraph completion zsh > ~/.zfunc/_agentgraph
-agentgraph completion fish > ~/.config/fish/completions/agentgraph.fish`,
+agentgraph completion fish > ~/.config/fish/completions/agentgraph.fish
+agentgraph completion powershell >> $PROFILE`,
 	}, []cli.Argument{
-		{Into: &c.Shell, Name: "shell", Enum: []string{"bash", "zsh", "fish"}, Help: "bash,zsh,fish."},
+		{Into: &c.Shell, Name: "shell", Enum: []string{"bash", "zsh", "fish", "powershell"}, Help: "bash, zsh, fish or powershell."},
 	})
 }
 
@@ -35,6 +36,8 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 		return cmd.Root().GenZshCompletion(out)
 	case "fish":
 		return cmd.Root().GenFishCompletion(out, true)
+	case "powershell":
+		return cmd.Root().GenPowerShellCompletionWithDesc(out)
 	}
 	return fmt.Errorf("there is no script for %s", c.Shell)
 }

@@ -3,7 +3,12 @@
 package agenttest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,7 +20,7 @@ import (
 
 // Commands returns the commands that run and show tests of agents on a server.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(), newShowCommand()}
+	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(), newExecutionsCommand(), newShowCommand()}
 }
 
 // named is anything that is shown by its name.
@@ -45,8 +50,8 @@ type listedTest struct {
 
 type listCommand struct {
 	client.Flags
-	Agent  *string
-	Folder *string
+	Agent  []string
+	Folder []string
 	JSON   bool
 }
 
@@ -55,63 +60,110 @@ func newListCommand() *cobra.Command {
 	c := &listCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List tests.",
-		Example: "agentgraph test list --agent agent_01m7yn1htzexesns5wjxxva918",
+		Example: `agentgraph test list --agent "Clinic reception"
+agentgraph test list --folder Regression --json`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "ID", Help: "Only tests of this agent."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Placeholder: "ID", Help: "Only tests in this folder."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
 		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
 	})
 }
 
-// testsDocument reads a page of tests, or NOT_FOUND if the agent or folder that narrows them does not exist.
-const testsDocument = `query (
-	$agent: ID, $folder: ID, $after: String, $ofAgent: Boolean!, $inFolder: Boolean!, $agentId: ID! = "", $folderId: ID! = ""
-) {
-	agent(id: $agentId) @include(if: $ofAgent) { id }
-	agentTestFolder(id: $folderId) @include(if: $inFolder) { id }
-	agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
-		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
-		pageInfo { hasNextPage endCursor }
-	}
-}`
-
-// Run prints one line for each test, or all of them as JSON.
+// Run prints the tests: for people on a terminal, as a table elsewhere, or as JSON.
 func (c *listCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
+	if err := errors.Join(refuseEmpty(cmd, "agent", c.Agent), refuseEmpty(cmd, "folder", c.Folder)); err != nil {
+		return err
+	}
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
-	tests := []listedTest{}
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var read struct {
-			AgentTests struct {
-				Nodes    []listedTest
-				PageInfo client.PageInfo
-			}
-		}
-		with := client.Variables{"after": page.EndCursor, "ofAgent": c.Agent != nil, "inFolder": c.Folder != nil}
-		if c.Agent != nil {
-			with["agent"], with["agentId"] = *c.Agent, *c.Agent
-		}
-		if c.Folder != nil {
-			with["folder"], with["folderId"] = *c.Folder, *c.Folder
-		}
-		if err := server.Ask(ctx, testsDocument, with, &read); err != nil {
-			return client.ExitWith(ctx, err)
-		}
-		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
+	tests, err := c.tests(ctx, server)
+	if err != nil {
+		return client.ExitWith(ctx, err)
 	}
+	out := cmd.OutOrStdout()
 	if c.JSON {
-		return client.WriteJSON(cmd.OutOrStdout(), tests)
+		return client.WriteJSON(out, tests)
 	}
-	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	if client.IsTerminal(out) {
+		return showTests(out, tests)
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
 	for _, test := range tests {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
 			test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent, test.Folder, client.Printable(test.Name))
 	}
 	return table.Flush()
+}
+
+// tests reads the tests of the agents and in the folders.
+func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]listedTest, error) {
+	agents, err := findAll(ctx, server, client.Agents, c.Agent)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := findAll(ctx, server, client.Folders, c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	if len(agents) == 0 {
+		agents = []string{""}
+	}
+	if len(folders) == 0 {
+		folders = []string{""}
+	}
+	all := []listedTest{}
+	for _, agentID := range agents {
+		for _, folderID := range folders {
+			tests, err := readTests(ctx, server, agentID, folderID)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, tests...)
+		}
+	}
+	return all, nil
+}
+
+// showTests shows tests on a terminal: below their agent and folder, with names that wrap beside their ids.
+func showTests(out io.Writer, tests []listedTest) error {
+	style := client.StyleOf(out)
+	const statusWidth, between = len("Cancelled"), 2
+	idWidth := 0
+	for _, test := range tests {
+		idWidth = max(idWidth, len(test.ID))
+	}
+	nameWidth := max(client.Width(out)-statusWidth-idWidth-2*between, 16)
+	place := func(t listedTest) string {
+		if t.Folder == nil {
+			return t.Agent.String()
+		}
+		return t.Agent.String() + " / " + t.Folder.String()
+	}
+	slices.SortStableFunc(tests, func(a, b listedTest) int { return strings.Compare(place(a), place(b)) })
+	var text strings.Builder
+	for i, test := range tests {
+		if i == 0 || place(test) != place(tests[i-1]) {
+			if i > 0 {
+				text.WriteString("\n")
+			}
+			text.WriteString(style.Bold(strings.Join(cli.Wrap(place(test), client.Width(out)), "\n")) + "\n")
+		}
+		status := orDash(test.LastRunStatus)
+		for j, line := range cli.Wrap(client.Printable(test.Name), nameWidth) {
+			first, last := "", ""
+			if j == 0 {
+				first, last = status, style.Dim(test.ID)
+			}
+			padding := strings.Repeat(" ", max(nameWidth-cli.Columns(line), 0)+between)
+			text.WriteString(strings.TrimRight(colored(style, status, fmt.Sprintf("%-*s", statusWidth+between, first))+line+padding+last, " ") + "\n")
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
 }
 
 func orDash[T any](value *T) string {

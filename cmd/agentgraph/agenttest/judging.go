@@ -102,7 +102,7 @@ func (f *judgingFlags) conclude(
 		final.Execution.Counts = follower.counts()
 	}
 	final.decide(lost)
-	shown.close(final)
+	shown.close(final, server.Console(context.WithoutCancel(ctx)))
 	if err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON)); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}

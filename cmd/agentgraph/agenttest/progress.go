@@ -19,13 +19,14 @@ import (
 // Elsewhere each run is a line.
 type progress struct {
 	out    io.Writer
+	style  client.Style
 	bars   *mpb.Progress // nil without a terminal, as is bar
 	bar    *mpb.Bar
 	counts atomic.Value
 }
 
 func newProgress(out io.Writer, execution executionShown) *progress {
-	p := &progress{out: out}
+	p := &progress{out: out, style: client.StyleOf(out)}
 	p.counts.Store(execution.Counts)
 	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, count(execution.Counts.Total, "run")))
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -43,7 +44,7 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 // changed shows a run whose state has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && run.Status != "Skipped" && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
-		p.write(run.describe())
+		p.write(run.describe(p.style))
 	}
 	p.counts.Store(counts)
 	if p.bar != nil {
@@ -59,14 +60,17 @@ func (p *progress) cancelling(why error) {
 	p.write(text + "\n")
 }
 
-// close ends the bar and shows the outcome of the execution.
-func (p *progress) close(final report) {
+// close ends the bar, and shows the outcome of the execution and where the console shows it, which is "" for nowhere.
+func (p *progress) close(final report, console string) {
 	if p.bar != nil {
 		p.bar.Abort(false)
 		p.bars.Wait()
 		p.bars = nil
 	}
-	p.write(final.summary())
+	p.write(final.summary(p.style))
+	if page := final.page(); console != "" && page != "" {
+		p.write("Console: " + console + page + "\n")
+	}
 }
 
 // write writes whole lines, above the bar if there is one.
@@ -79,21 +83,36 @@ func (p *progress) write(lines string) {
 	_, _ = io.WriteString(p.out, lines)
 }
 
+// colored returns text in the color of a status of runs, or of an outcome.
+func colored(style client.Style, status, text string) string {
+	switch status {
+	case "Passed":
+		return style.Green(text)
+	case "Failed":
+		return style.Red(text)
+	case "Error", "Inconclusive":
+		return style.Yellow(text)
+	case "Cancelled", "Skipped":
+		return style.Dim(text)
+	}
+	return text
+}
+
 // describe returns a line for the run, and the reasons if it did not pass.
-func (r runShown) describe() string {
+func (r runShown) describe(style client.Style) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-9s  %s", r.Status, r.title())
+	fmt.Fprintf(&text, "%s  %s", colored(style, r.Status, fmt.Sprintf("%-9s", r.Status)), r.title())
 	if r.DurationMs != nil {
 		fmt.Fprintf(&text, "  %s", milliseconds(*r.DurationMs))
 	}
 	fmt.Fprintf(&text, "  %s\n", r.ID)
 	for _, verdict := range r.verdicts() {
 		if !verdict.passed {
-			verdict.describe(&text, "           ")
+			verdict.describe(&text, style, "           ")
 		}
 	}
 	if c := r.ClassificationResult; c != nil && !c.Passed {
-		fmt.Fprintf(&text, "           ✗ %s\n             %s\n", c.summary(), client.Printable(c.Rationale))
+		fmt.Fprintf(&text, "           %s %s\n             %s\n", style.Red("✗"), c.summary(), client.Printable(c.Rationale))
 	}
 	if r.Error != nil {
 		fmt.Fprintf(&text, "           %s\n", r.Error)
@@ -157,13 +176,13 @@ func (v verdict) title() string {
 	return fmt.Sprintf("%s (weight %d)", client.Printable(v.what), *v.weight)
 }
 
-func (v verdict) describe(text io.Writer, indent string) {
-	mark := "✗"
+func (v verdict) describe(text io.Writer, style client.Style, indent string) {
+	mark := style.Red("✗")
 	switch {
 	case v.isIdle:
-		mark = "–"
+		mark = style.Dim("–")
 	case v.passed:
-		mark = "✓"
+		mark = style.Green("✓")
 	}
 	votes := ""
 	if v.agreement != nil {

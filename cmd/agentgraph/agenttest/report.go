@@ -26,6 +26,32 @@ func (r report) writeJSON(path string) error {
 	return replace(path, text.Bytes())
 }
 
+// page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the first run
+// that did not pass.
+func (r report) page() string {
+	agents, shown := map[string]bool{}, ""
+	for _, run := range r.Runs {
+		if run.Test != nil && run.Test.Agent != nil {
+			agents[run.Test.Agent.ID] = true
+		}
+		if shown == "" && run.isEnded() && run.Status != "Passed" && run.Status != "Skipped" {
+			shown = run.ID
+		}
+	}
+	if len(agents) == 1 {
+		for id := range agents {
+			return "/tests?agent=" + id + "&execution=" + r.Execution.ID
+		}
+	}
+	if shown == "" && len(r.Runs) > 0 {
+		shown = r.Runs[0].ID
+	}
+	if shown == "" {
+		return ""
+	}
+	return "/runs/" + shown
+}
+
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -165,11 +191,11 @@ func (r runShown) junit(class, suffix string) junitCase {
 		c.Skipped = &junitResult{Message: "not needed: the runs of the test before it had decided"}
 		return c
 	case r.Status == "Failed":
-		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe()}
+		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe(false)}
 	case r.Error != nil:
-		c.Error = &junitResult{Type: r.Error.Cause, Message: r.Error.String(), Text: r.describe()}
+		c.Error = &junitResult{Type: r.Error.Cause, Message: r.Error.String(), Text: r.describe(false)}
 	default:
-		c.Error = &junitResult{Type: "Infrastructure", Message: "the end of the run was not seen", Text: r.describe()}
+		c.Error = &junitResult{Type: "Infrastructure", Message: "the end of the run was not seen", Text: r.describe(false)}
 	}
 	c.Output = r.transcript()
 	return c

@@ -15,8 +15,8 @@ import (
 type runCommand struct {
 	client.Flags
 	judgingFlags
-	Agent         *string
-	Folder        *string
+	Agent         []string
+	Folder        []string
 	Test          []string
 	Repeat        int
 	UntilFailed   bool
@@ -32,12 +32,12 @@ func newRunCommand() *cobra.Command {
 	c := &runCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "run", Short: "Run tests on a server, follow them to their end, and tell the outcome by the exit code.",
-		Example: `agentgraph test run --agent agent_01m7yn1htzexesns5wjxxva918
-agentgraph test run --folder folder_01m7z9685cf55rywtpa0zbgq8c --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
+		Example: `agentgraph test run --agent "Clinic reception"
+agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run all tests of this agent."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run all tests in this folder."},
-		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Required: true, Xor: "tests", Placeholder: "ID", Help: "Run this test; several with commas, or the flag again."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Required: true, Xor: "tests", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, or the flag again."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Required: true, Xor: "tests", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with commas, or the flag again."},
+		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Required: true, Xor: "tests", Placeholder: "TEST", Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag again."},
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1", Help: "How often to run each test, 1 to 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until", Help: "Repeat a test no more once a run of it failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until", Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."},
@@ -74,15 +74,7 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err := c.discard(); err != nil {
 		return err
 	}
-	if err := c.checkBaseline(ctx, server); err != nil {
-		return exitUnstarted(ctx, err)
-	}
-	if c.RequireMocked {
-		if err := c.refuseReal(ctx, server); err != nil {
-			return exitUnstarted(ctx, err)
-		}
-	}
-	started, err := c.start(ctx, server)
+	started, err := c.begin(ctx, server)
 	if err != nil {
 		return exitUnstarted(ctx, err)
 	}
@@ -98,16 +90,31 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
-func (c *runCommand) start(ctx context.Context, server *client.Client) (executionShown, error) {
+// begin checks what is to be run, and starts the execution. The start cannot be interrupted: nobody could cancel an execution whose
+// id was never read.
+func (c *runCommand) begin(ctx context.Context, server *client.Client) (started executionShown, err error) {
+	if err := c.checkBaseline(ctx, server); err != nil {
+		return started, err
+	}
+	name, value, err := c.target(ctx, server)
+	if err != nil {
+		return started, err
+	}
+	input := c.input()
+	input[name] = value
+	if c.RequireMocked {
+		if err := refuseReal(ctx, server, input); err != nil {
+			return started, err
+		}
+	}
 	var begun struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err := server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": c.input()}, &begun)
+	err = server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
 	return begun.StartAgentTestExecution.Execution, err
 }
 
-// input says what to run.
+// input says how to run the tests.
 func (c *runCommand) input() client.Variables {
 	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime, "votes": c.Votes}
 	switch {
@@ -115,14 +122,6 @@ func (c *runCommand) input() client.Variables {
 		input["stopRepeating"] = client.Variables{}
 	case len(c.UntilDecided) == 2:
 		input["stopRepeating"] = client.Variables{"good": c.UntilDecided[0], "bad": c.UntilDecided[1]}
-	}
-	switch {
-	case c.Agent != nil:
-		input["agentId"] = *c.Agent
-	case c.Folder != nil:
-		input["folderId"] = *c.Folder
-	default:
-		input["testIds"] = c.Test
 	}
 	return input
 }

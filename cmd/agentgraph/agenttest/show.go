@@ -17,8 +17,9 @@ import (
 
 type showCommand struct {
 	client.Flags
-	ID   string
-	JSON bool
+	ID    string
+	JSON  bool
+	style client.Style
 }
 
 // newShowCommand returns the command "show".
@@ -26,9 +27,10 @@ func newShowCommand() *cobra.Command {
 	c := &showCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "show", Short: "Show a test, an execution or a run with its transcript and verdicts.",
-		Example: "agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5",
+		Example: `agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5
+agentgraph test show "Says when the shop is open"`,
 	}, []cli.Argument{
-		{Into: &c.ID, Name: "id", Help: "Id of a test, an execution or a run."},
+		{Into: &c.ID, Name: "id", Complete: c.CompleteNames(client.Tests), Help: "A test, by name or id, or the id of an execution or a run."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
 	})
@@ -73,31 +75,17 @@ type testShown struct {
 	}
 }
 
-// Run prints whatever the id names.
+// Run prints whatever the id or the name of a test names.
 func (c *showCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	var named struct {
-		Node *struct {
-			Typename string `json:"__typename"`
-		}
-	}
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
-	if err := server.Ask(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
+	c.style = client.StyleOf(cmd.OutOrStdout())
+	show, err := c.find(ctx, server)
+	if err != nil {
 		return client.ExitWith(ctx, err)
-	}
-	show := c.showNothing
-	if named.Node != nil {
-		switch named.Node.Typename {
-		case "AgentTestExecution":
-			show = c.showExecution
-		case "AgentTestRun":
-			show = c.showRun
-		case "SimulationTest", "ClassificationTest":
-			show = c.showTest
-		}
 	}
 	whole, text, err := show(ctx, server)
 	if err != nil {
@@ -110,8 +98,32 @@ func (c *showCommand) Run(cmd *cobra.Command) error {
 	return err
 }
 
-func (c *showCommand) showNothing(context.Context, *client.Client) (whole any, text string, err error) {
-	return nil, "", client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
+// find returns the function that shows what the id names. What is no id is the name of a test.
+func (c *showCommand) find(
+	ctx context.Context, server *client.Client,
+) (func(context.Context, *client.Client) (whole any, text string, err error), error) {
+	var named struct {
+		Node *struct {
+			Typename string `json:"__typename"`
+		}
+	}
+	if err := server.Ask(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
+		return nil, err
+	}
+	if named.Node == nil {
+		test, err := server.Find(ctx, client.Tests, c.ID)
+		c.ID = test.ID
+		return c.showTest, err
+	}
+	switch named.Node.Typename {
+	case "AgentTestExecution":
+		return c.showExecution, nil
+	case "AgentTestRun":
+		return c.showRun, nil
+	case "SimulationTest", "ClassificationTest":
+		return c.showTest, nil
+	}
+	return nil, client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
 }
 
 func (c *showCommand) showTest(ctx context.Context, server *client.Client) (whole any, text string, err error) {
@@ -149,7 +161,7 @@ func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole
 		Execution named
 	}
 	err = json.Unmarshal(read.Node, &run)
-	return read.Node, run.detail(run.Execution.ID), err
+	return read.Node, run.detail(c.style, run.Execution.ID), err
 }
 
 // facts writes names and values in two columns.
@@ -235,7 +247,7 @@ func (e executionShown) describe(runs []runShown) string {
 }
 
 // detail returns the run with its transcript and all verdicts.
-func (r runShown) detail(executionID string) string {
+func (r runShown) detail(style client.Style, executionID string) string {
 	var text strings.Builder
 	testID := "deleted"
 	if r.Test != nil {
@@ -252,7 +264,7 @@ func (r runShown) detail(executionID string) string {
 	}
 	text.WriteString("\n")
 	for _, verdict := range r.verdicts() {
-		verdict.describe(&text, "")
+		verdict.describe(&text, style, "")
 	}
 	if r.Score != nil {
 		fmt.Fprintf(&text, "Score %s\n", percent(*r.Score))

@@ -9,7 +9,7 @@ import (
 )
 
 // summary returns the outcome of the execution, in lines.
-func (r report) summary() string {
+func (r report) summary(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
 	for _, test := range flaky(r.Runs) {
@@ -18,7 +18,7 @@ func (r report) summary() string {
 	if r.Comparison != nil {
 		text.WriteString(r.Comparison.summary())
 	}
-	fmt.Fprintf(&text, "%s: %s\n", r.Outcome, r.Reason)
+	fmt.Fprintf(&text, "%s: %s\n", colored(style, r.Outcome, r.Outcome), r.Reason)
 	return text.String()
 }
 

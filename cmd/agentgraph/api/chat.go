@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +32,7 @@ func NewChat() *cobra.Command {
 		Example: `agentgraph chat "Clinic reception" --data clinicName=Harbour
 agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
 	}, []cli.Argument{
-		{Into: &c.Agent, Name: "agent", Help: "The agent: its id, or its name or a part that no other has."},
+		{Into: &c.Agent, Name: "agent", Complete: c.CompleteNames(client.Agents), Help: "The agent: its id, or its name or a part that no other has."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Data, Name: "data", Env: "AGENTGRAPH_CHAT_DATA", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again for several."},
 		{Into: &c.Mock, Name: "mock", Env: "AGENTGRAPH_CHAT_MOCK", Help: "Mock all tools and sub-agents, and never transfer."},
@@ -98,7 +96,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	agent, err := findAgent(ctx, server, c.Agent)
+	agent, err := server.FindByPart(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -109,7 +107,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	defer socket.Close()
 	var screen screen = &lines{out: cmd.OutOrStdout()}
 	if c.forPeople(cmd.OutOrStdout()) {
-		screen = &terminal{out: cmd.OutOrStdout(), style: styleOf(cmd.OutOrStdout()), agent: client.Printable(agent.Name)}
+		screen = &terminal{out: cmd.OutOrStdout(), style: client.StyleOf(cmd.OutOrStdout()), agent: client.Printable(agent.Name)}
 	}
 	input := client.Variables{"agentId": agent.ID, "dataBag": c.Data}
 	if c.Mock {
@@ -140,38 +138,6 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 		screen.left(server.Ask(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
 	}
 	return client.ExitWith(ctx, err)
-}
-
-// findAgent finds the agent with the id, the name, or the only one with such a part in its name.
-func findAgent(ctx context.Context, server *client.Client, text string) (agentShown, error) {
-	var read struct {
-		Node *struct{ ID, Name string }
-	}
-	if err := server.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on Agent { id name } } }`, client.Variables{"id": text}, &read); err != nil {
-		return agentShown{}, err
-	}
-	if read.Node != nil && read.Node.ID != "" {
-		return agentShown{ID: read.Node.ID, Name: read.Node.Name}, nil
-	}
-	agents, err := readAgents(ctx, server, client.Variables{"nameContains": text})
-	if err != nil {
-		return agentShown{}, err
-	}
-	isOther := func(agent agentShown) bool { return !strings.EqualFold(agent.Name, text) }
-	if exact := slices.DeleteFunc(slices.Clone(agents), isOther); len(exact) > 0 {
-		agents = exact
-	}
-	switch len(agents) {
-	case 0:
-		return agentShown{}, client.NotFound(fmt.Sprintf("there is no agent %q: \"agentgraph agents\" lists them", text))
-	case 1:
-		return agents[0], nil
-	}
-	names := make([]string, len(agents))
-	for i, agent := range agents {
-		names[i] = fmt.Sprintf("%s (%s)", client.Printable(agent.Name), agent.ID)
-	}
-	return agentShown{}, client.NotFound(fmt.Sprintf("%q may be one of %s: name it by its id", text, strings.Join(names, ", ")))
 }
 
 // conversation is a chat that is being held.

@@ -122,7 +122,7 @@ func newContextUse() *cobra.Command {
 		Use: "use", Short: "Have commands ask this server unless they are told otherwise.",
 		Example: "agentgraph context use staging",
 	}, []cli.Argument{
-		{Into: &c.Name, Name: "name", Help: "The name."},
+		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},
 	})
 }
 
@@ -200,7 +200,7 @@ func newContextRemove() *cobra.Command {
 		Use: "remove", Short: "Forget a context, and its key.",
 		Example: "agentgraph context remove staging",
 	}, []cli.Argument{
-		{Into: &c.Name, Name: "name", Help: "The name."},
+		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},
 	})
 }
 

@@ -42,7 +42,7 @@ agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshol
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Chat, Name: "chat", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT", Required: true, Help: "The knowledge base chat: its id, its name or a part that no other has."},
+		{Into: &c.Chat, Name: "chat", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats), Help: "The knowledge base chat: its id, its name or a part that no other has."},
 		{Into: &c.Dataset, Name: "dataset", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_DATASET", Help: "Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."},
 		{Into: &c.Threshold, Name: "threshold", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_THRESHOLD", Placeholder: "SHARE", Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
 		{Into: &c.Weight, Name: "weight", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_WEIGHT", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
@@ -165,10 +165,7 @@ const (
 		}
 	}`
 
-	knowledgeChatsDocument = `query ($id: ID!, $name: String!) {
-		node(id: $id) { ... on KnowledgeBaseChat { id name datasets { id name } } }
-		knowledgeBaseChats(filter: {nameContains: $name}, first: 100) { nodes { id name datasets { id name } } }
-	}`
+	knowledgeChatDocument = `query ($id: ID!) { knowledgeBaseChat(id: $id) { id name datasets { id name } } }`
 )
 
 // measure asks all questions, a page at a time.
@@ -244,26 +241,11 @@ func show(out io.Writer, saved, tried *measured) error {
 
 // findKnowledgeChat finds the chat with the id, the name, or the only one with such a part in its name.
 func findKnowledgeChat(ctx context.Context, server *client.Client, text string) (knowledgeChat, error) {
-	var read struct {
-		Node               *knowledgeChat
-		KnowledgeBaseChats struct{ Nodes []knowledgeChat }
-	}
-	if err := server.Ask(ctx, knowledgeChatsDocument, client.Variables{"id": text, "name": text}, &read); err != nil {
+	found, err := server.FindByPart(ctx, client.KnowledgeBaseChats, text)
+	if err != nil {
 		return knowledgeChat{}, err
 	}
-	if read.Node != nil && read.Node.ID != "" {
-		return *read.Node, nil
-	}
-	chats := read.KnowledgeBaseChats.Nodes
-	isOther := func(chat knowledgeChat) bool { return !strings.EqualFold(chat.Name, text) }
-	if exact := slices.DeleteFunc(slices.Clone(chats), isOther); len(exact) > 0 {
-		chats = exact
-	}
-	switch len(chats) {
-	case 0:
-		return knowledgeChat{}, client.NotFound(fmt.Sprintf("there is no knowledge base chat %q", text))
-	case 1:
-		return chats[0], nil
-	}
-	return knowledgeChat{}, client.NotFound(fmt.Sprintf("%d knowledge base chats are named so: name one by its id, such as %s", len(chats), chats[0].ID))
+	var read struct{ KnowledgeBaseChat knowledgeChat }
+	err = server.Ask(ctx, knowledgeChatDocument, client.Variables{"id": found.ID}, &read)
+	return read.KnowledgeBaseChat, err
 }

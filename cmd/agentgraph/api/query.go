@@ -33,10 +33,11 @@ func NewQuery() *cobra.Command {
 	c := &Query{}
 	return cli.New(c, &cobra.Command{
 		Use: "query", Short: "Send a GraphQL operation, and print the response. A subscription prints a line for each event.",
-		Example: `agentgraph query agents.graphql --var name=clinic
+		Example: `agentgraph query '{ company { name } }'
+agentgraph query agents.graphql --var name=clinic
 echo '{ company { name } }' | agentgraph query -`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "File of the GraphQL document; - for standard input."},
+		{Into: &c.File, Name: "file", Help: "The GraphQL document itself, a file with it, or - for standard input. A document has a { in it."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.Var, Name: "var", Env: "AGENTGRAPH_QUERY_VAR", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."},
 		{Into: &c.Variables, Name: "variables", Env: "AGENTGRAPH_QUERY_VARIABLES", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
@@ -81,11 +82,15 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.File == "-" && c.Variables == "-" {
 		return client.Request{}, "", errors.New("only one of the document and --variables can be standard input")
 	}
-	text, err := read(c.File, in)
+	text, err := c.document(in)
 	if err != nil {
 		return client.Request{}, "", fmt.Errorf("read the document: %w", err)
 	}
-	document, err := parser.ParseQuery(&ast.Source{Name: c.File, Input: string(text)})
+	name := c.File
+	if c.isInline() {
+		name = "document"
+	}
+	document, err := parser.ParseQuery(&ast.Source{Name: name, Input: string(text)})
 	if err != nil {
 		return client.Request{}, "", fmt.Errorf("the document is not GraphQL: %w", err)
 	}
@@ -115,6 +120,20 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 		request.Variables[declared.Variable] = valueOf(declared.Type, c.Var[name])
 	}
 	return request, operation.Operation, nil
+}
+
+// isInline reports whether the argument is the document itself, which no file is named like.
+func (c *Query) isInline() bool { return strings.Contains(c.File, "{") }
+
+// document returns the document.
+func (c *Query) document(in io.Reader) ([]byte, error) {
+	if !c.isInline() {
+		return read(c.File, in)
+	}
+	if _, err := os.Stat(c.File); err == nil {
+		return os.ReadFile(c.File)
+	}
+	return []byte(c.File), nil
 }
 
 // read reads a file, or standard input for "-".

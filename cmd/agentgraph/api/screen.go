@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -61,31 +62,39 @@ func (s *lines) left(err error) {
 // terminal shows the agent's text as it is written, with calls between.
 type terminal struct {
 	out   io.Writer
-	style style
+	style client.Style
 	agent string
 	// turn is the attempt whose text stands in the open line, and written that text.
 	turn    string
 	written string
+	// line writes what the agent says.
+	line wrapper
 }
 
 func (s *terminal) print(text string) { _, _ = io.WriteString(s.out, text) }
 
 func (s *terminal) begin(id string, warnings []string) {
-	s.print(s.style.dim(id+"; Ctrl-D ends the chat") + "\n")
+	s.note(id + "; Ctrl-D ends the chat")
 	for _, warning := range warnings {
-		s.print(s.style.dim("! "+safe(warning)) + "\n")
+		s.note("! " + safe(warning))
 	}
 }
 
-func (s *terminal) ask() { s.print(s.style.bold("You: ")) }
+func (s *terminal) ask() { s.print(s.style.Bold("You: ")) }
+
+// note shows something that nobody said.
+func (s *terminal) note(text string) { s.print(wrapped(text, client.Width(s.out), s.style.Dim)) }
 
 // speaker begins the agent's line.
-func (s *terminal) speaker() { s.print(s.style.cyan(s.agent+":") + " ") }
+func (s *terminal) speaker() {
+	s.print(s.style.Cyan(s.agent+":") + " ")
+	s.line = wrapper{out: s.out, width: client.Width(s.out), column: cli.Columns(s.agent + ": ")}
+}
 
 // closeLine ends an open line of the agent's.
 func (s *terminal) closeLine() {
 	if s.written != "" {
-		s.print("\n")
+		s.line.end()
 	}
 	s.turn, s.written = "", ""
 }
@@ -99,7 +108,7 @@ func (s *terminal) event(e chatEvent) {
 			s.speaker()
 		}
 		// Pieces that were dropped leave a gap; the message has all.
-		s.print(safe(e.Text))
+		s.line.write(safe(e.Text))
 		s.written += e.Text
 	case "ToolCallStarted":
 		s.closeLine()
@@ -126,7 +135,7 @@ func (s *terminal) event(e chatEvent) {
 // call shows a call in one line.
 func (s *terminal) call(arrow, text string) {
 	line := "  " + arrow + " " + client.Printable(text)
-	s.print(s.style.dim(shortened(line, width(s.out))) + "\n")
+	s.print(s.style.Dim(shortened(line, client.Width(s.out))) + "\n")
 }
 
 // message shows what of the message is not yet to be seen.
@@ -140,33 +149,34 @@ func (s *terminal) message(m chatMessage) {
 		s.speaker()
 		rest = m.Text
 	}
-	s.print(safe(rest) + "\n")
+	s.line.write(safe(rest))
+	s.line.end()
 	s.turn, s.written = "", ""
 	for _, citation := range m.Citations {
-		s.print(s.style.dim(fmt.Sprintf("  [%d] %s", citation.Number, client.Printable(citation.DocumentName))) + "\n")
+		s.note(fmt.Sprintf("[%d] %s", citation.Number, client.Printable(citation.DocumentName)))
 	}
 	if m.IsConversationEnded {
 		why := ""
 		if m.EndReason != nil {
 			why = ": " + client.Printable(*m.EndReason)
 		}
-		s.print(s.style.dim("The agent ended the conversation"+why) + "\n")
+		s.note("The agent ended the conversation" + why)
 	}
 }
 
 func (s *terminal) failed(err error) {
 	s.closeLine()
-	s.print(s.style.red("No answer: "+safe(err.Error())) + "\n")
+	s.print(wrapped("No answer: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 }
 
 func (s *terminal) left(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {
-		s.print(s.style.red("The chat goes on without you: "+safe(err.Error())) + "\n")
+		s.print(wrapped("The chat goes on without you: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 		return
 	}
-	s.print(s.style.dim("The chat is ended") + "\n")
+	s.note("The chat is ended")
 }
 
 // safe returns text with its line breaks and without other control characters, which terminals obey.

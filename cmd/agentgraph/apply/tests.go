@@ -35,7 +35,7 @@ func NewTestExport() *cobra.Command {
 		Example: `agentgraph test export -o tests.yaml
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_EXPORT_AGENT", Placeholder: "AGENT", Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_EXPORT_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
 		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_EXPORT_OUTPUT", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
 		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_TEST_EXPORT_IDS", Help: "Write ids too: tests can then be renamed and moved. Such files fit only this company."},
 	})
@@ -122,8 +122,8 @@ func (c *testFiles) arguments() []cli.Argument {
 func (c *testFiles) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
 		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_TEST_FROM", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_FROM_AGENT", Placeholder: "AGENT", Help: "With --from, the name or id of the agent that gets the tests."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FROM_FOLDER", Placeholder: "NAME", Help: "With --from, the folder that gets the tests."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_FROM_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "With --from, the name or id of the agent that gets the tests."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FROM_FOLDER", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders), Help: "With --from, the folder that gets the tests."},
 		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_TEST_PRUNE", Help: "Delete the tests and folders of agents in the files that these do not name."},
 	})
 }

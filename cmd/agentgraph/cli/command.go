@@ -74,18 +74,11 @@ func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) 
 	for _, group := range flags {
 		for _, f := range group.Declare() {
 			add(cmd.Flags(), f)
-			if f.Enum != nil {
-				// It fails only for a flag that is not there, or has a function already.
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, completeEnum(f.Enum))
-			}
 		}
+		completeFlags(cmd, group.Declare())
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, arguments) })
-	for _, argument := range arguments {
-		if argument.Enum != nil {
-			cmd.ValidArgs = argument.Enum
-		}
-	}
+	completeArguments(cmd, arguments)
 	cmd.PreRunE = func(cmd *cobra.Command, words []string) error {
 		if err := answerVersion(cmd); err != nil {
 			return err

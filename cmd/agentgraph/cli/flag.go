@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -28,6 +27,8 @@ type Flag struct {
 	Default string
 	// Enum are the only values, or nil.
 	Enum []string
+	// Complete completes values in the shell; nil completes those of Enum.
+	Complete Completer
 	// Required flags need a value, from wherever it comes.
 	Required bool
 	// Xor is a name that flags share of which only one may have a value, or "". If they are required, one of them must.
@@ -61,6 +62,8 @@ type Argument struct {
 	Optional bool
 	// Enum are the only values, or nil.
 	Enum []string
+	// Complete completes the argument in the shell; nil completes the values of Enum.
+	Complete Completer
 	// Help is a sentence, with its period.
 	Help string
 }
@@ -201,19 +204,6 @@ func add(flags *pflag.FlagSet, f Flag) {
 		flag.Changed = true
 		return flag.Value.Set(strconv.FormatBool(!isOff))
 	})
-}
-
-// completeEnum returns what completes the value of a flag that has only these.
-func completeEnum(values []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var like []string
-		for _, value := range values {
-			if value != "" && strings.HasPrefix(value, begun) {
-				like = append(like, value)
-			}
-		}
-		return like, cobra.ShellCompDirectiveNoFileComp
-	}
 }
 
 // define adds the flag with the type of pflag that fits.

@@ -37,3 +37,47 @@ func Printable(text string) string {
 		return r
 	}, text)
 }
+
+// Style is whether a terminal shows colors.
+type Style bool
+
+// StyleOf respects https://no-color.org and terminals without colors.
+func StyleOf(out io.Writer) Style {
+	return Style(IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
+
+// Bold returns the text in bold.
+func (s Style) Bold(text string) string { return s.with("1", text) }
+
+// Dim returns the text in a faint color.
+func (s Style) Dim(text string) string { return s.with("2", text) }
+
+// Red returns the text in red.
+func (s Style) Red(text string) string { return s.with("31", text) }
+
+// Green returns the text in green.
+func (s Style) Green(text string) string { return s.with("32", text) }
+
+// Yellow returns the text in yellow.
+func (s Style) Yellow(text string) string { return s.with("33", text) }
+
+// Cyan returns the text in cyan.
+func (s Style) Cyan(text string) string { return s.with("36", text) }
+
+func (s Style) with(code, text string) string {
+	if !s {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Width returns how many columns the terminal has.
+func Width(out io.Writer) int {
+	const unknown = 80
+	if file, ok := out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,121 @@
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+type executionsCommand struct {
+	client.Flags
+	Agent   *string
+	Status  []string
+	Verdict []string
+	Limit   int
+	JSON    bool
+}
+
+// newExecutionsCommand returns the command "executions".
+func newExecutionsCommand() *cobra.Command {
+	c := &executionsCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "executions", Short: "List executions of tests, newest first.",
+		Example: `agentgraph test executions --agent "Clinic reception"
+agentgraph test executions --status Running --status Queued`,
+	}, nil, &c.Flags, cli.Flags{
+		{
+			Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Help: "Only executions of this agent, by name or id.",
+		},
+		{
+			Into: &c.Status, Name: "status", Env: "AGENTGRAPH_TEST_STATUS", Placeholder: "STATUS",
+			Enum: []string{"Queued", "Running", "Cancelling", "Completed", "Cancelled"},
+			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; several with commas, or the flag again.",
+		},
+		{
+			Into: &c.Verdict, Name: "verdict", Env: "AGENTGRAPH_TEST_VERDICT", Placeholder: "VERDICT",
+			Enum: []string{"Passed", "Failed", "Error", "Inconclusive"},
+			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; several with commas, or the flag again.",
+		},
+		{Into: &c.Limit, Name: "limit", Env: "AGENTGRAPH_TEST_LIMIT", Default: "50", Help: "How many to list at most."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+	})
+}
+
+// Validate refuses a limit that lists nothing.
+func (c *executionsCommand) Validate() error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
+	}
+	return nil
+}
+
+const executionsDocument = executionFields + `query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
+	agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
+		nodes { ...execution } pageInfo { hasNextPage endCursor }
+	}
+}`
+
+// Run prints one line for each execution, or all of them as JSON.
+func (c *executionsCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	server, err := c.Connect(cmd)
+	if err != nil {
+		return err
+	}
+	executions, err := c.read(ctx, server)
+	if err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	if c.JSON {
+		return client.WriteJSON(cmd.OutOrStdout(), executions)
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tVERDICT\tPASSED\tCREATED\tAGENT")
+	for _, e := range executions {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.Status, orDash(e.Verdict), e.Counts.Passed, e.Counts.Total,
+			e.CreatedAt.UTC().Format(time.DateTime), e.Agent)
+	}
+	return table.Flush()
+}
+
+// read reads the newest executions that pass the flags.
+func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]executionShown, error) {
+	const maxPage = 100
+	executions, filter, with := []executionShown{}, client.Variables{}, client.Variables{}
+	if c.Agent != nil {
+		agent, err := server.Find(ctx, client.Agents, *c.Agent)
+		if err != nil {
+			return nil, err
+		}
+		with["agent"] = agent.ID
+	}
+	if len(c.Status) > 0 {
+		filter["statuses"] = c.Status
+	}
+	if len(c.Verdict) > 0 {
+		filter["verdicts"] = c.Verdict
+	}
+	with["filter"] = filter
+	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage && len(executions) < c.Limit; {
+		with["first"], with["after"] = min(c.Limit-len(executions), maxPage), page.EndCursor
+		var read struct {
+			AgentTestExecutions struct {
+				Nodes    []executionShown
+				PageInfo client.PageInfo
+			}
+		}
+		if err := server.Ask(ctx, executionsDocument, with, &read); err != nil {
+			return nil, err
+		}
+		executions, page = append(executions, read.AgentTestExecutions.Nodes...), read.AgentTestExecutions.PageInfo
+	}
+	return executions, nil
+}

@@ -1,0 +1,108 @@
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// findAll returns the ids of the things that a flag names.
+func findAll(ctx context.Context, server *client.Client, of client.Kind, texts []string) ([]string, error) {
+	ids := make([]string, len(texts))
+	for i, text := range texts {
+		found, err := server.Find(ctx, of, text)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = found.ID
+	}
+	return ids, nil
+}
+
+// refuseEmpty refuses a flag on the command line that has no value: an unset variable of a script would otherwise stand for
+// everything.
+func refuseEmpty(cmd *cobra.Command, flag string, values []string) error {
+	if cmd.Flags().Changed(flag) && len(values) == 0 {
+		return client.Exit(client.ExitUsage, fmt.Errorf("--%s must not be empty", flag))
+	}
+	return nil
+}
+
+// testsDocument reads a page of tests.
+const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
+	agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
+		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
+
+// readTests reads the tests of one agent, in one folder, or both; "" stands for all.
+func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {
+	tests := []listedTest{}
+	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
+		var read struct {
+			AgentTests struct {
+				Nodes    []listedTest
+				PageInfo client.PageInfo
+			}
+		}
+		with := client.Variables{"after": page.EndCursor}
+		if agentID != "" {
+			with["agent"] = agentID
+		}
+		if folderID != "" {
+			with["folder"] = folderID
+		}
+		if err := server.Ask(ctx, testsDocument, with, &read); err != nil {
+			return nil, err
+		}
+		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
+	}
+	return tests, nil
+}
+
+// target returns the member of an execution's input that says which tests it runs. Several agents or folders come to the ids of
+// their tests.
+func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
+	of, texts, name := client.Tests, c.Test, "testIds"
+	switch {
+	case len(c.Agent) > 0:
+		of, texts, name = client.Agents, c.Agent, "agentId"
+	case len(c.Folder) > 0:
+		of, texts, name = client.Folders, c.Folder, "folderId"
+	}
+	if len(texts) == 0 {
+		return "", nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder or --test must name what to run"))
+	}
+	ids, err := findAll(ctx, server, of, texts)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case name == "testIds":
+		return name, ids, nil
+	case len(ids) == 1:
+		return name, ids[0], nil
+	}
+	var testIDs []string
+	for i, id := range ids {
+		agentID, folderID := id, ""
+		if name == "folderId" {
+			agentID, folderID = "", id
+		}
+		tests, err := readTests(ctx, server, agentID, folderID)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(tests) == 0 {
+			return "", nil, client.NotFound(fmt.Sprintf("%q has no tests", texts[i]))
+		}
+		for _, test := range tests {
+			testIDs = append(testIDs, test.ID)
+		}
+	}
+	return "testIds", testIDs, nil
+}

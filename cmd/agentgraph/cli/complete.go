@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Completer returns the values that may be meant by one that was begun. Those that do not begin like it are left out later.
+type Completer func(cmd *cobra.Command, begun string) []string
+
+// completeFlags registers what completes the values of flags.
+func completeFlags(cmd *cobra.Command, flags Flags) {
+	for _, f := range flags {
+		complete := f.Complete
+		if f.Enum != nil {
+			complete = oneOf(f.Enum)
+		}
+		if complete == nil {
+			continue
+		}
+		isList := (&value{Flag: f}).kind().isList
+		// It fails only for a flag that is not there, or has a function already.
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			before := ""
+			if at := strings.LastIndex(begun, ","); isList && at >= 0 {
+				before, begun = begun[:at+1], begun[at+1:]
+			}
+			var words []string
+			for _, word := range completed(cmd, complete, begun) {
+				if isList {
+					word = strings.ReplaceAll(word, ",", `\,`)
+				}
+				words = append(words, before+word)
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// completeArguments registers what completes the arguments.
+func completeArguments(cmd *cobra.Command, arguments []Argument) {
+	hasNames := false
+	for _, argument := range arguments {
+		if argument.Enum != nil {
+			cmd.ValidArgs = argument.Enum
+		}
+		hasNames = hasNames || argument.Complete != nil
+	}
+	if !hasNames {
+		return
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(words) >= len(arguments) || arguments[len(words)].Complete == nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return completed(cmd, arguments[len(words)].Complete, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completed returns the words that begin like the one that was begun, whatever their case.
+func completed(cmd *cobra.Command, complete Completer, begun string) []string {
+	if _, err := resolve(cmd); err != nil {
+		return nil
+	}
+	var words []string
+	for _, word := range complete(cmd, begun) {
+		if word != "" && len(word) >= len(begun) && strings.EqualFold(word[:len(begun)], begun) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+func oneOf(values []string) Completer {
+	return func(*cobra.Command, string) []string { return values }
+}

@@ -1,0 +1,41 @@
+package client
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// completeTime bounds how long the shell waits for names.
+const completeTime = time.Second
+
+// CompleteNames returns the function that completes names of things on the server. Without an answer in time it completes nothing.
+func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, begun string) []string {
+	return func(cmd *cobra.Command, begun string) []string {
+		server, err := f.Connect(cmd)
+		if err != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+		defer cancel()
+		found, _ := server.NamedLike(ctx, of, begun)
+		names := make([]string, len(found))
+		for i, n := range found {
+			names[i] = Printable(n.Name)
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+}
+
+// CompleteContexts completes names of contexts.
+func CompleteContexts(*cobra.Command, string) []string {
+	contexts, err := ReadContexts()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(contexts.Servers))
+}

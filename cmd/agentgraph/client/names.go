@@ -1,0 +1,147 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Named is something on a server, with the name that people know it by.
+type Named struct {
+	ID   string
+	Name string
+	// Of is the name of its agent, if it belongs to one.
+	Of string
+}
+
+// Kind is a type of things that have names.
+type Kind struct {
+	noun, typeName string
+	// list is the query that reads a page of those that may have the text in their names.
+	list string
+	// advice says how to see all of them, or is "".
+	advice string
+}
+
+// Agents, Folders, Tests and KnowledgeBaseChats are the kinds of things that can be found by name.
+var (
+	Agents = Kind{"agent", "Agent", `query ($text: String!, $after: String) {
+		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+	}`, `: "agentgraph agents" lists them`}
+	Folders = Kind{"test folder", "AgentTestFolder", `query ($after: String) {
+		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { name } } pageInfo { hasNextPage endCursor } }
+	}`, ""}
+	Tests = Kind{"test", "AgentTest", `query ($text: String!, $after: String) {
+		page: agentTests(filter: {nameContains: $text}, first: 100, after: $after) {
+			nodes { id name agent { name } } pageInfo { hasNextPage endCursor }
+		}
+	}`, `: "agentgraph test list" lists them`}
+	KnowledgeBaseChats = Kind{"knowledge base chat", "KnowledgeBaseChat", `query ($text: String!, $after: String) {
+		page: knowledgeBaseChats(filter: {nameContains: $text}, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+	}`, ""}
+)
+
+// maxCandidates bounds how many things an error names.
+const maxCandidates = 5
+
+// Find returns the thing with the id or the name, whatever its case. The error lists the candidates if several have the name.
+func (c *Client) Find(ctx context.Context, of Kind, text string) (Named, error) {
+	return c.find(ctx, of, text, false)
+}
+
+// FindByPart is Find, but a part of a name is enough if no other name has it.
+func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Named, error) {
+	return c.find(ctx, of, text, true)
+}
+
+func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool) (Named, error) {
+	if strings.TrimSpace(text) == "" {
+		return Named{}, NotFound(fmt.Sprintf("%q names no %s", text, of.noun))
+	}
+	if byID, err := c.byID(ctx, of, text); err != nil || byID.ID != "" {
+		return byID, err
+	}
+	similar, err := c.NamedLike(ctx, of, text)
+	if err != nil {
+		return Named{}, err
+	}
+	found := keep(similar, func(n Named) bool { return n.Name == text })
+	if len(found) == 0 {
+		found = keep(similar, func(n Named) bool { return strings.EqualFold(n.Name, text) })
+	}
+	if len(found) == 0 && byPart {
+		found = similar
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Named{}, NotFound(fmt.Sprintf("%q may be one of %s; pass the id", text, candidates(found, true)))
+	case len(similar) > 0:
+		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text, candidates(similar, false)))
+	}
+	return Named{}, NotFound(fmt.Sprintf("%s %q does not exist%s", of.noun, text, of.advice))
+}
+
+// byID returns the thing with the id. It is zero if there is none.
+func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err error) {
+	var read struct{ Node *Named }
+	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { id name } } }`, Variables{"id": id}, &read)
+	if err != nil || read.Node == nil {
+		return Named{}, err
+	}
+	return *read.Node, nil
+}
+
+// NamedLike returns the things that have the text in their names, whatever its case.
+func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Named, err error) {
+	for page := (PageInfo{HasNextPage: true}); page.HasNextPage; {
+		var read struct {
+			Page struct {
+				Nodes []struct {
+					ID, Name string
+					Agent    *struct{ Name string }
+				}
+				PageInfo PageInfo
+			}
+		}
+		if err := c.Ask(ctx, of.list, Variables{"text": text, "after": page.EndCursor}, &read); err != nil {
+			return nil, err
+		}
+		for _, node := range read.Page.Nodes {
+			named := Named{ID: node.ID, Name: node.Name}
+			if node.Agent != nil {
+				named.Of = node.Agent.Name
+			}
+			if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
+				all = append(all, named)
+			}
+		}
+		page = read.Page.PageInfo
+	}
+	return all, nil
+}
+
+func keep(all []Named, isKept func(Named) bool) []Named {
+	return slices.DeleteFunc(slices.Clone(all), func(n Named) bool { return !isKept(n) })
+}
+
+// candidates lists the things for an error: by name, and with withIDs by id and agent, too.
+func candidates(all []Named, withIDs bool) string {
+	var texts []string
+	for _, n := range all[:min(len(all), maxCandidates)] {
+		text := fmt.Sprintf("%q", Printable(n.Name))
+		if withIDs && n.Of != "" {
+			text += fmt.Sprintf(" of agent %q", Printable(n.Of))
+		}
+		if withIDs {
+			text += " (" + n.ID + ")"
+		}
+		texts = append(texts, text)
+	}
+	if more := len(all) - maxCandidates; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, ", ")
+}

@@ -3,9 +3,7 @@ package agenttest
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +21,7 @@ func (r report) writeJSON(path string) error {
 	if err := client.WriteJSON(&text, r); err != nil {
 		return err
 	}
-	return replace(path, text.Bytes())
+	return client.WriteFile(path, text.Bytes())
 }
 
 // page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the first run
@@ -143,7 +141,7 @@ func (r report) writeJUnit(path string) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
+	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...))
 }
 
 // place returns the names of the run's agent and of its class, which includes the folder.
@@ -243,32 +241,4 @@ func discard(path string) error {
 		return os.Remove(path)
 	}
 	return nil
-}
-
-// replace writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
-// as a pipe, is written in place.
-func replace(path string, content []byte) (err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("write a report: %w", err)
-		}
-		_, err = file.Write(content)
-		return errors.Join(err, file.Close())
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("write a report: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-			err = fmt.Errorf("write a report: %w", err)
-		}
-	}()
-	_, err = io.Copy(file, bytes.NewReader(content))
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }

@@ -268,12 +268,14 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 	if err := there.checkDocuments(); err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
-	if err := c.clear(files); err != nil {
+	root, err := c.clear(files)
+	if err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
+	defer func() { _ = root.Close() }()
 	for _, t := range there.things[dataset] {
 		for _, d := range t.documentsByName() {
-			if err := server.download(ctx, d.storedDocument, filepath.Join(c.Directory, knowledgeFolder, t.key, d.file)); err != nil {
+			if err := server.download(ctx, d.storedDocument, root, filepath.Join(knowledgeFolder, t.key, d.file)); err != nil {
 				return client.ExitWith(ctx, err)
 			}
 		}
@@ -283,33 +285,33 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return client.Exit(client.ExitFailed, err)
 		}
-		if err := os.WriteFile(filepath.Join(c.Directory, f.name), text, 0o644); err != nil {
+		if err := writeWithin(root, f.name, text); err != nil {
 			return client.Exit(client.ExitFailed, err)
 		}
 		_, _ = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(c.Directory, f.name))
 	}
-	return os.WriteFile(filepath.Join(c.Directory, schemaFile), Schema, 0o644)
+	return writeWithin(root, schemaFile, Schema)
 }
 
-// clear makes the directory, and sees to it that it has no other YAML files, which apply would read too.
-func (c *Pull) clear(files []written) error {
+// clear makes and opens the directory, and sees to it that it has no other YAML files, which apply would read too.
+func (c *Pull) clear(files []written) (*os.Root, error) {
 	if err := os.MkdirAll(c.Directory, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	there, err := namesIn(c.Directory)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	others := slices.DeleteFunc(there, func(name string) bool {
 		return slices.ContainsFunc(files, func(f written) bool { return f.name == filepath.Base(name) })
 	})
 	if len(others) > 0 && !c.Prune {
-		return fmt.Errorf("%s would be read besides what is pulled: delete it, pull into another directory, or use --prune", strings.Join(others, ", "))
+		return nil, fmt.Errorf("%s would be read besides what is pulled: delete it, pull into another directory, or use --prune", strings.Join(others, ", "))
 	}
 	for _, name := range others {
 		if err := os.Remove(name); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return os.OpenRoot(c.Directory)
 }

@@ -20,7 +20,7 @@ func TestTheDemoIsInThisFormat(t *testing.T) {
 	require.Greater(t, len(files), 15)
 	files = append(files, "../demo/tansy_lane/company.yaml")
 	for _, file := range files {
-		read, err := readSource(file)
+		read, err := readSource(file, file)
 		require.NoError(t, err)
 		read.content = lessen("", read.content, more).(object)
 		require.Empty(t, checkSource(read))

@@ -5,15 +5,16 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
 
 // document is a file that a dataset is to hold.
 type document struct {
-	name, file string
-	size       int64
+	name string
+	// folder holds the folder knowledge, in which path names the file.
+	folder, path string
+	size         int64
 	// digest is the SHA-256 of the content, in hexadecimal.
 	digest string
 }
@@ -46,7 +47,7 @@ func documentsIn(t *thing, wrong *faults) []document {
 			wrong.add(at, "must be a path within the folder %s", knowledgeFolder)
 			continue
 		}
-		d.file = filepath.Join(filepath.Dir(at.in.name), knowledgeFolder, filepath.FromSlash(file))
+		d.folder, d.path = filepath.Dir(at.in.name), filepath.Join(knowledgeFolder, filepath.FromSlash(file))
 		if err := d.read(); err != nil {
 			wrong.add(at, "%v", err)
 			continue
@@ -58,17 +59,31 @@ func documentsIn(t *thing, wrong *faults) []document {
 
 // read sets the size and the digest.
 func (d *document) read() error {
-	file, err := os.Open(d.file)
+	file, err := openWithin(d.folder, d.path)
 	if err != nil {
-		return fmt.Errorf("there is no file %s", d.file)
+		return err
 	}
 	defer func() { _ = file.Close() }()
 	digest := sha256.New()
 	if d.size, err = io.Copy(digest, file); err != nil {
-		return fmt.Errorf("the file %s cannot be read", d.file)
+		return fmt.Errorf("the file %s cannot be read", filepath.Join(d.folder, d.path))
 	}
 	d.digest = hex.EncodeToString(digest.Sum(nil))
 	return nil
+}
+
+// content reads the file, and refuses one that has changed since it was compared.
+func (d document) content() ([]byte, error) {
+	file, err := openWithin(d.folder, d.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, d.size+1))
+	if err != nil || int64(len(content)) != d.size {
+		return nil, fmt.Errorf("the file %s changed while it was read", filepath.Join(d.folder, d.path))
+	}
+	return content, nil
 }
 
 // storedAs returns what the server has under the name of a document: the one with the same content, and all others.

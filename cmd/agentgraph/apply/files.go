@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +17,13 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	refusal "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"github.com/vektah/gqlparser/v2/validator/core"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // source is a file that was read.
@@ -162,7 +165,7 @@ func readSources(places []string) ([]*source, error) {
 			if slices.ContainsFunc(sources, func(s *source) bool { return s.name == name }) {
 				continue
 			}
-			read, err := readSource(name)
+			read, err := readSource(place, name)
 			if err != nil {
 				wrong = append(wrong, err.Error())
 				continue
@@ -174,32 +177,66 @@ func readSources(places []string) ([]*source, error) {
 	return sources, wrong.err()
 }
 
-func readSource(name string) (*source, error) {
-	text, err := os.ReadFile(name)
+// readSource reads a file that a path names: the path itself, or a file in that directory.
+func readSource(place, name string) (*source, error) {
+	open := func() (*os.File, error) { return os.Open(name) }
+	if place != name {
+		open = func() (*os.File, error) { return openWithin(place, filepath.Base(name)) }
+	}
+	file, err := open()
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	// A byte more than the bound is enough to be refused.
+	text, err := io.ReadAll(io.LimitReader(file, cli.MaxYAML+1))
+	if err != nil {
+		return nil, fmt.Errorf("the file %s cannot be read", name)
 	}
 	return parseSource(name, text)
 }
 
+// openWithin opens a regular file of a directory, and follows no symbolic link that leads out of it.
+func openWithin(directory, name string) (*os.File, error) {
+	whole := filepath.Join(directory, name)
+	root, err := os.OpenRoot(directory)
+	if err != nil {
+		return nil, fmt.Errorf("there is no directory %s", directory)
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s", whole)
+	case err != nil && leadsOut(whole):
+		return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, and is not followed", whole, directory)
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", whole)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("the file %s cannot be read", whole)
+	}
+	return file, nil
+}
+
+// leadsOut reports whether a path that cannot be opened within its directory can be opened without that limit.
+func leadsOut(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func parseSource(name string, text []byte) (*source, error) {
-	parsed, err := parser.ParseBytes(text, 0)
+	root, err := cli.ParseYAML(text)
 	if err != nil {
 		return nil, syntaxError(name, err)
 	}
-	read := &source{name: name}
-	for _, document := range parsed.Docs {
-		if document.Body == nil {
-			continue
-		}
-		if read.root != nil {
-			return nil, fmt.Errorf("%s:%d: must hold a single document", name, document.Body.GetToken().Position.Line)
-		}
-		read.root = document.Body
-	}
+	read := &source{name: name, root: root}
 	var decoded any
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.UseOrderedMap()).Decode(&decoded); err != nil && read.root != nil {
-		return nil, syntaxError(name, err)
+	if root != nil {
+		if err := yaml.NodeToValue(root, &decoded, yaml.UseOrderedMap()); err != nil {
+			return nil, syntaxError(name, err)
+		}
 	}
 	value := fromYAML(decoded)
 	if value == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // importers turn files of other tools into simulations as files have them, by the name of the tool. left says what cannot be
@@ -87,7 +89,7 @@ func decoded(text []byte) (any, error) {
 		return decodeJSON(text)
 	}
 	var value any
-	if err := yaml.UnmarshalWithOptions(text, &value, yaml.UseOrderedMap()); err != nil {
+	if err := cli.DecodeYAML(text, &value, yaml.UseOrderedMap()); err != nil {
 		return nil, err
 	}
 	return fromYAML(value), nil

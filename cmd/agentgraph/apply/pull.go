@@ -1,10 +1,10 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +14,9 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/uuid"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -248,9 +250,9 @@ func (c *company) checkDocuments() error {
 
 const contentQuery = `query ($id: ID!, $offset: Int!) { document(id: $id) { content(offset: $offset) } }`
 
-// download writes a document to a file, unless that holds it already.
-func (a *api) download(ctx context.Context, s storedDocument, file string) error {
-	there := document{file: file}
+// download writes a document to a file below the root, unless that holds it already.
+func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, file string) error {
+	there := document{folder: root.Name(), path: file}
 	if there.read() == nil && there.digest == s.digest {
 		return nil
 	}
@@ -266,10 +268,33 @@ func (a *api) download(ctx context.Context, s storedDocument, file string) error
 		}
 		content = append(content, part...)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	return writeWithin(root, file, content)
+}
+
+// writeWithin writes a file below the root, whole or not at all. A symbolic link with its name is replaced, and one on the way that
+// leads out of the root is refused.
+func writeWithin(root *os.Root, name string, content []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", filepath.Join(root.Name(), name), err)
+		}
+	}()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, content, 0o644)
+	part := filepath.Join(filepath.Dir(name), "."+uuid.NewString()+".part")
+	file, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = root.Rename(part, name)
+	}
+	if err != nil {
+		_ = root.Remove(part)
+	}
+	return err
 }
 
 // encode returns the text of a file. It is read again, so that none is written that would be read otherwise: what YAML does
@@ -292,6 +317,6 @@ func (w written) encode() ([]byte, error) {
 
 func isReadAs(text []byte, content object) bool {
 	var decoded any
-	err := yaml.NewDecoder(bytes.NewReader(text), yaml.UseOrderedMap()).Decode(&decoded)
+	err := cli.DecodeYAML(text, &decoded, yaml.UseOrderedMap())
 	return err == nil && isEqual(fromYAML(decoded), content)
 }

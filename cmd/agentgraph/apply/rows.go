@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -41,9 +40,9 @@ func readRows(directory, name string) (list, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil, errors.New("must be a path beside this file, or below")
 	}
-	file, err := os.Open(filepath.Join(directory, filepath.FromSlash(name)))
+	file, err := openWithin(directory, filepath.FromSlash(name))
 	if err != nil {
-		return nil, fmt.Errorf("there is no file %s", name)
+		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))

@@ -56,7 +56,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 		return client.Exit(client.ExitFailed, err)
 	}
 	if c.Output != "" {
-		return os.WriteFile(c.Output, text, 0o644)
+		return client.WriteFile(c.Output, text)
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
@@ -289,7 +289,7 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(c.Output, text, 0o644)
+		return client.WriteFile(c.Output, text)
 	}
 	server, made, err := c.plan(cmd)
 	if err != nil {

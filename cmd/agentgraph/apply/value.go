@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -224,7 +225,7 @@ func plain(value any) any {
 func decodeJSON(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	value, err := nextJSON(decoder)
+	value, err := nextJSON(decoder, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +235,13 @@ func decodeJSON(text []byte) (any, error) {
 	return value, nil
 }
 
-func nextJSON(decoder *json.Decoder) (any, error) {
+// maxJSONDepth bounds how deep lists and objects of a JSON text are nested.
+const maxJSONDepth = 1000
+
+func nextJSON(decoder *json.Decoder, depth int) (any, error) {
+	if depth > maxJSONDepth {
+		return nil, fmt.Errorf("is nested deeper than %d levels", maxJSONDepth)
+	}
 	token, err := decoder.Token()
 	if err != nil {
 		return nil, err
@@ -242,9 +249,9 @@ func nextJSON(decoder *json.Decoder) (any, error) {
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
-			return listJSON(decoder)
+			return listJSON(decoder, depth+1)
 		}
-		return objectJSON(decoder)
+		return objectJSON(decoder, depth+1)
 	case json.Number:
 		if whole, err := t.Int64(); err == nil {
 			return whole, nil
@@ -254,10 +261,10 @@ func nextJSON(decoder *json.Decoder) (any, error) {
 	return token, nil
 }
 
-func listJSON(decoder *json.Decoder) (any, error) {
+func listJSON(decoder *json.Decoder, depth int) (any, error) {
 	l := list{}
 	for decoder.More() {
-		value, err := nextJSON(decoder)
+		value, err := nextJSON(decoder, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -267,14 +274,14 @@ func listJSON(decoder *json.Decoder) (any, error) {
 	return l, err
 }
 
-func objectJSON(decoder *json.Decoder) (any, error) {
+func objectJSON(decoder *json.Decoder, depth int) (any, error) {
 	o := object{}
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
 			return nil, err
 		}
-		value, err := nextJSON(decoder)
+		value, err := nextJSON(decoder, depth)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -266,9 +265,9 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 // writeDocuments adds documents, and then deletes those that they replace, so that there is always one to be found.
 func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 	for _, d := range ch.added {
-		content, err := os.ReadFile(d.file)
+		content, err := d.content()
 		if err != nil {
-			return fmt.Errorf("the file %s cannot be read any more", d.file)
+			return err
 		}
 		input := object{{"datasetId", ch.thing.id}, {"name", d.name}, {"upload", nil}}
 		file := &client.File{Variable: "variables.input.upload", Name: safeName(d.name), Content: content}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +27,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
 	values := map[string]any{}
-	if err := yaml.Unmarshal(text, &values); err != nil {
+	if err := DecodeYAML(text, &values); err != nil {
 		// The library's text would repeat the line, which may hold a secret.
 		return nil, fmt.Errorf("read settings: %s is not YAML, or no map of names to values", path)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // Server is a server and a key to it.
@@ -65,7 +67,7 @@ func ReadContexts() (Contexts, error) {
 	if err != nil {
 		return contexts, fmt.Errorf("read contexts: %w", err)
 	}
-	if err := yaml.UnmarshalWithOptions(text, &contexts, yaml.Strict()); err != nil {
+	if err := cli.DecodeYAML(text, &contexts, yaml.Strict()); err != nil {
 		// The library's text would repeat the line, which may hold a key.
 		return contexts, fmt.Errorf("the file %s does not hold contexts: mend or remove it", path)
 	}

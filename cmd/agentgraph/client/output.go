@@ -1,9 +1,13 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -80,4 +84,32 @@ func Width(out io.Writer) int {
 		}
 	}
 	return unknown
+}
+
+// WriteFile writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
+// as a pipe, is written in place. A symbolic link is replaced, and what it names stays as it is.
+func WriteFile(path string, content []byte) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		_, err = file.Write(content)
+		return errors.Join(err, file.Close())
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = io.Copy(file, bytes.NewReader(content))
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -100,7 +99,11 @@ func (l labelled) run() *model.AgentTestRun {
 var shippedVerdicts []byte
 
 func readLabelled(text []byte) ([]labelled, error) {
-	asJSON, err := yaml.YAMLToJSON(text)
+	var decoded any
+	if err := cli.DecodeYAML(text, &decoded); err != nil {
+		return nil, err
+	}
+	asJSON, err := json.Marshal(decoded)
 	if err != nil {
 		return nil, err
 	}

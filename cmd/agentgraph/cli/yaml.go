@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The bounds of a YAML file. A small file may stand for very much: aliases repeat what they name, and the time that nested lists take
+// grows with the square of their depth.
+const (
+	// MaxYAML bounds a file, in bytes.
+	MaxYAML = 8 << 20
+	// maxTokens bounds its words and signs.
+	maxTokens = 2_000_000
+	// maxDepth bounds how deep lists and mappings are nested.
+	maxDepth = 100
+	// maxNodes and maxText bound how many values a file has, and how many bytes they have, with all aliases written out.
+	maxNodes, maxText = 2_000_000, 64 << 20
+)
+
+// ParseYAML parses a file with a single document, and refuses what exceeds the bounds. The document is nil if the file is empty.
+func ParseYAML(text []byte) (ast.Node, error) {
+	if len(text) > MaxYAML {
+		return nil, fmt.Errorf("has %d bytes, and at most %d are read", len(text), MaxYAML)
+	}
+	tokens := lexer.Tokenize(string(text))
+	if err := checkTokens(tokens); err != nil {
+		return nil, err
+	}
+	parsed, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, err
+	}
+	var root ast.Node
+	for _, document := range parsed.Docs {
+		if document.Body == nil {
+			continue
+		}
+		if root != nil {
+			return nil, &yaml.SyntaxError{Message: "must hold a single document", Token: document.Body.GetToken()}
+		}
+		root = document.Body
+	}
+	w := weigher{anchors: map[string]weight{}}
+	w.of(root, 0)
+	return root, w.err
+}
+
+// DecodeYAML decodes a file with a single document within the bounds.
+func DecodeYAML(text []byte, into any, options ...yaml.DecodeOption) error {
+	root, err := ParseYAML(text)
+	if err != nil || root == nil {
+		return err
+	}
+	return yaml.NodeToValue(root, into, options...)
+}
+
+// checkTokens refuses too many tokens, and nesting that the parser would take long for.
+func checkTokens(tokens token.Tokens) error {
+	if len(tokens) > maxTokens {
+		return fmt.Errorf("has more than %d words and signs", maxTokens)
+	}
+	open, line, inLine := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, inLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			inLine++
+		default:
+			inLine = 0
+		}
+		if open+inLine > maxDepth {
+			return tooDeep(t)
+		}
+	}
+	return nil
+}
+
+func tooDeep(at *token.Token) error {
+	return &yaml.SyntaxError{Message: fmt.Sprintf("is nested deeper than %d levels", maxDepth), Token: at}
+}
+
+// weight is how much a node stands for, with all aliases written out.
+type weight struct {
+	nodes, text int
+	// depth is how many levels are below it.
+	depth int
+}
+
+// add adds what is a level below.
+func (w *weight) add(below weight) {
+	w.nodes, w.text, w.depth = w.nodes+below.nodes, w.text+below.text, max(w.depth, below.depth+1)
+}
+
+// weigher weighs nodes. It stops at the first error.
+type weigher struct {
+	anchors map[string]weight
+	err     error
+}
+
+// of returns the weight of a node at a depth.
+func (w *weigher) of(node ast.Node, depth int) (total weight) {
+	if node == nil || w.err != nil {
+		return total
+	}
+	total.nodes = 1
+	if t := node.GetToken(); t != nil {
+		total.text = len(t.Value)
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		name := n.Name.GetToken().Value
+		total = w.of(n.Value, depth)
+		w.anchors[name] = total
+	case *ast.AliasNode:
+		total = w.anchors[n.Value.GetToken().Value]
+	case *ast.TagNode:
+		total = w.of(n.Value, depth)
+	case *ast.MappingNode:
+		for _, value := range n.Values {
+			total.add(w.of(value, depth))
+		}
+	case *ast.MappingValueNode:
+		total.add(w.of(n.Value, depth+1))
+		total.text += len(n.Key.String())
+	case *ast.SequenceNode:
+		for _, value := range n.Values {
+			total.add(w.of(value, depth+1))
+		}
+	}
+	switch {
+	case w.err != nil:
+	case depth+total.depth > 2*maxDepth:
+		w.err = tooDeep(node.GetToken())
+	case total.nodes > maxNodes || total.text > maxText:
+		w.err = &yaml.SyntaxError{
+			Message: fmt.Sprintf("stands for more than %d values or %d bytes when its aliases are written out", maxNodes, maxText),
+			Token:   node.GetToken(),
+		}
+	}
+	return total
+}

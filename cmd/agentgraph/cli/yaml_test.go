@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+func TestYAMLThatStandsForTooMuchIsRefused(t *testing.T) {
+	t.Parallel()
+	var bomb strings.Builder
+	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for n := 1; n < 10; n++ {
+		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", n, n, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", n-1), 10), ", "))
+	}
+	var merged strings.Builder
+	merged.WriteString("m0: &m0 {a: x, b: x}\n")
+	for n := 1; n < 40; n++ {
+		fmt.Fprintf(&merged, "m%d: &m%d {a: *m%d, b: *m%d}\n", n, n, n-1, n-1)
+	}
+	for text, says := range map[string]string{
+		bomb.String():   "stands for more than 2000000 values or 67108864 bytes when its aliases are written out",
+		merged.String(): "stands for more than",
+		"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 100) + "]": "stands for more than",
+		strings.Repeat("[", 101) + strings.Repeat("]", 101):                                  "is nested deeper than 100 levels",
+		strings.Repeat("- ", 20_000):                                                         "is nested deeper than 100 levels",
+		strings.Repeat("{a: ", 20_000):                                                       "is nested deeper than 100 levels",
+		strings.Repeat("[\n", 20_000):                                                        "is nested deeper than 100 levels",
+		strings.Repeat("# comment\n", MaxYAML/9):                                             "bytes, and at most 8388608 are read",
+		"a: 1\n---\nb: 2\n":                                                                  "must hold a single document",
+	} {
+		var value any
+		err := DecodeYAML([]byte(text), &value)
+		require.ErrorContains(t, err, says, "%.40q", text)
+	}
+	var deep strings.Builder
+	for n := range 300 {
+		deep.WriteString(strings.Repeat(" ", n) + "a:\n")
+	}
+	_, err := ParseYAML([]byte(deep.String()))
+	require.ErrorContains(t, err, "is nested deeper than 100 levels")
+}
+
+func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {
+	t.Parallel()
+	var value struct {
+		List  []any
+		Same  map[string]any
+		Merge map[string]any
+	}
+	text := "list: &l [&x one, *x, ~, [[2]]]\nsame: &s {a: *l}\nmerge:\n  <<: *s\n  b: |\n    text\n"
+	require.NoError(t, DecodeYAML([]byte(text), &value, yaml.Strict()))
+	require.Equal(t, []any{"one", "one", nil, []any{[]any{uint64(2)}}}, value.List)
+	require.Equal(t, map[string]any{"a": value.List, "b": "text\n"}, value.Merge)
+	require.NoError(t, DecodeYAML(nil, &value))
+	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "what refers to itself has no value there")
+}

@@ -90,7 +90,7 @@ func startSmall(t *testing.T) (c *coded, key, file string, tenant *db.Tenant) {
 	require.NoError(t, os.WriteFile(filepath.Join(knowledge, "hours.md"), []byte("# Hours\n\n9 to 5\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(knowledge, "other.txt"), []byte("other"), 0o600))
 	shown := c.run(t, key, "apply", "-f", file, "--dry-run")
-	require.Equal(t, 2, shown.code, shown.log)
+	require.Equal(t, 6, shown.code, shown.log)
 	require.Contains(t, shown.out, "11 to create, 0 to change, 0 to delete")
 	require.NotContains(t, shown.out, "hunter2")
 	require.Empty(t, c.mutations)
@@ -141,7 +141,7 @@ func TestEachChangeIsShownMadeAndGone(t *testing.T) {
 			change.mutations = "updateTool"
 		}
 		o := c.run(t, key, "diff", "-f", file)
-		require.Equal(t, 2, o.code, "%s: %s%s", change.now, o.out, o.log)
+		require.Equal(t, 6, o.code, "%s: %s%s", change.now, o.out, o.log)
 		for _, line := range change.shown {
 			require.Contains(t, o.out, line)
 		}
@@ -307,11 +307,9 @@ func TestNamesThatSeveralHave(t *testing.T) {
 	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
 	require.Equal(t, 1, o.code)
 	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+": say by id which is meant")
-	o = c.run(t, key, "pull", t.TempDir())
-	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, ids[0]+", "+ids[1]+": rename all but one, or use --ids")
 	dir := t.TempDir()
-	c.good(t, key, "pull", "--ids", dir)
+	c.good(t, key, "pull", "--no-ids", dir)
+	require.Contains(t, filesIn(t, dir)["knowledge.yaml"], "id: "+ids[0])
 	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: "+ids[1]+"\n    name: Same", "id: "+ids[1]+"\n    name: Other")
 	c.good(t, key, "apply", "-f", dir)
 	require.Equal(t, []string{"updateDataset"}, c.mutations, "it is renamed")

@@ -43,7 +43,6 @@ func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"no such folder":    {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, folderId: f, scenario: x, criteria: [y]}]\n", []string{`simulations[0].folderId: there is no test folder with the key or name "f"`}},
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n", []string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
 		"same key":          {"datasets: [{key: k, name: A}, {key: k, name: B}]\n", []string{`datasets[1]: has the key "k" of the dataset at `, "datasets[0]"}},
-		"no such id":        {"agents:\n  - {id: agent_x, name: A}\n", []string{`agents[0].id: the server has no agent with the id "agent_x"`}},
 		"no such file":      {"datasets: [{name: A, documents: [x.md]}]\n", []string{"datasets[0].documents[0]: there is no file "}},
 		"file elsewhere":    {"datasets: [{name: A, documents: [../x.md]}]\n", []string{"datasets[0].documents[0]: must be a path within the folder knowledge"}},
 		"bad schema":        {"tools:\n  - {name: A, technicalName: a, parameters: {type: strin}}\n", []string{"company.yaml:2: tools[0].parameters: "}},
@@ -59,7 +58,7 @@ func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		require.Empty(t, c.mutations, name)
 	}
 	for says, args := range map[string][]string{
-		"--file must name a YAML file": {"diff"}, "there is no .yaml file in": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
+		"name a YAML file, or a directory with such files: agentgraph diff company/": {"diff"}, "there is no .yaml file in": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
 	} {
 		o := c.run(t, key, args...)
 		require.NotZero(t, o.code)

@@ -86,7 +86,7 @@ func TestASuiteOfTwoHundredRowsIsAFile(t *testing.T) {
 	edit(t, suite, "{name: Room 7, values: {room: 7}}", "{name: Room 7, values: {room: 7, word: Never}}")
 	edit(t, filepath.Join(dir, "moods.csv"), "My parcel was broken.", "My parcel was lost.")
 	o := b.test(t, "diff", suite)
-	require.Equal(t, 2, o.code, o.log)
+	require.Equal(t, 6, o.code, o.log)
 	require.Contains(t, o.out, "~ change simulation test \"Says goodbye to a room\"")
 	require.Contains(t, o.out, "+    word: Never")
 	require.Contains(t, o.out, "+    said: My parcel was lost.")
@@ -134,7 +134,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"holds no tests":                       {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is more than tests: use agentgraph":   {"import", write(t, "tools: []\n")},
 		"no agent with the name or id":         {"export", "--agent", "nobody"},
-		"there is no file none.csv":            {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
+		"there is no file /":                   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
 		"rows[1].name: is the name of row 0":   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
 	} {
 		o := b.test(t, args...)

@@ -4,6 +4,7 @@ package apply
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,9 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// exitDiffers is the exit code of diff and of --dry-run when there is something to change.
-const exitDiffers = 2
-
 // diffCodes says what the exit codes of diff mean.
-const diffCodes = "Exit codes: 0 if nothing differs, 2 if something does, 1 if the files are wrong, 3 if the server refuses or cannot be reached."
+const diffCodes = "Exit codes: 0 if nothing differs, 6 if something does, 1 if the files are wrong, 2 if the command line is, " +
+	"3 if the server refuses or cannot be reached."
 
 const firstWait = time.Second
 
@@ -33,13 +32,21 @@ const firstWait = time.Second
 type compared struct {
 	client.Flags
 	File        []string
+	Path        []string
+	JSON        bool
 	Prune       bool
 	SendHeaders bool
 }
 
+// paths is the argument of what reads files.
+func (c *compared) paths() []cli.Argument {
+	return []cli.Argument{{Into: &c.Path, Name: "path", Optional: true, Help: "YAML files, or directories with such files."}}
+}
+
 func (c *compared) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
-		{Into: &c.File, Name: "file", Short: "f", Env: "AGENTGRAPH_APPLY_FILE", Placeholder: "PATH", Help: "A YAML file, or a directory with such files; several with commas, or the flag again."},
+		{Into: &c.File, Name: "file", Short: "f", Env: "AGENTGRAPH_APPLY_FILE", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a directory with such files; several with commas, or the flag again."},
+		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_APPLY_JSON", Help: "Print JSON."},
 		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_APPLY_PRUNE", Help: "Delete what the files do not name, of the lists that they have; campaigns are never deleted."},
 		{Into: &c.SendHeaders, Name: "send-headers", Env: "AGENTGRAPH_APPLY_SEND_HEADERS", Help: "Send the values of the headers of tools even where their names are as they were, as after a change of a secret."},
 	})
@@ -47,10 +54,15 @@ func (c *compared) Declare() cli.Flags {
 
 // plan reads the files and the server, and compares them.
 func (c *compared) plan(cmd *cobra.Command, onlyShow bool) (*api, *plan, error) {
-	if len(c.File) == 0 {
-		return nil, nil, client.Exit(client.ExitUsage, errors.New("--file must name a YAML file, or a directory with such files"))
+	places := c.Path
+	// What stands on the command line goes before what the environment says.
+	if len(places) == 0 || cmd.Flags().Changed("file") {
+		places = append(places, c.File...)
 	}
-	sources, err := readSources(c.File)
+	if len(places) == 0 {
+		return nil, nil, client.Exit(client.ExitUsage, errors.New("name a YAML file, or a directory with such files: agentgraph "+cmd.Name()+" company/"))
+	}
+	sources, err := readSources(places)
 	if err != nil {
 		return nil, nil, client.Exit(client.ExitFailed, err)
 	}
@@ -100,8 +112,8 @@ func NewDiff() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "diff", Short: "Show what apply would change.",
 		Long:    diffCodes,
-		Example: "agentgraph diff -f company/",
-	}, nil, &c.compared)
+		Example: "agentgraph diff company/",
+	}, c.paths(), &c.compared)
 }
 
 // Run prints the differences.
@@ -110,14 +122,20 @@ func (c *Diff) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return made.tell(cmd.OutOrStdout())
+	return made.tell(cmd.OutOrStdout(), c.JSON)
 }
 
 // tell shows the plan and returns the exit code.
-func (p *plan) tell(out io.Writer) error {
-	p.show(out)
+func (p *plan) tell(out io.Writer, asJSON bool) error {
+	if asJSON {
+		if err := client.WriteJSON(out, p.report()); err != nil {
+			return err
+		}
+	} else {
+		p.show(out)
+	}
 	if len(p.changes) > 0 {
-		return client.Exit(exitDiffers, errors.New("the server is not as the files say"))
+		return client.Exit(client.ExitDiffers, errors.New("the server is not as the files say"))
 	}
 	return nil
 }
@@ -136,9 +154,9 @@ func NewApply() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "apply", Short: "Make a server as files say: agents, tools, knowledge, tests and campaigns.",
 		Long: "Everything is checked before anything is written. What failed halfway goes on when it is applied again.",
-		Example: `agentgraph apply -f company/ --dry-run
-agentgraph apply -f company/`,
-	}, nil, &c.compared, cli.Flags{
+		Example: `agentgraph apply company/ --dry-run
+agentgraph apply company/`,
+	}, c.paths(), &c.compared, cli.Flags{
 		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_APPLY_DRY_RUN", Help: "Only print what would change, as diff does."},
 		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_APPLY_YES", Help: "Do not ask before anything is deleted."},
 		{Into: &c.Schema, Name: "schema", Env: "AGENTGRAPH_APPLY_SCHEMA", Help: "Print the JSON Schema of the files, for editors."},
@@ -157,9 +175,14 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cmd.OutOrStdout())
+		return made.tell(cmd.OutOrStdout(), c.JSON)
 	}
-	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+	if !c.JSON {
+		return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+	}
+	// People are asked and told elsewhere, as standard output has the result and nothing else.
+	err = carryOut(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
+	return errors.Join(client.WriteJSON(cmd.OutOrStdout(), made.report()), err)
 }
 
 // carryOut does what the plan says, and tells it.
@@ -172,7 +195,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 		if told[s.change] {
 			return
 		}
-		told[s.change] = true
+		told[s.change], s.change.isDone = true, true
 		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.thing)
 	}}
 	if err := w.write(ctx, made); err != nil {
@@ -183,6 +206,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 		return client.Exit(client.ExitFailed, err)
 	}
 	_, _ = fmt.Fprintln(out, made.summary())
+	made.showNotes(out)
 	return nil
 }
 
@@ -234,6 +258,7 @@ func agrees(ctx context.Context, in io.Reader) bool {
 type Pull struct {
 	client.Flags
 	Directory string
+	File      string
 	IDs       bool
 	Prune     bool
 }
@@ -246,25 +271,31 @@ func NewPull() *cobra.Command {
 		Long:    "Pulling twice writes the same bytes. Values of tools' headers are secrets: ${NAME} stands in their place.",
 		Example: "agentgraph pull company/",
 	}, []cli.Argument{
-		{Into: &c.Directory, Name: "directory", Help: "Where to write; it is made if need be."},
+		{Into: &c.Directory, Name: "directory", Optional: true, Help: "Where to write; it is made if need be."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_PULL_IDS", Help: "Write ids too: things can then be renamed, and may have the same names. Such files fit only this company."},
+		{Into: &c.File, Name: "file", Short: "f", Placeholder: "DIRECTORY", Help: "The same as the argument."},
+		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_PULL_IDS", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in the files. A server that does not know them goes by the names."},
 		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_PULL_PRUNE", Help: "Delete YAML files of the directory that pull does not write."},
 	})
+}
+
+// Validate refuses no directory, and two.
+func (c *Pull) Validate() error {
+	if (c.Directory == "") == (c.File == "") {
+		return errors.New("name one directory: agentgraph pull company/")
+	}
+	return nil
 }
 
 // Run reads the server and writes the files.
 func (c *Pull) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	c.Directory = cli.ExpandPath(c.Directory)
+	c.Directory = cli.ExpandPath(cmp.Or(c.Directory, c.File))
 	server, there, err := connect(cmd, c.Flags, kinds)
 	if err != nil {
 		return err
 	}
-	files, err := there.files(c.IDs)
-	if err != nil {
-		return client.Exit(client.ExitFailed, err)
-	}
+	files := there.files(c.IDs)
 	if err := there.checkDocuments(); err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}

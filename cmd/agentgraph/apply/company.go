@@ -2,87 +2,9 @@ package apply
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
-
-// thing is something that the files describe, that the server has, or both.
-type thing struct {
-	kind *kind
-	// key is what files call it by, id the server's; "" until there is one.
-	key, id string
-	// agent has it, if it is a sub-agent, a folder or a test.
-	agent *thing
-
-	// raw is what the files say, as they say it, at a place; given is its normal form. Both are nil if they say nothing.
-	raw, given object
-	at         path
-	// node is what the server answered, present its normal form. Both are nil if it has no such thing.
-	node, present object
-
-	// subAgents are those of an agent, by their technical names.
-	subAgents map[string]*thing
-	// documents are those of a dataset that the files name, stored those that the server has.
-	documents []document
-	stored    []storedDocument
-	// headers are the environment variables of a tool's headers, by their names.
-	headers object
-}
-
-// name returns its name, as the files have it or else the server.
-func (t *thing) name() string { return cmp.Or(t.raw.text("name"), t.node.text("name"), t.key) }
-
-// reference returns what files call it by.
-func (t *thing) reference() string {
-	if t.kind == tool || t.kind == subAgent {
-		return cmp.Or(t.raw.text("technicalName"), t.node.text("technicalName"))
-	}
-	return cmp.Or(t.key, t.name())
-}
-
-// String returns what people call it, such as `agent "Front desk"`.
-func (t *thing) String() string {
-	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
-	for _, of := range []object{t.given, t.present} {
-		if in, _ := of.get("folderId"); in != nil {
-			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*thing).name()))
-			break
-		}
-	}
-	if t.agent != nil {
-		called += fmt.Sprintf(" of agent %q", client.Printable(t.agent.name()))
-	}
-	return called
-}
-
-// changedAt is what a change of it is based on.
-func (t *thing) changedAt() string { return cmp.Or(t.node.text("updatedAt"), t.node.text("createdAt")) }
-
-// whole returns all that will be true of it.
-func (t *thing) whole() object {
-	whole := object{}
-	for _, f := range t.kind.members {
-		now, _ := t.present.get(f.name)
-		if t.present == nil {
-			now = f.normal(nil, nil, path{})
-		}
-		if wanted, isGiven := t.given.get(f.name); isGiven {
-			if parts, ok := wanted.(object); ok && f.form == merged {
-				together, _ := now.(object)
-				for _, part := range parts {
-					together = together.with(part.name, part.value)
-				}
-				wanted = together
-			}
-			now = wanted
-		}
-		whole = append(whole, member{f.name, now})
-	}
-	return whole
-}
 
 // company is what the files describe and what the server has, brought together.
 type company struct {
@@ -92,6 +14,8 @@ type company struct {
 	told      map[*kind]bool
 	toldTests map[*thing]bool
 	wrong     faults
+	// notes are what people should know of the plan.
+	notes []string
 }
 
 func newCompany() *company {
@@ -165,13 +89,17 @@ func (c *company) describe(sources []*source) error {
 		all = append(all, c.wantedOf(s)...)
 	}
 	for _, k := range kinds {
-		for _, w := range all {
-			if w.kind == k {
-				c.find(w)
+		// What ids name is found first, as it may have the name of something else now.
+		for _, isByID := range []bool{true, false} {
+			for _, w := range all {
+				if w.kind == k && c.knows(w) == isByID {
+					c.find(w)
+				}
 			}
 		}
 		c.distinct(k)
 	}
+	c.noteForeignIDs()
 	for _, w := range all {
 		if w.kind == subAgent {
 			if of := c.named(agent, w.agent, nil, w.at); of != nil {
@@ -192,6 +120,9 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
+// knows reports whether the server has the id that the files give.
+func (c *company) knows(w wanted) bool { return c.byID[w.raw.text("id")] != nil }
+
 // find gives what is wanted to the thing that the server has, or to a new one.
 func (c *company) find(w wanted) {
 	t := &thing{kind: w.kind}
@@ -202,10 +133,10 @@ func (c *company) find(w wanted) {
 		}
 	}
 	t.agent, t.raw = of, w.raw
-	if id := w.raw.text("id"); id != "" {
-		known := c.byID[id]
-		if known == nil || known.kind != w.kind {
-			c.wrong.add(w.at.member("id"), "the server has no %s with the id %q", w.kind.name, id)
+	// An id of another server says nothing here, so the name counts.
+	if known := c.byID[w.raw.text("id")]; known != nil {
+		if known.kind != w.kind {
+			c.wrong.add(w.at.member("id"), "is the id of a %s", known.kind.name)
 			return
 		}
 		c.take(known, w)
@@ -214,6 +145,9 @@ func (c *company) find(w wanted) {
 	inFolder := c.folderOf(t, w.at)
 	var same []*thing
 	for _, known := range c.things[w.kind] {
+		if known.isRenamed() {
+			continue
+		}
 		if known.present != nil && known.agent == of && known.isNamedAs(t) && (w.kind != simulation && w.kind != classification || c.folderOfNode(known) == inFolder) {
 			same = append(same, known)
 		}
@@ -246,6 +180,11 @@ func (c *company) take(t *thing, w wanted) {
 	}
 	t.raw, t.at = w.raw, w.at
 	t.key = cmp.Or(w.raw.text("key"), w.raw.text("name"))
+}
+
+// isRenamed reports whether the files give a thing of the server, which they name by its id, another name.
+func (t *thing) isRenamed() bool {
+	return t.present != nil && t.raw != nil && t.raw.text("id") == t.id && !t.isNamedAs(t)
 }
 
 // isNamedAs reports whether a thing of the server has the name that another one wants.

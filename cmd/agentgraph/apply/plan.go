@@ -25,6 +25,8 @@ type change struct {
 	// added and gone are documents.
 	added []document
 	gone  []storedDocument
+	// isDone says that it was carried out, at least in part.
+	isDone bool
 }
 
 // step is one or several requests that belong to a change.
@@ -37,6 +39,8 @@ type step struct {
 type plan struct {
 	changes []*change
 	steps   []step
+	// notes are what people should know of it.
+	notes []string
 }
 
 // options say what else than making things so is wanted.
@@ -88,6 +92,8 @@ func (c *company) plan(o options) (*plan, error) {
 		}
 	}
 	p.steps = append(p.steps, deletions...)
+	c.renamed(o)
+	p.notes = c.notes
 	return p, c.wrong.err()
 }
 

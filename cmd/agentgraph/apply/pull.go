@@ -29,13 +29,13 @@ type written struct {
 	content object
 }
 
+// maxTests bounds the tests in one file, in bytes of JSON, so that none is larger than what apply reads.
+const maxTests = 2 << 20
+
 // files returns the files that describe all that the server has. withIDs adds ids, by which things can be renamed.
-func (c *company) files(withIDs bool) ([]written, error) {
+func (c *company) files(withIDs bool) []written {
 	for _, k := range kinds {
 		c.order(k)
-		if err := c.checkNames(k); err != nil && !withIDs {
-			return nil, err
-		}
 	}
 	var files []written
 	add := func(name string, content object) {
@@ -55,19 +55,34 @@ func (c *company) files(withIDs bool) ([]written, error) {
 	add("tools.yaml", lists(tool))
 	for _, t := range c.things[agent] {
 		content := object{{agent.list, list{t.file(withIDs)}}}
-		tests := object{{"agent", t.key}}
-		for _, k := range []*kind{folder, simulation, classification} {
-			if all := c.listed(k, t, withIDs); len(all) > 0 {
-				tests = append(tests, member{k.list, all})
-			}
-		}
-		if len(tests) > 1 {
-			content = append(content, member{"agentTests", list{tests}})
+		groups := c.testGroups(t, withIDs)
+		if len(groups) > 0 {
+			content = append(content, member{"agentTests", list{groups[0]}})
 		}
 		add("agent_"+t.key+".yaml", content)
+		for i := 1; i < len(groups); i++ {
+			add(fmt.Sprintf("tests_%s_%d.yaml", t.key, i+1), object{{"agentTests", list{groups[i]}}})
+		}
 	}
 	add("campaigns.yaml", lists(campaign))
-	return files, nil
+	return files
+}
+
+// testGroups returns the folders and tests of an agent, in groups that are not too large for a file.
+func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
+	size := 0
+	for _, k := range []*kind{folder, simulation, classification} {
+		for _, one := range c.listed(k, of, withIDs) {
+			// Whatever cannot be encoded is refused when the file is.
+			text, _ := json.Marshal(one)
+			if size += len(text); len(groups) == 0 || size > maxTests {
+				groups, size = append(groups, object{{"agent", of.key}}), len(text)
+			}
+			last := &groups[len(groups)-1]
+			*last = last.with(k.list, append(last.list(k.list), one))
+		}
+	}
+	return groups
 }
 
 // order sorts what the server has of a kind, and gives each a key.
@@ -82,8 +97,13 @@ func (c *company) order(k *kind) {
 		}
 		return 0
 	})
+	named := map[string][]*thing{}
+	for _, t := range c.things[k] {
+		named[c.called(t)] = append(named[c.called(t)], t)
+	}
 	taken := map[string]bool{}
 	for _, t := range c.things[k] {
+		t.isAmbiguous = len(named[c.called(t)]) > 1
 		prefix := ""
 		if k == folder {
 			prefix = t.agent.id + "/"
@@ -113,29 +133,17 @@ func keyFrom(name string, k *kind) string {
 	return string([]rune(key)[:min(60, len([]rune(key)))])
 }
 
-// checkNames refuses names that are no names, since several things have them.
-func (c *company) checkNames(k *kind) error {
-	byName := map[string][]*thing{}
-	for _, t := range c.things[k] {
-		name := t.name()
-		switch k {
-		case tool:
-			name = t.reference()
-		case folder:
-			name = t.agent.id + "/" + name
-		case simulation, classification:
-			name = t.agent.id + "/" + c.folderOfNode(t).nameOrNone() + "/" + name
-		}
-		byName[name] = append(byName[name], t)
+// called returns what a thing is found by without an id.
+func (c *company) called(t *thing) string {
+	switch t.kind {
+	case tool:
+		return t.reference()
+	case folder:
+		return t.agent.id + "/" + strings.ToLower(t.name())
+	case simulation, classification:
+		return t.agent.id + "/" + c.folderOfNode(t).nameOrNone() + "/" + t.name()
 	}
-	for _, t := range c.things[k] {
-		for _, same := range byName {
-			if len(same) > 1 && slices.Contains(same, t) {
-				return fmt.Errorf("%s: the server has %d of this name, with the ids %s: rename all but one, or use --ids", t, len(same), idsOf(same))
-			}
-		}
-	}
-	return nil
+	return t.name()
 }
 
 // listed returns the things of a kind, or of one agent, as files have them.
@@ -154,7 +162,7 @@ func (t *thing) file(withIDs bool) object {
 	if t.kind != tool && t.kind != simulation && t.kind != classification && t.kind != campaign {
 		content = append(content, member{"key", t.key})
 	}
-	if withIDs {
+	if withIDs || t.isAmbiguous {
 		content = append(content, member{"id", t.id})
 	}
 	for _, f := range t.kind.members {

@@ -33,9 +33,16 @@ func (p *plan) show(out io.Writer) {
 	}
 	if len(p.changes) == 0 {
 		_, _ = fmt.Fprintln(out, "Nothing differs.")
-		return
+	} else {
+		_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"], counts["delete"])
 	}
-	_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"], counts["delete"])
+	p.showNotes(out)
+}
+
+func (p *plan) showNotes(out io.Writer) {
+	for _, note := range p.notes {
+		_, _ = fmt.Fprintln(out, "Note:", note)
+	}
 }
 
 func (ch *change) show(out io.Writer) {

@@ -37,7 +37,7 @@ agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_EXPORT_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
 		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_EXPORT_OUTPUT", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
-		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_TEST_EXPORT_IDS", Help: "Write ids too: tests can then be renamed and moved. Such files fit only this company."},
+		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_TEST_EXPORT_IDS", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and moved in the files. A server that does not know them goes by the names."},
 	})
 }
 
@@ -66,9 +66,6 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 func (c *company) tests(agents []string, withIDs bool) (object, error) {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.order(k)
-		if err := c.checkNames(k); err != nil && !withIDs {
-			return nil, err
-		}
 	}
 	for _, name := range agents {
 		if !slices.ContainsFunc(c.things[agent], func(t *thing) bool { return t.isCalled(name) }) {
@@ -91,9 +88,6 @@ func (c *company) tests(agents []string, withIDs bool) (object, error) {
 			continue
 		}
 		if slices.ContainsFunc(c.things[agent], func(other *thing) bool { return other != t && other.name() == t.name() }) {
-			if !withIDs {
-				return nil, fmt.Errorf("%s: the server has several of this name: rename all but one, or use --ids", t)
-			}
 			group[0].value = t.id
 		}
 		groups = append(groups, group)
@@ -252,7 +246,7 @@ func (c *TestDiff) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return made.tell(cmd.OutOrStdout())
+	return made.tell(cmd.OutOrStdout(), false)
 }
 
 // TestImport makes the tests of a server as files say.
@@ -296,7 +290,7 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cmd.OutOrStdout())
+		return made.tell(cmd.OutOrStdout(), false)
 	}
 	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 }

@@ -21,6 +21,8 @@ const (
 	ExitCancelled
 	// ExitInconclusive means that tests tell nothing.
 	ExitInconclusive
+	// ExitDiffers means that the server is not as the files say.
+	ExitDiffers
 )
 
 // exitError is an error that decides the exit code.

@@ -1,0 +1,88 @@
+package apply
+
+// report is a plan for programs.
+type report struct {
+	Created int            `json:"created"`
+	Changed int            `json:"changed"`
+	Deleted int            `json:"deleted"`
+	Changes []changeReport `json:"changes"`
+	Notes   []string       `json:"notes"`
+}
+
+// changeReport is what happens to one thing.
+type changeReport struct {
+	// Verb is create, change or delete.
+	Verb string `json:"verb"`
+	// Kind is the type of the schema, such as SimulationTest.
+	Kind string `json:"kind"`
+	// ID is null until there is one.
+	ID    *string `json:"id"`
+	Name  string  `json:"name"`
+	Agent *string `json:"agent"`
+	// File is where the files say so, null for what is deleted.
+	File   *string            `json:"file"`
+	Fields []differenceReport `json:"fields"`
+	Added  []documentReport   `json:"addedDocuments"`
+	Gone   []documentReport   `json:"deletedDocuments"`
+	// SendsHeaders says that the values of a tool's headers are sent.
+	SendsHeaders bool `json:"sendsHeaders"`
+	// Done says that it was carried out, at least in part.
+	Done bool `json:"done"`
+}
+
+type differenceReport struct {
+	Field string `json:"field"`
+	Old   any    `json:"old"`
+	New   any    `json:"new"`
+}
+
+type documentReport struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// report returns the plan, and what of it was done, for programs.
+func (p *plan) report() report {
+	all := report{Changes: []changeReport{}, Notes: append([]string{}, p.notes...)}
+	for _, ch := range p.changes {
+		switch ch.verb {
+		case "create":
+			all.Created++
+		case "change":
+			all.Changed++
+		case "delete":
+			all.Deleted++
+		}
+		all.Changes = append(all.Changes, ch.report())
+	}
+	return all
+}
+
+func (ch *change) report() changeReport {
+	t := ch.thing
+	one := changeReport{
+		Verb: ch.verb, Kind: t.kind.typeName, Name: t.name(), SendsHeaders: ch.headers, Done: ch.isDone,
+		Fields: []differenceReport{}, Added: []documentReport{}, Gone: []documentReport{},
+	}
+	if t.id != "" {
+		one.ID = &t.id
+	}
+	if t.agent != nil {
+		one.Agent = new(t.agent.name())
+	}
+	if t.at.in != nil {
+		one.File = new(t.at.String())
+	}
+	for _, all := range [][]difference{ch.own, ch.apart} {
+		for _, d := range all {
+			one.Fields = append(one.Fields, differenceReport{d.name, d.shape.written(d.old), d.shape.written(d.now)})
+		}
+	}
+	for _, d := range ch.added {
+		one.Added = append(one.Added, documentReport{d.name, d.size})
+	}
+	for _, s := range ch.gone {
+		one.Gone = append(one.Gone, documentReport{s.name, s.size})
+	}
+	return one
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const renamable = `datasets:
+  - {name: Opening hours, description: When we are open and when we are not.}
+tools:
+  - {name: Book, technicalName: book, description: Books a table in the restaurant.}
+agents:
+  - {key: front, name: Front desk, channel: Web, direction: Inbound, language: en, prompt: "You answer the phone of a small hotel by the sea."}
+agentTests:
+  - agent: front
+    folders: [{name: Safety, body: What must never be said to a guest.}]
+    simulations: [{name: Kind, scenario: "The guest is angry and wants the money back.", criteria: [is kind]}]
+`
+
+// pulledWith pulls into a new directory, and replaces texts in all files.
+func (c *coded) pulledWith(t *testing.T, key string, flags []string, oldAndNow ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c.good(t, key, append([]string{"pull", dir}, flags...)...)
+	for name, text := range filesIn(t, dir) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(oldAndNow...).Replace(text)), 0o600))
+	}
+	return dir
+}
+
+var newNames = []string{
+	"name: Opening hours", "name: Hours", "name: Book\n", "name: Book a table\n", "name: Front desk", "name: Reception", "name: Safety", "name: Security",
+	"name: Kind\n", "name: Stays kind\n",
+}
+
+func TestWhatIsRenamedInPulledFilesIsRenamed(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Renamed")
+	c.good(t, key, "apply", write(t, renamable))
+	dir := c.pulledWith(t, key, nil, newNames...)
+	o := c.run(t, key, "diff", dir, "--prune")
+	require.Equal(t, 6, o.code, o.log)
+	require.Contains(t, o.out, "0 to create, 5 to change, 0 to delete\n")
+	require.Contains(t, o.out, "name: Front desk → Reception")
+	c.good(t, key, "apply", dir, "--prune", "--yes")
+	require.Equal(t, []string{"updateDataset", "updateTool", "updateAgent", "updateAgentTestFolder", "updateSimulationTest"}, c.mutations)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir))
+}
+
+func TestIDsOfAnotherServerGoByTheName(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, staging := newCompany(t, c.store, "Staging")
+	_, production := newCompany(t, c.store, "Production")
+	c.good(t, staging, "apply", write(t, renamable))
+	dir := c.pulledWith(t, staging, nil)
+	require.Contains(t, c.good(t, production, "apply", dir),
+		"5 created, 0 changed, 0 deleted\nNote: 5 ids in the files are unknown to this server: 0 of these things were found by name, and 5 are new\n")
+	require.Equal(t, "Nothing differs.\nNote: 5 ids in the files are unknown to this server: 5 of these things were found by name, and 0 are new\n",
+		c.good(t, production, "apply", dir, "--prune"))
+	edit(t, filepath.Join(dir, "tools.yaml"), "id: tool_", "id: dataset_")
+	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: dataset_", "id: tool_")
+	require.Zero(t, c.run(t, staging, "diff", dir).code, "there are no such ids")
+	other := c.pulledWith(t, staging, nil)
+	tools, err := os.ReadFile(filepath.Join(other, "tools.yaml"))
+	require.NoError(t, err)
+	id := regexp.MustCompile(`tool_\w+`).FindString(string(tools))
+	o := c.run(t, staging, "diff", write(t, "datasets: [{name: A, id: "+id+"}]"))
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "datasets[0].id: is the id of a tool")
+}
+
+func TestARenamedThingWithoutAnIDIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Unsaid")
+	c.good(t, key, "apply", write(t, renamable))
+	dir := c.pulledWith(t, key, []string{"--no-ids"}, "name: Front desk", "name: Reception")
+	o := c.run(t, key, "diff", dir)
+	require.Equal(t, 6, o.code, o.log)
+	require.Contains(t, o.out, `+ create agent "Reception"`)
+	require.Regexp(t, `\nNote: agent "Reception" is new, and looks like agent "Front desk": if that was renamed, write id: agent_\w+ into the files\n$`, o.out)
+	for _, command := range []string{"diff", "apply"} {
+		o = c.run(t, key, command, dir, "--prune")
+		require.Equal(t, 1, o.code, o.out)
+		require.Regexp(t, `agents\[0\]: looks like agent "Front desk", renamed: write id: agent_\w+ here, so that its history is kept`, o.log)
+		require.Empty(t, c.mutations)
+	}
+	c.good(t, key, "apply", dir)
+	c.good(t, key, "apply", dir, "--prune", "--yes")
+	require.Contains(t, c.mutations, "deleteAgent", "it was meant so")
+
+	swapped := c.pulledWith(t, key, nil, "name: Reception", "name: Desk")
+	require.NoError(t, os.WriteFile(filepath.Join(swapped, "new.yaml"),
+		[]byte(`agents: [{key: new, name: Reception, channel: Web, direction: Inbound, language: en, prompt: Says something else.}]`), 0o600))
+	o = c.run(t, key, "diff", swapped, "--prune")
+	require.Contains(t, o.out, "1 to create, 1 to change, 0 to delete", o.log)
+	require.Contains(t, o.out, "name: Reception → Desk")
+}
+
+func TestDiffAndApplyAsJSON(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "JSON")
+	file := write(t, renamable)
+	var report struct {
+		Created, Changed, Deleted int
+		Notes                     []string
+		Changes                   []struct {
+			Verb, Kind, Name string
+			ID, Agent, File  *string
+			Fields           []struct {
+				Field    string
+				Old, New any
+			}
+			Done bool
+		}
+	}
+	read := func(code int, args ...string) {
+		o := c.run(t, key, append(args, "--json")...)
+		require.Equal(t, code, o.code, o.log)
+		report.Changes = nil
+		require.NoError(t, json.Unmarshal([]byte(o.out), &report), o.out)
+	}
+	read(6, "diff", file)
+	require.Equal(t, 5, report.Created)
+	require.Nil(t, report.Changes[0].ID)
+	require.Contains(t, *report.Changes[0].File, "company.yaml:2: datasets[0]")
+	read(0, "apply", file)
+	require.True(t, report.Changes[4].Done)
+	require.Equal(t, "SimulationTest", report.Changes[4].Kind)
+	require.Equal(t, "Front desk", *report.Changes[4].Agent)
+	require.Contains(t, *report.Changes[4].ID, "test_")
+	read(0, "diff", file)
+	require.Empty(t, report.Changes)
+	edit(t, file, "Books a table in the restaurant.", "Books a table.")
+	read(6, "apply", file, "--dry-run")
+	require.Equal(t, 1, report.Changed)
+	require.Equal(t, "description", report.Changes[0].Fields[0].Field)
+	require.Equal(t, "Books a table.", report.Changes[0].Fields[0].New)
+	require.False(t, report.Changes[0].Done)
+}
+
+// A file may have no more than apply reads, so the tests of an agent may take several.
+func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Large")
+	var text strings.Builder
+	text.WriteString(renamable)
+	for n := range 300 {
+		fmt.Fprintf(&text, "      - {name: Test %d, scenario: %q, criteria: [is kind]}\n", n, strings.Repeat("Asks again. ", 800))
+	}
+	file := strings.Replace(text.String(), "simulations: [{name: Kind", "simulations:\n      - {name: Kind", 1)
+	file = strings.Replace(file, "criteria: [is kind]}]\n", "criteria: [is kind]}\n", 1)
+	c.good(t, key, "apply", write(t, file))
+	dir := c.pulledWith(t, key, nil)
+	require.Contains(t, filesIn(t, dir), "tests_front_desk_2.yaml")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
+}

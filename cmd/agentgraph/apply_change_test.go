@@ -282,7 +282,7 @@ func TestSecretsOfToolsStaySecret(t *testing.T) {
 	require.Contains(t, filesIn(t, dir)["tools.yaml"], "Authorization: ${BOOK_AUTHORIZATION}")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", dir), "no value is needed for what stays")
 	_, fresh := newCompany(t, c.store, "Fresh")
-	require.Equal(t, 2, c.run(t, fresh, "diff", "-f", dir).code, "nothing is sent")
+	require.Equal(t, 6, c.run(t, fresh, "diff", "-f", dir).code, "nothing is sent")
 	o = c.run(t, fresh, "apply", "-f", dir)
 	require.Equal(t, 1, o.code)
 	require.Contains(t, o.log, "endpoint.headers.Authorization: needs the environment variable BOOK_AUTHORIZATION, which is not set")

@@ -104,17 +104,28 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	from := func(tool, file string, more ...string) outcome {
-		return b.test(t, append([]string{"import", "--from", tool, "apply/testdata/" + file}, more...)...)
+		return b.test(t, append([]string{"import", "--from", tool, "apply/testdata/foreign/" + file}, more...)...)
 	}
-	o := from("retell", "retell.json", "--agent", b.agent, "--folder", "Retell")
+	o := from("retell", "retell/main.json", "--agent", b.agent, "--folder", "Retell", "--strict")
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "--strict: 4 parts approximated, 7 parts left out: nothing was written")
+	require.Contains(t, o.out, "Left out:\n  main.json:80  Books on Monday: a mock: delay: there is no such thing here\n")
+	require.NotContains(t, b.test(t, "list").out, "Books on Monday")
+	o = from("retell", "retell/main.json", "--agent", b.agent, "--folder", "Retell")
 	require.Zero(t, o.code, o.log)
-	require.Contains(t, o.out, "Not carried over: Books on Monday: the mock of find_slots: the server has no tool with this technical name\n")
+	require.Contains(t, o.out, "  main.json:3  Books on Monday: the mock of find_slots: the server has no tool with this technical name\n")
+	require.True(t, strings.HasSuffix(o.out, "2 tests carried over, 4 parts approximated, 7 parts left out.\n"), o.out)
 	require.Contains(t, o.out, `+ simulation test "Books on Monday (2)" in folder "Retell" of agent "Front <desk>"`)
-	o = from("retell", "retell.json", "--agent", "Front <desk>", "--folder", "Retell")
+	o = from("retell", "retell/main.json", "--agent", "Front <desk>", "--folder", "Retell")
 	require.Contains(t, o.out, "Nothing differs.\n")
-	for tool, file := range map[string]string{"promptfoo": "promptfoo.yaml", "tau2-bench": "tau2-bench.json", "elevenlabs": "elevenlabs.json"} {
-		o := from(tool, file, "--agent", b.agent)
+	for sample, file := range map[string]string{
+		"promptfoo": "main.yaml", "promptfoo.conversation": "main.yaml", "promptfoo.files": "main.yaml", "promptfoo.simulated": "main.yaml",
+		"promptfoo.variables": "main.yaml", "tau2-bench": "main.json", "tau2-bench.recorded": "main.json", "elevenlabs": "main.json",
+	} {
+		tool, _, _ := strings.Cut(sample, ".")
+		o := from(tool, sample+"/"+file, "--agent", b.agent, "--folder", sample)
 		require.Zero(t, o.code, "%s\n%s", o.out, o.log)
+		require.Contains(t, o.out, "Carried over:\n")
 	}
 	file := filepath.Join(t.TempDir(), "tests.yaml")
 	require.Zero(t, b.test(t, "export", "--output", file).code)
@@ -122,15 +133,15 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(exported), "toolCalls:\n              - technicalName: cancel\n")
 	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
-	require.Zero(t, from("elevenlabs", "elevenlabs.json", "--agent", "Front <desk>", "--output", file).code)
+	require.Zero(t, from("elevenlabs", "elevenlabs/main.json", "--agent", "Front <desk>", "--folder", "elevenlabs", "--output", file).code)
 	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
 
 	for fault, args := range map[string][]string{
-		"--from needs --agent":                 {"import", "--from", "retell", "apply/testdata/retell.json"},
-		"--agent and --folder need --from":     {"import", file, "--agent", "x"},
+		"--from needs --agent":                 {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json"},
+		"--agent, --folder and --strict need":     {"import", file, "--agent", "x"},
 		"--output needs --from":                {"import", file, "--output", file},
 		"must be one of":                       {"import", "--from", "other", file},
-		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/retell.json", "--agent", "nobody"},
+		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json", "--agent", "nobody"},
 		"holds no tests":                       {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is more than tests: use agentgraph":   {"import", write(t, "tools: []\n")},
 		"no agent with the name or id":         {"export", "--agent", "nobody"},

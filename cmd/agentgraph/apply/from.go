@@ -1,10 +1,15 @@
 package apply
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -12,22 +17,121 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// importers turn files of other tools into simulations as files have them, by the name of the tool. left says what cannot be
-// carried over, and why.
-var importers = map[string]func(text []byte) (tests list, left []string, err error){
+// importers carry the tests of other tools' files over as simulations, by the name of the tool.
+var importers = map[string]func(c *carriedTests) error{
 	"promptfoo": fromPromptfoo, "tau2-bench": fromTau2Bench, "retell": fromRetell, "elevenlabs": fromElevenLabs,
+}
+
+// maxForeign bounds a file of another tool, in bytes.
+const maxForeign = 64 << 20
+
+// carriedTests are the tests of a file that are carried over, with names of their own, and a report of what became of its parts.
+type carriedTests struct {
+	// folder holds the file of this name.
+	folder *os.Root
+	name   string
+	tests  list
+	report report
+	names  map[string]bool
+}
+
+// carryOver reads a file of another tool, and what it refers to in its folder. Without a test that can be carried over there is an
+// error. The report is never nil.
+func carryOver(tool, file string) (*carriedTests, error) {
+	folder, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return &carriedTests{}, err
+	}
+	defer func() { _ = folder.Close() }()
+	c := &carriedTests{folder: folder, name: filepath.Base(file), names: map[string]bool{}}
+	if err := importers[tool](c); err != nil {
+		return c, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(c.tests) == 0 {
+		return c, fmt.Errorf("%s: has no test that can be carried over", file)
+	}
+	return c, nil
+}
+
+// read returns a file in the folder.
+func (c *carriedTests) read(name string) ([]byte, error) {
+	file, err := c.folder.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxForeign+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
+	case len(text) > maxForeign:
+		return nil, fmt.Errorf("%s has more than %d MiB", name, maxForeign>>20)
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+}
+
+// begin returns a test with a name that no other has.
+func (c *carriedTests) begin(at place, name, orElse string) *carried {
+	if name = firstLine(name, 240); name == "" {
+		name = orElse
+	}
+	unique := name
+	for n := 2; c.names[unique]; n++ {
+		unique = fmt.Sprintf("%s (%d)", name, n)
+	}
+	c.names[unique] = true
+	return &carried{name: unique, at: at, in: c}
+}
+
+// others reports members that no importer knows, so that nothing is lost without a word.
+func (c *carriedTests) others(of string, o object, at place, known ...string) {
+	for _, m := range o {
+		if m.value != nil && !slices.Contains(known, m.name) {
+			c.report.add(leftOut, at.member(m.name), of, "%s: there is no such thing here", m.name)
+		}
+	}
 }
 
 // carried is a test that is being carried over.
 type carried struct {
+	in               *carriedTests
 	name, scenario   string
 	criteria, checks list
 	more             object
-	left             *[]string
+	// at is the place of the part that is being carried over.
+	at place
+	// isDropped is set if the test would say something else without a part that cannot be carried over.
+	isDropped bool
+	// label is whose part it is, if not the test's alone.
+	label string
+}
+
+// of is whose part is being carried over.
+func (t *carried) of() string {
+	if t.label != "" {
+		return t.label
+	}
+	return t.name
 }
 
 func (t *carried) leave(what, why string, args ...any) {
-	*t.left = append(*t.left, fmt.Sprintf("%s: %s: %s", t.name, what, fmt.Sprintf(why, args...)))
+	t.in.report.add(leftOut, t.at, t.of(), what+": "+why, args...)
+}
+
+func (t *carried) approximate(what, why string, args ...any) {
+	t.in.report.add(approximated, t.at, t.of(), what+": "+why, args...)
+}
+
+func (t *carried) skip(what, why string, args ...any) {
+	t.in.report.add(notNeeded, t.at, t.of(), what+": "+why, args...)
+}
+
+// drop leaves the whole test out.
+func (t *carried) drop(why string, args ...any) {
+	if !t.isDropped {
+		t.leave("the whole test", why, args...)
+	}
+	t.isDropped = true
 }
 
 func (t *carried) check(expectation string, value any, weight any) {
@@ -38,49 +142,81 @@ func (t *carried) check(expectation string, value any, weight any) {
 	t.checks = append(t.checks, check)
 }
 
+// criterion adds a criterion, which is cut to what a test may have.
+func (t *carried) criterion(text string) {
+	if cut := cutTo(text, 2000); cut != text {
+		t.approximate("a criterion", "its first 2,000 characters are left")
+		text = cut
+	}
+	t.criteria = append(t.criteria, text)
+}
+
 func (t *carried) with(name string, value any) { t.more = append(t.more, member{name, value}) }
 
-// carriedTests are the tests of a file that are carried over, with names of their own.
-type carriedTests struct {
-	tests list
-	left  []string
-	names map[string]bool
-}
-
-// begin returns a test with a name that no other has.
-func (c *carriedTests) begin(name, orElse string) *carried {
-	if name = firstLine(name, 240); name == "" {
-		name = orElse
-	}
-	if c.names == nil {
-		c.names = map[string]bool{}
-	}
-	unique := name
-	for n := 2; c.names[unique]; n++ {
-		unique = fmt.Sprintf("%s (%d)", name, n)
-	}
-	c.names[unique] = true
-	return &carried{name: unique, left: &c.left}
-}
-
 // add carries the test over, unless nothing of it could be decided.
-func (c *carriedTests) add(t *carried) {
+func (c *carriedTests) add(t *carried, at place) {
+	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {
-		t.leave("the whole test", "nothing is left of it that could be decided")
+		t.drop("nothing is left of it that could be decided")
+	}
+	if t.isDropped {
 		return
+	}
+	t.bound()
+	if cutTo(t.scenario, 10_000) != t.scenario {
+		t.approximate("the scenario", "its first 10,000 characters are left")
 	}
 	test := object{{"name", t.name}, {"scenario", cutTo(t.scenario, 10_000)}, {"criteria", append(list{}, t.criteria...)}}
 	if len(t.checks) > 0 {
 		test = append(test, member{"checks", t.checks})
 	}
-	c.tests = append(c.tests, append(test, t.more...))
+	test = append(test, t.more...)
+	c.tests = append(c.tests, test)
+	parts := []string{counted(len(t.checks), "check"), strings.Replace(counted(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
+	if rows := test.list("rows"); len(rows) > 0 {
+		parts = append(parts, counted(len(rows), "row"))
+	}
+	c.report.add(carriedOver, at, t.name, strings.Join(parts, ", "))
 }
 
-func (c *carriedTests) done() (list, []string, error) {
-	if len(c.tests) == 0 {
-		return nil, c.left, fmt.Errorf("has no test that can be carried over%s", strings.Join(append([]string{""}, c.left...), "\n"))
+// Bounds of a test that an importer keeps within.
+const (
+	mostChecks      = 50
+	mostExpressions = 20
+	mostSchemas     = 5
+	mostCriteria    = 30
+	mostRowBytes    = 450_000
+)
+
+// bound takes out what a test has no room for.
+func (t *carried) bound() {
+	expressions, schemas := 0, 0
+	var kept list
+	for _, check := range t.checks {
+		text := shown(check)
+		expressions += strings.Count(text, `{"matches":`)
+		schemas += strings.Count(text, `{"resultJson":`)
+		if len(kept) < mostChecks && expressions <= mostExpressions && schemas <= mostSchemas {
+			kept = append(kept, check)
+		}
 	}
-	return c.tests, c.left, nil
+	if len(kept) < len(t.checks) {
+		t.leave("checks", "of its %d checks %d are left: a test has at most %d, with %d regular expressions and %d schemas",
+			len(t.checks), len(kept), mostChecks, mostExpressions, mostSchemas)
+		t.checks = kept
+	}
+	if len(t.criteria) > mostCriteria {
+		t.leave("criteria", "of its %d criteria the first %d are left", len(t.criteria), mostCriteria)
+		t.criteria = t.criteria[:mostCriteria]
+	}
+	rows, size := t.more.list("rows"), 0
+	for i, row := range rows {
+		if size += len(shown(row)); size > mostRowBytes {
+			t.leave("rows", "of its %d rows the first %d are left: a test has at most %d bytes of them", len(rows), i, mostRowBytes)
+			t.more = t.more.with("rows", rows[:i])
+			break
+		}
+	}
 }
 
 // decoded returns what a file in YAML or JSON holds.
@@ -95,17 +231,23 @@ func decoded(text []byte) (any, error) {
 	return fromYAML(value), nil
 }
 
-// casesIn returns the objects of a file: a list, a single one, or those in one of the members.
-func casesIn(text []byte, members ...string) ([]object, error) {
+// cases returns the objects of the file, and where their list stands: a list, a single one, or those in one of the members.
+func (c *carriedTests) cases(members ...string) ([]object, place, error) {
+	text, err := c.read(c.name)
+	if err != nil {
+		return nil, place{}, err
+	}
 	value, err := decoded(text)
 	if err != nil {
-		return nil, err
+		return nil, place{}, err
 	}
+	at := place{linesOf(c.name, text), ""}
 	if whole, isObject := value.(object); isObject {
 		value = list{whole}
 		for _, name := range members {
 			if inner := whole.list(name); inner != nil {
-				value = inner
+				value, at = inner, at.member(name)
+				c.others("the file", whole, place{at.in, ""}, name, "has_more", "next_cursor", "pagination_key")
 			}
 		}
 	}
@@ -114,14 +256,14 @@ func casesIn(text []byte, members ...string) ([]object, error) {
 	for i, one := range values {
 		o, isObject := one.(object)
 		if !isObject {
-			return nil, fmt.Errorf("entry %d is no object", i+1)
+			return nil, at, fmt.Errorf("entry %d is no object", i+1)
 		}
 		cases = append(cases, o)
 	}
 	if len(cases) == 0 {
-		return nil, errors.New("holds no tests")
+		return nil, at, errors.New("holds no tests")
 	}
-	return cases, nil
+	return cases, at, nil
 }
 
 // member returns the object in a member; nil if there is none.

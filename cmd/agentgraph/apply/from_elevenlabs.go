@@ -7,15 +7,24 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// elevenLabsKnown are members of a test that are carried over, or only describe it.
+var elevenLabsKnown = []string{
+	"id", "name", "type", "access_info", "last_updated_at_unix_secs", "created_at_unix_secs", "folder_id", "folder_parent_id", "entity_type",
+	"chat_history", "dynamic_variables", "success_condition", "success_conditions", "success_examples", "failure_examples",
+	"simulation_scenario", "simulation_max_turns", "tool_call_parameters", "check_any_tool_matches",
+	"tool_mock_config", "tool_mock_overrides", "evaluation_model", "simulated_user_model", "environment", "simulation_environment",
+}
+
 // fromElevenLabs carries over tests of agents: simulations, and those of the next reply or call.
-func fromElevenLabs(text []byte) (list, []string, error) {
-	cases, err := casesIn(text, "tests", "items")
+func fromElevenLabs(c *carriedTests) error {
+	cases, at, err := c.cases("tests", "items")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	c := &carriedTests{}
 	for i, one := range cases {
-		t := c.begin(one.text("name"), fmt.Sprintf("ElevenLabs test %d", i+1))
+		here := at.index(i)
+		t := c.begin(here, one.text("name"), fmt.Sprintf("ElevenLabs test %d", i+1))
+		c.others(t.name, one, here, elevenLabsKnown...)
 		if variables := one.object("dynamic_variables"); len(variables) > 0 {
 			t.with("variables", variables)
 		}
@@ -29,7 +38,7 @@ func fromElevenLabs(text []byte) (list, []string, error) {
 			turns, isGiven := one.get("simulation_max_turns")
 			if of, isNumber := number(turns); isGiven && isNumber {
 				if of > model.MaxTurns {
-					t.leave("simulation_max_turns", "%v are more than %d", of, model.MaxTurns)
+					t.approximate("simulation_max_turns", "%v are more than %d", of, model.MaxTurns)
 				}
 				t.with("maxTurns", int64(max(1, min(model.MaxTurns, of))))
 			} else {
@@ -42,21 +51,26 @@ func fromElevenLabs(text []byte) (list, []string, error) {
 			t.scenario = "You have said all you wanted to say."
 			t.with("maxTurns", int64(1))
 		default:
-			t.leave("the whole test", "its type is %s", kind)
-			continue
+			t.drop("its type is %s", kind)
 		}
-		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "evaluation_model", "simulated_user_model", "environment", "simulation_environment"} {
+		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "environment", "simulation_environment"} {
 			if value, _ := one.get(name); value != nil && value != "" {
+				t.at = here.member(name)
 				t.leave(name, "a test here has no such thing, or names tools otherwise")
 			}
 		}
-		if t.scenario == "" {
-			t.leave("the whole test", "it has no simulation_scenario")
-			continue
+		for _, name := range []string{"evaluation_model", "simulated_user_model"} {
+			if value, _ := one.get(name); value != nil && value != "" {
+				t.at = here.member(name)
+				t.skip(name, "the server says which models judge and play the contact")
+			}
 		}
-		c.add(t)
+		if t.scenario == "" {
+			t.drop("it has no simulation_scenario")
+		}
+		c.add(t, here)
 	}
-	return c.done()
+	return nil
 }
 
 // conditions carries over what a model judges, with its examples.
@@ -85,10 +99,10 @@ func (t *carried) conditions(test object) {
 		}
 	}
 	for _, condition := range conditions {
-		t.criteria = append(t.criteria, cutTo(placeholders(condition.(string))+examples, 2000))
+		t.criterion(placeholders(condition.(string)) + examples)
 	}
 	if len(conditions) == 0 && examples != "" {
-		t.criteria = append(t.criteria, cutTo("The agent's last message is like the examples of success, and not like those of failure."+examples, 2000))
+		t.criterion("The agent's last message is like the examples of success, and not like those of failure." + examples)
 	}
 }
 
@@ -114,7 +128,7 @@ func (t *carried) calls(test object) {
 	default:
 		call = append(call, member{"technicalName", id})
 		if tool.text("type") != "system" {
-			t.leave("the tool "+id, "is named by its id: write its technical name into the check")
+			t.approximate("the tool "+id, "is named by its id: write its technical name into the check")
 		}
 	}
 	var where list
@@ -131,7 +145,7 @@ func (t *carried) calls(test object) {
 		case "anything":
 			condition = append(condition, member{"present", true})
 		case "llm":
-			t.criteria = append(t.criteria, cutTo(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path, eval.text("description")), 2000))
+			t.criterion(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path, eval.text("description")))
 			condition = append(condition, member{"present", true})
 		default:
 			t.leave("the parameter "+path, "%s is not known", shown(eval))
@@ -144,6 +158,6 @@ func (t *carried) calls(test object) {
 	}
 	t.check(expectation, call, nil)
 	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
-		t.leave("check_any_tool_matches", "other calls beside this one are not refused")
+		t.approximate("check_any_tool_matches", "other calls beside this one are not refused")
 	}
 }

@@ -1,295 +1,335 @@
 package apply
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
-	"regexp"
+	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
-// fromPromptfoo carries over a configuration of promptfoo, or its list of tests. Each test is a message, which the agent answers once.
-func fromPromptfoo(text []byte) (list, []string, error) {
+// simulatedUser is the provider of promptfoo that plays a user.
+const simulatedUser = "promptfoo:simulated-user"
+
+// fromPromptfoo carries over a configuration of promptfoo, or a list of its tests.
+func fromPromptfoo(c *carriedTests) error {
+	p := &promptfoo{carriedTests: c}
+	value, at, err := p.load(c.name)
+	if err != nil {
+		return err
+	}
+	if tests, isList := value.(list); isList {
+		value = object{{"tests", tests}}
+		at.path = "-" // the list stands where the member would
+		at.in.of["-"] = 1
+		for i := range tests {
+			at.in.of[fmt.Sprintf("-/tests/%d", i)] = at.in.of[fmt.Sprintf("/%d", i)]
+		}
+	}
+	config, isObject := value.(object)
+	if !isObject {
+		return errors.New("is no configuration of promptfoo, nor a list of its tests")
+	}
+	p.configuration(config, at)
+	return nil
+}
+
+// promptfoo is a configuration that is being carried over.
+type promptfoo struct {
+	*carriedTests
+	prompts    []promptfooPrompt
+	defaults   object
+	defaultsAt place
+	cases      []promptfooCase
+	// outputs are the variables that tests fill with what they were answered.
+	outputs []string
+}
+
+// promptfooCase is a test, without the defaults.
+type promptfooCase struct {
+	test object
+	at   place
+}
+
+// settings of promptfoo itself, which no test needs.
+var promptfooSettings = []string{
+	"$schema", "description", "tags", "author", "metadata", "env", "sharing", "outputPath", "writeLatestResults", "commandLineOptions", "tracing",
+}
+
+func (p *promptfoo) configuration(config object, at place) {
+	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"}, promptfooSettings...)
+	if _, isGiven := config.get("redteam"); isGiven {
+		p.report.add(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo makes its tests when it runs")
+	}
+	p.others("the configuration", config, at, append(known, "redteam")...)
+	for _, m := range config {
+		switch {
+		case m.name == "providers" || m.name == "targets":
+			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: the agent answers instead", m.name)
+			p.providers(m.value, at.member(m.name))
+		case slices.Contains(promptfooSettings, m.name) && m.name != "$schema":
+			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: it changes no test", m.name)
+		}
+	}
+	p.defaultsAt = at.member("defaultTest")
+	defaults, _ := config.get("defaultTest")
+	if name, isText := defaults.(string); isText {
+		defaults = p.referred(name, "defaultTest", &p.defaultsAt)
+	}
+	p.defaults, _ = defaults.(object)
+	prompts, _ := config.get("prompts")
+	p.readPrompts(prompts, at.member("prompts"))
+	tests, _ := config.get("tests")
+	p.collect(tests, at.member("tests"))
+	scenarios, _ := config.get("scenarios")
+	p.scenarios(scenarios, at.member("scenarios"))
+	p.carryCases()
+}
+
+// providers reports what changes the answers of a provider.
+func (p *promptfoo) providers(value any, at place) {
+	all, _ := value.(list)
+	for i, one := range all {
+		provider, _ := one.(object)
+		for _, name := range []string{"transform", "prompts"} {
+			if _, isGiven := provider.get(name); isGiven {
+				p.report.add(leftOut, at.index(i).member(name), "the configuration", "%s of a provider: the agent answers as it is", name)
+			}
+		}
+	}
+}
+
+// load reads a file in YAML or JSON, with its $ref replaced.
+func (p *promptfoo) load(name string) (any, place, error) {
+	text, err := p.read(name)
+	if err != nil {
+		return nil, place{}, err
+	}
 	value, err := decoded(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, place{}, fmt.Errorf("%s: %w", name, err)
 	}
-	config, _ := value.(object)
-	if tests, isList := value.(list); isList {
-		config = object{{"tests", tests}}
-	}
-	cases, isList := config.get("tests")
-	entries, _ := cases.(list)
-	if !isList || entries == nil {
-		return nil, nil, fmt.Errorf("must have the list tests itself, not %v", shown(cases))
-	}
-	c := &carriedTests{}
-	for _, name := range []string{"providers", "scenarios", "assertionTemplates", "derivedMetrics", "extensions", "nunjucksFilters"} {
-		if _, isGiven := config.get(name); isGiven {
-			c.left = append(c.left, name+": belongs to the configuration: the agent answers with its own model")
+	at := place{linesOf(name, text), ""}
+	resolved := 0
+	return p.resolve(value, value, at, &resolved), at, nil
+}
+
+// maxReferences bounds how many references of a file are followed: each may hold others.
+const maxReferences = 10_000
+
+// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by what they name in the whole file.
+func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
+	switch v := value.(type) {
+	case list:
+		for i, one := range v {
+			v[i] = p.resolve(one, whole, at.index(i), resolved)
 		}
-	}
-	defaults := config.object("defaultTest")
-	for i, entry := range entries {
-		test, isObject := entry.(object)
-		name := fmt.Sprintf("promptfoo test %d", i+1)
-		if !isObject {
-			c.left = append(c.left, name+": "+shown(entry)+" is another file: import that")
-			continue
-		}
-		p := promptfooTest{c.begin(test.text("description"), name), nil, false}
-		p.isScored = p.threshold(test, defaults)
-		p.vars(test, defaults)
-		p.ask(config, test, defaults)
-		for _, of := range []object{defaults, test} {
-			p.asserts(of.list("assert"))
-			for _, name := range []string{"options", "provider", "providers", "assertScoreFunction"} {
-				if _, isGiven := of.get(name); isGiven {
-					p.leave(name, "a test here has no such thing")
-				}
+		return v
+	case object:
+		ref, isRef := v.get("$ref")
+		if name, isText := ref.(string); isRef && isText {
+			found, isFound := pointed(whole, name)
+			if *resolved++; !isFound || *resolved > maxReferences {
+				p.report.add(leftOut, at, "the file", "$ref: %s is not found in this file", name)
+				return nil
 			}
-		}
-		if len(p.weights) > 0 && p.isScored {
-			p.with("criteriaWeights", p.weights)
-		}
-		c.add(p.carried)
-	}
-	return c.done()
-}
-
-// promptfooTest is a test of promptfoo that is being carried over.
-type promptfooTest struct {
-	*carried
-	weights list
-	// isScored: a part of the assertions may fail.
-	isScored bool
-}
-
-func (p *promptfooTest) threshold(of ...object) bool {
-	for _, o := range of {
-		value, _ := o.get("threshold")
-		if at, isNumber := number(value); isNumber && at >= 0 && at <= 1 {
-			p.with("passAt", at)
-			return true
-		}
-	}
-	return false
-}
-
-// vars carries over variables. Lists of them are combined, as rows.
-func (p *promptfooTest) vars(test, defaults object) {
-	fixed, rows, all := object{}, list{object{}}, 1.0
-	together := defaults.object("vars")
-	for _, m := range test.object("vars") {
-		together = together.with(m.name, m.value)
-	}
-	for _, m := range together {
-		values, isList := m.value.(list)
-		if text, isText := m.value.(string); isText && strings.Contains(text, "://") && !strings.Contains(text, " ") {
-			p.leave("vars."+m.name, "%s is not read", text)
-		}
-		if !isList {
-			fixed = fixed.with(m.name, m.value)
-			continue
-		}
-		var combined list
-		for _, row := range rows {
-			for _, value := range values {
-				combined = append(combined, row.(object).with(m.name, value))
+			merged, isObject := p.resolve(found, whole, at, resolved).(object)
+			if !isObject {
+				return found
 			}
-		}
-		// The first combinations come of the first ones so far.
-		rows, all = combined[:min(len(combined), model.MaxRows)], all*float64(len(values))
-	}
-	if len(fixed) > 0 {
-		p.with("variables", fixed)
-	}
-	if all > model.MaxRows {
-		p.leave("vars", "of %.0f combinations of values the first %d are left", all, model.MaxRows)
-	}
-	if len(rows) > 1 || len(rows) == 1 && len(rows[0].(object)) > 0 {
-		for i, row := range rows {
-			rows[i] = object{{"values", row}}
-		}
-		p.with("rows", rows)
-	}
-}
-
-// spoken are variables that usually hold what the user says.
-var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "text"}
-
-// ask makes the message that the agent answers.
-func (p *promptfooTest) ask(config, test, defaults object) {
-	text := ""
-	for _, of := range []object{test.object("vars"), defaults.object("vars")} {
-		for _, m := range of {
-			if text == "" && (slices.Contains(spoken, m.name) || len(test.object("vars")) == 1) {
-				text = "{" + m.name + "}"
+			for _, m := range v.without("$ref") {
+				merged = merged.with(m.name, m.value)
 			}
+			return merged
 		}
+		made := make(object, len(v))
+		for i, m := range v {
+			made[i] = member{m.name, p.resolve(m.value, whole, at.member(m.name), resolved)}
+		}
+		return made
 	}
-	if prompts := config.list("prompts"); text == "" && len(prompts) > 0 {
-		text = p.messageIn(prompts[0])
-	}
-	if text == "" {
-		p.leave("the message", "no variable is known to hold it, such as question: write it into conversationContext")
-		text = "Hello"
-	}
-	p.scenario = "You have asked all you wanted to know."
-	values, _ := p.more.get("variables")
-	variables, _ := values.(object)
-	messages := list{object{{"role", "user"}, {"text", cutTo(text, 10_000)}}}
-	if len(p.more.list("rows")) == 0 {
-		messages = inserted(messages, variables)
-	}
-	p.with("conversationContext", messages)
-	p.with("maxTurns", int64(1))
+	return value
 }
 
-// messageIn returns what the user says in a prompt: all of it, or the last message of the user in a chat.
-func (p *promptfooTest) messageIn(prompt any) (text string) {
-	text, _ = prompt.(string)
-	if strings.Contains(text, "://") {
-		return ""
+// pointed returns what a JSON pointer such as #/a/0 names.
+func pointed(whole any, pointer string) (any, bool) {
+	steps, isLocal := strings.CutPrefix(pointer, "#/")
+	if !isLocal {
+		return nil, false
 	}
-	chat, err := decodeJSON([]byte(text))
-	if messages, isList := chat.(list); err == nil && isList {
-		text = ""
-		for _, one := range messages {
-			if message, _ := one.(object); message.text("role") == "user" {
-				text = message.text("content")
-			}
+	value, isFound := whole, true
+	for step := range strings.SplitSeq(steps, "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if value, isFound = reach(value, step); !isFound {
+			return nil, false
 		}
-		p.leave("the prompt", "its system message: the agent has its own prompt")
 	}
-	return placeholders(text)
+	// A reference to what holds it would never end.
+	text, err := json.Marshal(value)
+	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
 }
 
-func (p *promptfooTest) asserts(all list) {
-	for _, one := range all {
-		assertion, isObject := one.(object)
-		if !isObject {
-			p.leave("an assertion", "%s is not known", shown(one))
-			continue
-		}
-		if assertion.text("type") == "assert-set" {
-			if _, isGiven := assertion.get("threshold"); isGiven {
-				p.leave("assert-set", "its threshold; all of its assertions must hold")
-			}
-			p.asserts(assertion.list("assert"))
-			continue
-		}
-		p.assert(assertion)
-	}
-}
-
-// weight is what an assertion counts for; nil if it is required.
-func (p *promptfooTest) weight(assertion object) any {
-	if !p.isScored {
+// referred returns what a file in the folder holds; nil if it cannot be read, which is reported.
+func (p *promptfoo) referred(name, of string, at *place) any {
+	fail := func(format string, args ...any) any {
+		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
 		return nil
 	}
-	value, _ := assertion.get("weight")
-	weight, isNumber := number(value)
-	if !isNumber {
-		weight = 1
+	file := strings.TrimPrefix(name, "file://")
+	if problem := unreadable(name); problem != "" {
+		return fail("%s %s", name, problem)
 	}
-	return int64(min(100, max(1, math.Ceil(weight))))
+	value, inside, err := p.load(filepath.Clean(file))
+	if err != nil {
+		return fail("%v", err)
+	}
+	*at = inside
+	return value
 }
 
-func (p *promptfooTest) assert(assertion object) {
-	kind := assertion.text("type")
-	value, _ := assertion.get("value")
-	weight := p.weight(assertion)
-	if given, _ := assertion.get("weight"); given != nil {
-		if of, _ := number(given); of == 0 {
-			p.leave(kind, "its weight is 0, so it decides nothing")
-			return
-		}
+// unreadable says why a reference to a file is not followed; empty if it is.
+func unreadable(name string) string {
+	file := strings.TrimPrefix(name, "file://")
+	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))
+	switch {
+	case strings.Contains(file, "://"):
+		return "is not on this machine"
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}, ending):
+		return "is code, which is not run"
+	case strings.ContainsAny(file, "*?[{"):
+		return "is a pattern: import the files one by one"
+	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}, ending):
+		return "is no text"
 	}
-	bare, isNot := strings.CutPrefix(kind, "not-")
-	says := map[bool]string{true: "neverSays", false: "says"}[isNot]
-	matching := func(expressions ...string) {
-		for _, expression := range expressions {
-			if _, err := regexp.Compile(expression); err != nil || len(expression) > 1000 {
-				p.leave(kind, "%s is no regular expression (RE2) of at most 1,000 characters", shown(value))
+	return ""
+}
+
+// collect gathers tests: a list, whose entries may be files, one file, or an object that names one.
+func (p *promptfoo) collect(value any, at place) {
+	switch v := value.(type) {
+	case list:
+		for i, one := range v {
+			if test, isObject := one.(object); isObject {
+				if _, isFile := test.get("path"); !isFile {
+					p.cases = append(p.cases, promptfooCase{test, at.index(i)})
+					continue
+				}
+			}
+			p.collect(one, at.index(i))
+		}
+	case string:
+		p.collectFile(v, at)
+	case object:
+		name := v.text("path")
+		p.others(name, v, at, "path")
+		p.collectFile(name, at)
+	case nil:
+	default:
+		p.report.add(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", shown(value))
+	}
+}
+
+// collectFile gathers the tests of another file.
+func (p *promptfoo) collectFile(name string, at place) {
+	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
+	if problem := unreadable(name); problem != "" {
+		p.report.add(leftOut, at, "the configuration", "tests: %s %s", name, problem)
+		return
+	}
+	var err error
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".csv":
+		err = p.collectCSV(file)
+	case ".jsonl":
+		err = p.collectLines(file)
+	default:
+		var value any
+		var inside place
+		if value, inside, err = p.load(file); err != nil {
+			break
+		}
+		if whole, isObject := value.(object); isObject {
+			if inner, hasTests := whole.get("tests"); hasTests {
+				value, inside = inner, inside.member("tests")
+				p.others(file, whole, place{inside.in, ""}, "tests")
+			}
+		}
+		if _, isText := value.(string); isText {
+			err = fmt.Errorf("%s holds no tests", file)
+			break
+		}
+		if one, isObject := value.(object); isObject {
+			value = list{one}
+		}
+		p.collect(value, inside)
+	}
+	if err != nil {
+		p.report.add(leftOut, at, "the configuration", "tests: %v", err)
+	}
+}
+
+// scenarios gathers tests of scenarios: each with the data of each.
+func (p *promptfoo) scenarios(value any, at place) {
+	if name, isText := value.(string); isText {
+		value = p.referred(name, "scenarios", &at)
+	}
+	all, _ := value.(list)
+	for i, one := range all {
+		here := at.index(i)
+		if name, isText := one.(string); isText {
+			inner := p.referred(name, "scenarios", &here)
+			if several, isList := inner.(list); isList {
+				p.scenarios(several, here)
 				continue
 			}
-			p.check(says, object{{"matches", expression}}, weight)
+			one = inner
 		}
-	}
-	each := func(prefix string) (expressions []string) {
-		values, _ := value.(list)
-		for _, one := range values {
-			expressions = append(expressions, prefix+literally(shown(one)))
+		scenario, _ := one.(object)
+		p.others("a scenario", scenario, here, "description", "config", "tests")
+		outer := p.cases
+		p.cases = nil
+		tests, _ := scenario.get("tests")
+		p.collect(tests, here.member("tests"))
+		inner := p.cases
+		p.cases = outer
+		config, _ := scenario.get("config")
+		configAt := here.member("config")
+		if name, isText := config.(string); isText {
+			config = p.referred(name, "config", &configAt)
 		}
-		return expressions
-	}
-	prefix := map[bool]string{true: "(?i)"}[strings.HasPrefix(bare, "i") && bare != "is-json"]
-	switch bare {
-	case "contains", "icontains":
-		matching(prefix + literally(shown(value)))
-	case "contains-any", "icontains-any":
-		matching(strings.Join(each(prefix), "|"))
-	case "contains-all", "icontains-all":
-		if isNot {
-			p.leave(kind, "there is no such check")
-			return
+		data, _ := config.(list)
+		for _, with := range data {
+			shared, _ := with.(object)
+			for _, one := range inner {
+				merged := merge(shared, one.test).with("assert", slices.Concat(shared.list("assert"), one.test.list("assert")))
+				if title := scenario.text("description"); title != "" {
+					merged = merged.with("description", strings.TrimSuffix(title+": "+merged.text("description"), ": "))
+				}
+				p.cases = append(p.cases, promptfooCase{merged, one.at})
+			}
 		}
-		matching(each(prefix)...)
-	case "starts-with":
-		matching(`\A` + literally(shown(value)))
-	case "regex":
-		matching(placeholders(shown(value)))
-	case "equals":
-		if _, isText := value.(string); isText || isNot {
-			matching(`\A\s*` + literally(shown(value)) + `\s*\z`)
-			return
+		if len(data) == 0 || len(inner) == 0 {
+			p.report.add(leftOut, here, "a scenario", "it has no config or no tests that can be read")
 		}
-		p.check("resultJson", object{{"schema", object{{"const", value}}}}, weight)
-	case "is-json":
-		schema, _ := value.(object)
-		if _, isText := value.(string); isNot || isText {
-			p.leave(kind, "%s is not read", shown(value))
-			return
-		}
-		p.check("resultJson", object{{"schema", append(object{}, schema...)}}, weight)
-	case "latency":
-		threshold, _ := assertion.get("threshold")
-		if ms, isNumber := number(threshold); isNumber && !isNot {
-			p.check("durationAtMost", ms/1000, weight)
-			return
-		}
-		p.leave(kind, "it has no threshold")
-	case "llm-rubric", "model-graded-closedqa", "g-eval", "factuality", "model-graded-factuality", "answer-relevance":
-		p.judge(kind, bare, value, weight, isNot)
-	case "cost":
-		p.leave(kind, "it counts dollars: see the check creditsAtMost")
-	case "javascript", "python", "ruby", "webhook":
-		p.leave(kind, "code of others is not run")
-	default:
-		p.leave(kind, "there is no such check")
 	}
 }
 
-// judge carries over what a model grades.
-func (p *promptfooTest) judge(kind, bare string, value, weight any, isNot bool) {
-	texts, isList := value.(list)
-	if !isList {
-		texts = list{value}
-	}
-	for _, one := range texts {
-		text, isText := one.(string)
-		switch {
-		case !isText || text == "" || strings.Contains(text, "file://"):
-			p.leave(kind, "%s is no text", shown(one))
-			continue
-		case strings.HasSuffix(bare, "factuality"):
-			text = "What the agent says agrees with this: " + text
-		case isNot:
-			text = "This is not so: " + text
+// merge returns a test with the members of another, of which variables, options and metadata are merged.
+func merge(under, over object) object {
+	merged := slices.Clone(under)
+	for _, m := range over {
+		value := m.value
+		if slices.Contains([]string{"vars", "options", "metadata"}, m.name) {
+			inner := slices.Clone(under.object(m.name))
+			for _, one := range over.object(m.name) {
+				inner = inner.with(one.name, one.value)
+			}
+			if len(inner) > 0 {
+				value = inner
+			}
 		}
-		p.criteria, p.weights = append(p.criteria, cutTo(placeholders(text), 2000)), append(p.weights, weight)
+		merged = merged.with(m.name, value)
 	}
+	return merged
 }

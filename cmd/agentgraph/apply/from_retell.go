@@ -1,57 +1,81 @@
 package apply
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // fromRetell carries over definitions of simulation test cases, as Retell's API lists them.
-func fromRetell(text []byte) (list, []string, error) {
-	cases, err := casesIn(text, "items", "test_case_definitions")
+func fromRetell(c *carriedTests) error {
+	cases, at, err := c.cases("items", "test_case_definitions")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	c := &carriedTests{}
 	for i, one := range cases {
-		t := c.begin(one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
-		if t.scenario = placeholders(one.text("user_prompt")); t.scenario == "" {
-			t.leave("the whole test", "it has no user_prompt")
-			continue
+		here := at.index(i)
+		t := c.begin(here, one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
+		c.others(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt", "metrics", "dynamic_variables",
+			"tool_mocks", "llm_model", "creation_timestamp", "user_modified_timestamp")
+		if kind := one.text("type"); kind != "" && kind != "simulation" {
+			t.drop("its type is %s", kind)
 		}
+		if t.scenario = placeholders(one.text("user_prompt")); t.scenario == "" {
+			t.drop("it has no user_prompt")
+		}
+		t.at = here.member("metrics")
 		for _, metric := range one.list("metrics") {
-			t.criteria = append(t.criteria, cutTo(placeholders(shown(metric)), 2000))
+			t.criterion(placeholders(shown(metric)))
 		}
 		if variables := one.object("dynamic_variables"); len(variables) > 0 {
 			t.with("variables", variables)
 		}
-		if mocking := mockingOfRetell(t, one.list("tool_mocks")); len(mocking) > 0 {
+		if mocking := mockingOfRetell(t, one.list("tool_mocks"), here.member("tool_mocks")); len(mocking) > 0 {
 			t.with("toolMocking", mocking)
 		}
-		if model := one.text("llm_model"); model != "" {
-			t.leave("llm_model", "%s: the server says who plays the contact", model)
+		t.at = here.member("response_engine")
+		if _, isGiven := one.get("response_engine"); isGiven {
+			t.skip("response_engine", "the agent answers instead")
 		}
-		c.add(t)
+		if model := one.text("llm_model"); model != "" {
+			t.at = here.member("llm_model")
+			t.skip("llm_model", "%s: the server says who plays the contact", model)
+		}
+		c.add(t, here)
 	}
-	return c.done()
+	return nil
 }
 
-// mockingOfRetell carries over mocks. Those with a result of yes or no are of transfers.
-func mockingOfRetell(t *carried, mocks list) (mocking object) {
+// mockingOfRetell carries over mocks. One with an output is of a tool. One that has only a result, which is true or false, is of a
+// transfer if its name says so.
+func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 	var tools list
-	for _, one := range mocks {
+	for i, one := range mocks {
 		mock, _ := one.(object)
+		t.at = at.index(i)
+		t.in.others(t.name+": a mock", mock, t.at, "tool_name", "input_match_rule", "output", "result")
 		name := mock.text("tool_name")
-		if result, isGiven := mock.get("result"); isGiven && result != nil {
+		result, _ := mock.get("result")
+		output, hasOutput := mock.get("output")
+		hasOutput = hasOutput && output != nil && output != ""
+		if result != nil && !hasOutput && strings.Contains(strings.ToLower(name), "transfer") {
 			mocking = mocking.with("mockCallTransfer", true)
 			if result == false {
 				mocking = mocking.with("callTransferFailure", "Failed")
 			}
-			t.leave("the mock of "+name, "it is taken for the transfer of the call")
+			t.approximate("the mock of "+name, "it is taken for the transfer of the call")
 			continue
 		}
-		var when list
-		for _, argument := range mock.object("input_match_rule").object("args") {
-			when = append(when, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
+		rule := object{{"resultTemplate", shown(output)}}
+		switch {
+		case result == false && hasOutput:
+			t.approximate("the mock of "+name, "its result is false: the agent sees only its output")
+		case result == false:
+			rule = object{{"failure", object{{"kind", "HttpError"}}}}
+		case !hasOutput:
+			rule = object{}
+			t.approximate("the mock of "+name, "it has no output: the agent is told that the call succeeded")
 		}
-		rule := object{{"resultTemplate", mock.text("output")}}
-		if len(when) > 0 {
+		if when := t.whenOfRetell(name, mock.object("input_match_rule")); len(when) > 0 {
 			rule = append(object{{"when", when}}, rule...)
 		}
 		tools = mockOf(tools, name, rule)
@@ -60,4 +84,15 @@ func mockingOfRetell(t *carried, mocks list) (mocking object) {
 		mocking = mocking.with("mockedTools", tools)
 	}
 	return mocking
+}
+
+// whenOfRetell returns the conditions of a mock on the arguments.
+func (t *carried) whenOfRetell(name string, rule object) (when list) {
+	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
+		t.approximate("the mock of "+name, "its input_match_rule %s: arguments that it does not name are not looked at", kind)
+	}
+	for _, argument := range rule.object("args") {
+		when = append(when, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
+	}
+	return when
 }

@@ -2,17 +2,20 @@ package apply
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // fromTau2Bench carries over the tasks of a domain of tau2-bench.
-func fromTau2Bench(text []byte) (list, []string, error) {
-	tasks, err := casesIn(text, "tasks")
+func fromTau2Bench(c *carriedTests) error {
+	tasks, at, err := c.cases("tasks")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	c := &carriedTests{}
+	writes := writesOf(tasks)
 	for i, task := range tasks {
 		id, _ := task.get("id")
 		name := fmt.Sprintf("Task %d", i+1)
@@ -22,26 +25,45 @@ func fromTau2Bench(text []byte) (list, []string, error) {
 		if purpose := firstLine(task.object("description").text("purpose"), 200); purpose != "" {
 			name += ": " + purpose
 		}
-		t := c.begin(name, name)
-		t.scenario = scenarioOfTask(task.object("user_scenario"))
-		if t.scenario == "" {
-			t.leave("the whole test", "it has no user_scenario")
-			continue
-		}
-		start := task.object("initial_state")
-		for _, part := range []string{"initialization_data", "initialization_actions"} {
-			if value, _ := start.get(part); value != nil {
-				t.leave("initial_state."+part, "the state behind tools is theirs: mock them")
+		here := at.index(i)
+		t := c.begin(here, name, name)
+		c.others(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria", "annotations", "issues",
+			"user_tools", "required_documents")
+		for _, part := range []string{"ticket", "annotations", "issues", "required_documents"} {
+			if value, _ := task.get(part); value != nil {
+				t.skip(part, "it is for readers, or for runs without a user")
 			}
 		}
-		if messages := messagesOf(t, start.list("message_history"), "content"); len(messages) > 0 {
-			t.with("conversationContext", messages)
+		if tools := task.list("user_tools"); len(tools) > 0 {
+			t.leave("user_tools", "a contact calls no tools here")
 		}
-		t.evaluation(task.object("evaluation_criteria"))
-		t.with("maxTurns", int64(30))
-		c.add(t)
+		if t.scenario = scenarioOfTask(task.object("user_scenario")); t.scenario == "" {
+			t.drop("it has no user_scenario")
+		}
+		t.beginning(task.object("initial_state"))
+		t.evaluation(task.object("evaluation_criteria"), writes)
+		if len(t.checks)+len(t.criteria) > 0 {
+			// A conversation that does not come to its end has no reward.
+			t.check("turnsAtMost", int64(model.MaxTurns-1), nil)
+		}
+		t.with("maxTurns", int64(model.MaxTurns))
+		c.add(t, here)
 	}
-	return c.done()
+	return nil
+}
+
+// beginning carries over what was before the conversation.
+func (t *carried) beginning(start object) {
+	t.at = t.at.member("initial_state")
+	for _, part := range []string{"initialization_data", "initialization_actions"} {
+		if value, _ := start.get(part); value != nil {
+			t.leave("initial_state."+part, "the state behind tools is theirs: mock them")
+		}
+	}
+	if messages := messagesOf(t, start.list("message_history"), "content"); len(messages) > 0 {
+		t.with("conversationContext", messages)
+	}
+	t.at.path = strings.TrimSuffix(t.at.path, "/initial_state")
 }
 
 // scenarioOfTask writes what the simulated user is told.
@@ -62,140 +84,162 @@ func scenarioOfTask(user object) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// evaluation carries over what decides a task.
-func (t *carried) evaluation(criteria object) {
-	counted := []object{}
-	for _, one := range criteria.list("actions") {
+// tau2Writes are the tools of tau2-bench's domains that change the database, by domain.
+var tau2Writes = map[string]string{
+	"airline": "book_reservation cancel_reservation send_certificate update_reservation_baggages update_reservation_flights update_reservation_passengers",
+	"retail": `cancel_pending_order exchange_delivered_order_items modify_pending_order_address modify_pending_order_items modify_pending_order_payment
+		modify_user_address return_delivered_order_items`,
+	"telecom": "suspend_line resume_line send_payment_request enable_roaming disable_roaming refuel_data",
+	"mock":    "create_task update_task_status",
+}
+
+// readsOnly are names of tools that change nothing.
+var readsOnly = regexp.MustCompile(`^(get|find|list|search|check|look|read|calculate|think|verify|is|has)(_|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
+
+// writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools they name, and others
+// that they name and that do not sound as if they only read.
+func writesOf(tasks []object) (writes []string) {
+	for _, task := range tasks {
+		for _, one := range task.object("evaluation_criteria").list("actions") {
+			action, _ := one.(object)
+			name := action.text("name")
+			if action.text("requestor") == "user" || readsOnly.MatchString(name) {
+				continue
+			}
+			known := []string{name}
+			for _, of := range tau2Writes {
+				if tools := strings.Fields(of); slices.Contains(tools, name) {
+					known = tools
+				}
+			}
+			writes = append(writes, known...)
+		}
+		domain := task.object("user_scenario").object("instructions").text("domain")
+		writes = append(writes, strings.Fields(tau2Writes[domain])...)
+	}
+	slices.Sort(writes)
+	return slices.Compact(writes)
+}
+
+// evaluation carries over what decides a task, which its reward_basis says.
+func (t *carried) evaluation(criteria object, writes []string) {
+	at := t.at.member("evaluation_criteria")
+	t.in.others(t.name, criteria, at, "actions", "communicate_info", "nl_assertions", "env_assertions", "reward_basis")
+	basis := criteria.list("reward_basis")
+	if basis == nil {
+		basis = list{"DB", "COMMUNICATE"}
+	}
+	counts := func(kind string) bool { return slices.Contains(basis, any(kind)) }
+	var gold []object
+	for i, one := range criteria.list("actions") {
+		t.at = at.member("actions").index(i)
 		action, _ := one.(object)
-		if requestor := action.text("requestor"); requestor != "" && requestor != "assistant" {
+		requestor := action.text("requestor")
+		switch {
+		case requestor != "" && requestor != "assistant" && (counts("DB") || counts("ACTION")):
 			t.leave("action "+action.text("name"), "a contact calls no tools here")
-			continue
+		case requestor == "" || requestor == "assistant":
+			gold = append(gold, action)
 		}
-		call := object{{"technicalName", action.text("name")}}
-		compared, isChosen := action.get("compare_args")
-		chosen, _ := compared.(list)
-		var where list
-		for _, argument := range action.object("arguments") {
-			if !isChosen || compared == nil || slices.Contains(chosen, any(argument.name)) {
-				where = append(where, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
-			}
-		}
-		if len(where) > 20 {
-			t.leave("action "+action.text("name"), "of its %d arguments the first 20 are compared", len(where))
-			where = where[:20]
-		}
-		if len(where) > 0 {
-			call = append(call, member{"where", where})
-		}
-		counted = append(counted, call)
 	}
-	for i, call := range counted {
-		same := func(other object) bool { return isEqual(other, call) }
-		if slices.IndexFunc(counted, same) < i {
-			continue
-		}
-		times := 0
-		for _, other := range counted {
-			if same(other) {
-				times++
-			}
-		}
-		if times > 1 {
-			call = append(slices.Clip(call), member{"min", int64(times)})
-		}
-		t.check("called", call, nil)
+	t.at = at.member("actions")
+	if counts("DB") {
+		t.exactWrites(gold, writes)
 	}
+	if counts("ACTION") {
+		t.required(gold)
+	}
+	t.at = at.member("communicate_info")
 	for _, info := range criteria.list("communicate_info") {
-		t.check("says", object{{"text", shown(info)}}, nil)
+		if counts("COMMUNICATE") {
+			t.check("says", object{{"matches", spelled(shown(info))}}, nil)
+		}
 	}
+	t.at = at.member("nl_assertions")
 	for _, assertion := range criteria.list("nl_assertions") {
-		t.criteria = append(t.criteria, cutTo(shown(assertion), 2000))
+		if counts("NL_ASSERTION") {
+			t.criterion(placeholders(shown(assertion)))
+		}
 	}
-	if len(criteria.list("env_assertions")) > 0 {
+	t.at = at.member("env_assertions")
+	if len(criteria.list("env_assertions")) > 0 && counts("ENV_ASSERTION") {
 		t.leave("env_assertions", "the state behind tools is theirs")
 	}
-	basis := criteria.list("reward_basis")
-	if len(counted) > 0 && !slices.Contains(basis, any("ACTION")) {
-		t.leave("the state of the database", "it is not compared; the calls of the reference solution are required instead")
+	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"}, {"env_assertions", "ENV_ASSERTION"}} {
+		if t.at = at.member(of[0]); len(criteria.list(of[0])) > 0 && !counts(of[1]) {
+			t.skip(of[0], "reward_basis does not count it")
+		}
 	}
 }
 
-// messagesOf carries over a conversation so far, with the calls of the agent before the answer that they helped to. The member has
-// the text of a message.
-func messagesOf(t *carried, history list, member string) (messages list) {
-	calls := pastCalls{}
-	for i, one := range history {
-		message, _ := one.(object)
-		role, text := message.text("role"), message.text(member)
-		if role == "agent" {
-			role = "assistant"
-		}
-		calls.note(message, role)
-		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
-			continue
-		}
-		carried := object{{"role", role}, {"text", cutTo(placeholders(text), 10_000)}}
-		answers := len(messages) > 0 && messages[len(messages)-1].(object).text("role") == "user"
-		if made := calls.take(); len(made) > 0 && role == "assistant" && answers {
-			carried = append(carried, toolCalls(made))
-		} else if len(made) > 0 {
-			t.leave(fmt.Sprintf("message %d", i+1), "calls of tools that are not the agent's on the way to an answer")
-		}
-		messages = append(messages, carried)
-	}
-	if made := calls.take(); len(made) > 0 {
-		t.leave("the conversation so far", "calls of tools behind the last message")
-	}
-	if len(messages) > 200 {
-		t.leave("the conversation so far", "of its %d messages the last 200 are left", len(messages))
-		messages = messages[len(messages)-200:]
-	}
-	return messages
+// spelled returns an expression that matches a text as tau2-bench looks for it: whatever its case, with commas in its numbers or without.
+func spelled(text string) string {
+	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
+		return strings.Join(strings.Split(digits, ""), ",?")
+	})
 }
 
-func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
+var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// pastCalls are calls that no answer has followed yet, and their ids.
-type pastCalls struct {
-	made list
-	ids  []string
-}
-
-// note adds the calls of a message, and the results that it has of earlier ones.
-func (p *pastCalls) note(message object, role string) {
-	for _, one := range message.list("tool_calls") {
-		call, _ := one.(object)
-		name, arguments := call.text("name")+call.text("tool_name"), call.object("arguments")
-		if decoded, err := decodeJSON([]byte(call.text("params_as_json"))); err == nil {
-			arguments, _ = decoded.(object)
-		}
-		p.made = append(p.made, object{{"technicalName", cutTo(name, 64)}, {"arguments", append(object{}, arguments...)}, {"result", ""}})
-		p.ids = append(p.ids, call.text("id")+call.text("request_id"))
-	}
-	results := message.list("tool_results")
-	if role == "tool" {
-		results = append(results, message)
-	}
-	for _, one := range results {
-		result, _ := one.(object)
-		at := slices.Index(p.ids, result.text("id")+result.text("request_id"))
-		if at < 0 {
-			continue
-		}
-		call, text := p.made[at].(object).without("result"), cutTo(result.text("content")+result.text("result_value"), 10_000)
-		of := "result"
-		for _, flag := range []string{"error", "is_error"} {
-			if failed, _ := result.get(flag); failed == true {
-				of = "error"
+// exactWrites adds checks that the database comes to be as the reference solution leaves it: each of its writes is made as often as
+// there, and no other one. What it reads on the way is not asked for.
+func (t *carried) exactWrites(gold []object, writes []string) {
+	for _, name := range writes {
+		var of []object
+		for _, action := range gold {
+			if action.text("name") == name {
+				of = append(of, t.callOf(action, nil))
 			}
 		}
-		p.made[at] = append(call, member{of, text})
+		if len(of) == 0 {
+			t.check("neverCalled", object{{"technicalName", name}}, nil)
+			continue
+		}
+		for i, call := range of {
+			same := 0
+			for _, other := range of {
+				if isEqual(other, call) {
+					same++
+				}
+			}
+			if slices.IndexFunc(of, func(other object) bool { return isEqual(other, call) }) == i {
+				t.check("called", append(slices.Clip(call), member{"min", int64(same)}, member{"max", int64(same)}), nil)
+			}
+		}
+		t.check("called", object{{"technicalName", name}, {"min", int64(len(of))}, {"max", int64(len(of))}}, nil)
+	}
+	t.approximate("the state of the database", "its writes are compared, call by call, and not the state that they lead to")
+}
+
+// required adds checks that each call of the reference solution is made.
+func (t *carried) required(gold []object) {
+	for _, action := range gold {
+		compared, isChosen := action.get("compare_args")
+		chosen, _ := compared.(list)
+		if !isChosen || compared == nil {
+			chosen = nil
+		} else if chosen == nil {
+			chosen = list{}
+		}
+		t.check("called", t.callOf(action, chosen), nil)
 	}
 }
 
-// take returns the calls, which are then none.
-func (p *pastCalls) take() list {
-	made := p.made
-	p.made, p.ids = nil, nil
-	return made
+// callOf returns a call with the arguments of an action; with chosen, of these alone.
+func (t *carried) callOf(action object, chosen list) object {
+	var where list
+	for _, argument := range action.object("arguments") {
+		if chosen == nil || slices.Contains(chosen, any(argument.name)) {
+			where = append(where, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
+		}
+	}
+	if len(where) > 20 {
+		t.approximate("action "+action.text("name"), "of its %d arguments the first 20 are compared", len(where))
+		where = where[:20]
+	}
+	call := object{{"technicalName", action.text("name")}}
+	if len(where) > 0 {
+		call = append(call, member{"where", where})
+	}
+	return call
 }

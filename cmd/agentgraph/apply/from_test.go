@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,61 +14,83 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import writes it, and
-// what is not carried over.
+// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import writes it, with the
+// report.
 func TestTestsOfOtherTools(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"promptfoo", "tau2-bench", "retell", "elevenlabs"} {
-		t.Run(tool, func(t *testing.T) {
+	samples, err := filepath.Glob("testdata/foreign/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, samples)
+	for _, sample := range samples {
+		name := filepath.Base(sample)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			samples, err := filepath.Glob("testdata/" + tool + ".*")
+			files, err := filepath.Glob(sample + "/main.*")
 			require.NoError(t, err)
-			require.Len(t, samples, 1)
-			text, err := os.ReadFile(samples[0])
+			require.Len(t, files, 1)
+			tool, _, _ := strings.Cut(name, ".")
+			carried, err := carryOver(tool, files[0])
 			require.NoError(t, err)
-			tests, left, err := importers[tool](text)
-			require.NoError(t, err)
-			became, err := written{"tests", object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", tests}}}}}}.encode()
-			require.NoError(t, err)
-			became = append(became, "\n# Not carried over:\n# "+strings.Join(left, "\n# ")+"\n"...)
-			golden := "testdata/carried/" + tool + ".yaml"
+			became := carriedSample(t, carried)
+			golden := "testdata/carried/" + name + ".yaml"
 			if os.Getenv("AGENTGRAPH_RECORD") != "" {
 				require.NoError(t, os.WriteFile(golden, became, 0o644))
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
 			require.Equal(t, string(want), string(became))
-
-			read, err := parseSource(golden, became)
-			require.NoError(t, err)
-			require.Empty(t, checkSource(read))
-			for _, one := range tests {
-				input, err := json.Marshal(one.(object).without("toolMocking"))
-				require.NoError(t, err)
-				require.NoError(t, from(input, func(in model.CreateSimulationTestInput) error {
-					if in.MaxTurns == 0 {
-						in.MaxTurns = 10
-					}
-					for _, check := range in.Checks {
-						if called := check.Expect.Called; called != nil {
-							called.Min = max(1, called.Min)
-						}
-						for _, said := range []*model.SaidExpectation{check.Expect.Says, check.Expect.NeverSays} {
-							if said != nil {
-								said.Role = model.MessageRoleAssistant
-							}
-						}
-					}
-					_, err := model.NewSimulationTest(in, time.Now())
-					return err
-				}), string(input))
-			}
+			requireAccepted(t, golden, became, carried.tests)
 		})
 	}
+}
+
+// carriedSample returns what import writes, and the report as a comment.
+func carriedSample(t *testing.T, carried *carriedTests) []byte {
+	t.Helper()
+	became, err := written{"tests", object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", carried.tests}}}}}}.encode()
+	require.NoError(t, err)
+	report := &strings.Builder{}
+	carried.report.write(report)
+	return append(became, "\n# "+strings.ReplaceAll(strings.TrimSpace(report.String()), "\n", "\n# ")+"\n"...)
+}
+
+// requireAccepted fails unless the schema of files and the server take the tests.
+func requireAccepted(t *testing.T, name string, file []byte, tests list) {
+	t.Helper()
+	read, err := parseSource(name, file)
+	require.NoError(t, err)
+	require.Empty(t, checkSource(read))
+	for _, one := range tests {
+		input, err := json.Marshal(one.(object).without("toolMocking"))
+		require.NoError(t, err)
+		require.NoError(t, from(input, func(in model.CreateSimulationTestInput) error {
+			if in.MaxTurns == 0 {
+				in.MaxTurns = 10
+			}
+			for _, check := range in.Checks {
+				if called := check.Expect.Called; called != nil {
+					called.Min = max(1, called.Min)
+				}
+				for _, said := range []*model.SaidExpectation{check.Expect.Says, check.Expect.NeverSays} {
+					if said != nil {
+						said.Role = model.MessageRoleAssistant
+					}
+				}
+			}
+			_, err := model.NewSimulationTest(in, time.Now())
+			return err
+		}), string(input))
+	}
+}
+
+func TestFilesOfOtherToolsThatHoldNothing(t *testing.T) {
+	t.Parallel()
 	for tool, text := range map[string]string{
 		"promptfoo": "tests: file://cases.csv", "tau2-bench": `[]`, "retell": `[{"name": "A"}]`, "elevenlabs": `[1]`,
 	} {
-		_, _, err := importers[tool]([]byte(text))
+		file := filepath.Join(t.TempDir(), "main.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := carryOver(tool, file)
 		require.Error(t, err, tool)
 	}
 }
@@ -102,16 +125,27 @@ func TestRowsOfFiles(t *testing.T) {
 	}
 }
 
+func numbered(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, "a"+strconv.Itoa(i))
+	}
+	return texts
+}
+
 func TestCombinationsOfValuesAreBounded(t *testing.T) {
 	t.Parallel()
-	values, err := json.Marshal(strings.Split(strings.Repeat("a,", 49)+"b", ","))
+	values, err := json.Marshal(numbered(50))
 	require.NoError(t, err)
 	var vars []string
 	for _, name := range []string{"u", "v", "w", "x", "y", "z"} {
 		vars = append(vars, `"`+name+`":`+string(values))
 	}
-	tests, left, err := fromPromptfoo([]byte(`{"prompts":["{{u}}"],"tests":[{"vars":{` + strings.Join(vars, ",") + `},"assert":[{"type":"contains","value":"a"}]}]}`))
+	file := filepath.Join(t.TempDir(), "main.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"prompts":["{{u}}"],"tests":[{"vars":{`+strings.Join(vars, ",")+`},"assert":[{"type":"contains","value":"a"}]}]}`), 0o600))
+	carried, err := carryOver("promptfoo", file)
 	require.NoError(t, err)
-	require.Len(t, tests[0].(object).list("rows"), model.MaxRows)
-	require.Contains(t, strings.Join(left, "\n"), "of 15625000000 combinations of values the first 500 are left")
+	require.Len(t, carried.tests[0].(object).list("rows"), model.MaxRows)
+	report := &strings.Builder{}
+	carried.report.write(report)
+	require.Contains(t, report.String(), "of 15625000000 combinations of values the first 500 are left")
 }

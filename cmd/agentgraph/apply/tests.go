@@ -104,7 +104,11 @@ type testFiles struct {
 	From   string
 	Agent  string
 	Folder string
+	Strict bool
 	Prune  bool
+
+	// carried is what became of another tool's file.
+	carried *carriedTests
 }
 
 func (c *testFiles) arguments() []cli.Argument {
@@ -118,14 +122,15 @@ func (c *testFiles) Declare() cli.Flags {
 		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_TEST_FROM", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_FROM_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "With --from, the name or id of the agent that gets the tests."},
 		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FROM_FOLDER", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders), Help: "With --from, the folder that gets the tests."},
+		{Into: &c.Strict, Name: "strict", Env: "AGENTGRAPH_TEST_FROM_STRICT", Help: "With --from, write nothing and fail when a part of the file is approximated or left out."},
 		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_TEST_PRUNE", Help: "Delete the tests and folders of agents in the files that these do not name."},
 	})
 }
 
-// sources reads the files. What cannot be carried over from another tool's is written to out.
-func (c *testFiles) sources(out io.Writer) ([]*source, error) {
+// sources reads the files.
+func (c *testFiles) sources() ([]*source, error) {
 	if c.From != "" {
-		converted, err := c.convert(out)
+		converted, err := c.convert()
 		if err != nil {
 			return nil, err
 		}
@@ -138,8 +143,8 @@ func (c *testFiles) sources(out io.Writer) ([]*source, error) {
 		}
 		return []*source{read}, nil
 	}
-	if c.Agent != "" || c.Folder != "" {
-		return nil, client.Exit(client.ExitUsage, errors.New("--agent and --folder need --from: other files say where their tests belong"))
+	if c.Agent != "" || c.Folder != "" || c.Strict {
+		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: other files say where their tests belong"))
 	}
 	sources, err := readSources(c.File)
 	if err != nil {
@@ -157,24 +162,18 @@ func (c *testFiles) sources(out io.Writer) ([]*source, error) {
 }
 
 // convert returns another tool's file as one of ours.
-func (c *testFiles) convert(out io.Writer) ([]byte, error) {
+func (c *testFiles) convert() ([]byte, error) {
 	if len(c.File) != 1 {
 		return nil, client.Exit(client.ExitUsage, errors.New("--from takes one file"))
 	}
 	if c.Agent == "" {
 		return nil, client.Exit(client.ExitUsage, errors.New("--from needs --agent, the agent that gets the tests"))
 	}
-	text, err := os.ReadFile(c.File[0])
-	if err != nil {
+	var err error
+	if c.carried, err = carryOver(c.From, c.File[0]); err != nil {
 		return nil, client.Exit(client.ExitFailed, err)
 	}
-	tests, left, err := importers[c.From](text)
-	if err != nil {
-		return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s: %w", c.File[0], err))
-	}
-	for _, line := range left {
-		_, _ = fmt.Fprintln(out, "Not carried over:", client.Printable(line))
-	}
+	tests := c.carried.tests
 	group := object{{"agent", c.Agent}}
 	if c.Folder != "" {
 		group = append(group, member{"folders", list{object{{"key", c.Folder}, {"name", c.Folder}}}})
@@ -185,9 +184,28 @@ func (c *testFiles) convert(out io.Writer) ([]byte, error) {
 	return written{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
 }
 
+// tell writes what became of another tool's file.
+func (c *testFiles) tell(to io.Writer) {
+	if c.carried != nil && len(c.carried.report.notes) > 0 {
+		c.carried.report.write(to)
+	}
+}
+
+// refuseLosses returns an error if the file was not carried over as it is and --strict is given.
+func (c *testFiles) refuseLosses() error {
+	if c.carried == nil || !c.Strict {
+		return nil
+	}
+	parts, left := c.carried.report.count(approximated), c.carried.report.count(leftOut)
+	if parts+left == 0 {
+		return nil
+	}
+	return client.Exit(client.ExitFailed, fmt.Errorf("--strict: %s approximated, %s left out: nothing was written", counted(parts, "part"), counted(left, "part")))
+}
+
 // plan compares the tests of the files with those of the server.
 func (c *testFiles) plan(cmd *cobra.Command) (*api, *plan, error) {
-	sources, err := c.sources(cmd.OutOrStdout())
+	sources, err := c.sources()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,14 +214,17 @@ func (c *testFiles) plan(cmd *cobra.Command) (*api, *plan, error) {
 		return nil, nil, err
 	}
 	if c.From != "" {
-		there.leaveMocks(sources[0], cmd.OutOrStdout())
+		there.leaveMocks(sources[0], &c.carried.report)
+	}
+	if err := c.refuseLosses(); err != nil {
+		return nil, nil, err
 	}
 	made, err := there.planFor(sources, options{prune: c.Prune})
 	return server, made, err
 }
 
 // leaveMocks takes out mocks of tools that the server does not have under these names.
-func (c *company) leaveMocks(s *source, out io.Writer) {
+func (c *company) leaveMocks(s *source, to *report) {
 	isMissing := func(mock any) bool {
 		name := mock.(object).text("toolId")
 		return !slices.ContainsFunc(c.things[tool], func(t *thing) bool { return t.reference() == name })
@@ -215,8 +236,8 @@ func (c *company) leaveMocks(s *source, out io.Writer) {
 		mocking := test.object("toolMocking")
 		for _, mock := range mocking.list("mockedTools") {
 			if isMissing(mock) {
-				_, _ = fmt.Fprintf(out, "Not carried over: %s: the mock of %s: the server has no tool with this technical name\n",
-					client.Printable(test.text("name")), client.Printable(mock.(object).text("toolId")))
+				to.add(leftOut, to.placeOf(test.text("name")), test.text("name"), "the mock of %s: the server has no tool with this technical name",
+					mock.(object).text("toolId"))
 			}
 		}
 		if len(mocking) > 0 {
@@ -242,6 +263,7 @@ func NewTestDiff() *cobra.Command {
 
 // Run prints the differences.
 func (c *TestDiff) Run(cmd *cobra.Command) error {
+	defer c.tell(cmd.OutOrStdout())
 	_, made, err := c.plan(cmd)
 	if err != nil {
 		return err
@@ -262,7 +284,7 @@ func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or ElevenLabs do.",
-		Long: "Everything is checked before anything is written, and importing twice changes nothing. What cannot be carried over from another tool's file is listed.",
+		Long: "Everything is checked before anything is written, and importing twice changes nothing. With --from, a list at the end says what was carried over, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{
@@ -275,11 +297,15 @@ agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic rec
 // Run compares, and carries out what differs.
 func (c *TestImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
+	defer c.tell(cmd.OutOrStdout())
 	if c.Output != "" {
 		if c.From == "" {
 			return client.Exit(client.ExitUsage, errors.New("--output needs --from"))
 		}
-		text, err := c.convert(cmd.OutOrStdout())
+		text, err := c.convert()
+		if err == nil {
+			err = c.refuseLosses()
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,100 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// messagesOf carries over a conversation so far, with the calls of the agent before the answer that they helped to. The member has
+// the text of a message.
+func messagesOf(t *carried, history list, member string) (messages list) {
+	calls := pastCalls{}
+	for i, one := range history {
+		message, _ := one.(object)
+		role, text := message.text("role"), message.text(member)
+		if role == "agent" {
+			role = "assistant"
+		}
+		if cutTo(text, 10_000) != text {
+			t.approximate(fmt.Sprintf("message %d", i+1), "its first 10,000 characters are left")
+		}
+		if !calls.note(message, role) {
+			t.leave(fmt.Sprintf("message %d", i+1), "the result of a call that is not made before it")
+		}
+		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
+			continue
+		}
+		carried := object{{"role", role}, {"text", cutTo(placeholders(text), 10_000)}}
+		answers := len(messages) > 0 && messages[len(messages)-1].(object).text("role") == "user"
+		if made := calls.take(); len(made) > 0 && role == "assistant" && answers {
+			carried = append(carried, toolCalls(made))
+		} else if len(made) > 0 {
+			t.leave(fmt.Sprintf("message %d", i+1), "calls of tools that are not the agent's on the way to an answer")
+		}
+		messages = append(messages, carried)
+	}
+	if made := calls.take(); len(made) > 0 {
+		t.leave("the conversation so far", "calls of tools behind the last message")
+	}
+	if len(messages) > 200 {
+		t.leave("the conversation so far", "of its %d messages the last 200 are left", len(messages))
+		messages = messages[len(messages)-200:]
+	}
+	return messages
+}
+
+func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
+
+// pastCalls are calls that no answer has followed yet, and their ids.
+type pastCalls struct {
+	made list
+	ids  []string
+}
+
+// note adds the calls of a message, and the results that it has of earlier ones. It is false if these were not made.
+func (p *pastCalls) note(message object, role string) (areKnown bool) {
+	areKnown = true
+	for _, one := range message.list("tool_calls") {
+		call, _ := one.(object)
+		name, arguments := call.text("name")+call.text("tool_name"), call.object("arguments")
+		if decoded, err := decodeJSON([]byte(call.text("params_as_json"))); err == nil {
+			arguments, _ = decoded.(object)
+		}
+		if function := call.object("function"); function != nil {
+			decoded, _ := decodeJSON([]byte(function.text("arguments")))
+			name = function.text("name")
+			arguments, _ = decoded.(object)
+		}
+		p.made = append(p.made, object{{"technicalName", cutTo(name, 64)}, {"arguments", append(object{}, arguments...)}, {"result", ""}})
+		p.ids = append(p.ids, call.text("id")+call.text("request_id"))
+	}
+	results := message.list("tool_results")
+	if role == "tool" {
+		results = append(results, message)
+	}
+	for _, one := range results {
+		result, _ := one.(object)
+		at := slices.Index(p.ids, result.text("id")+result.text("request_id")+result.text("tool_call_id"))
+		if at < 0 {
+			areKnown = false
+			continue
+		}
+		call, text := p.made[at].(object).without("result"), cutTo(result.text("content")+result.text("result_value"), 10_000)
+		of := "result"
+		for _, flag := range []string{"error", "is_error"} {
+			if failed, _ := result.get(flag); failed == true {
+				of = "error"
+			}
+		}
+		p.made[at] = append(call, member{of, text})
+	}
+	return areKnown
+}
+
+// take returns the calls, which are then none.
+func (p *pastCalls) take() list {
+	made := p.made
+	p.made, p.ids = nil, nil
+	return made
+}

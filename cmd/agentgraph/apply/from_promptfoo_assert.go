@@ -1,0 +1,316 @@
+package apply
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// asserts carries over the assertions of a test, and the defaults before them.
+func (t *promptfooTest) asserts() {
+	t.label = "defaultTest"
+	t.assertAll(t.p.defaults.list("assert"), t.p.defaultsAt.member("assert"))
+	t.label = ""
+	t.assertAll(t.own.list("assert"), t.ownAt.member("assert"))
+	t.at = t.ownAt
+}
+
+func (t *promptfooTest) assertAll(all list, at place) {
+	for i, one := range all {
+		t.at = at.index(i)
+		assertion, isObject := one.(object)
+		switch {
+		case one == nil: // a reference that was not found
+		case !isObject:
+			t.leave("an assertion", "%s is not known", shown(one))
+		case assertion.text("type") == "assert-set":
+			t.in.others(t.of(), assertion, t.at, "type", "assert", "threshold")
+			if threshold, isGiven := assertion.get("threshold"); isGiven {
+				t.approximate("assert-set", "its threshold %s: all of its assertions must hold", shown(threshold))
+			}
+			t.assertAll(assertion.list("assert"), t.at.member("assert"))
+		default:
+			t.assert(assertion)
+		}
+	}
+}
+
+// weight is what an assertion counts for; nil if it is required.
+func (t *promptfooTest) weight(assertion object) any {
+	if !t.isScored {
+		return nil
+	}
+	weight := 1.0
+	if value, isGiven := assertion.get("weight"); isGiven {
+		weight, _ = number(value)
+	}
+	whole := min(100, max(1, math.Round(weight)))
+	if whole != weight {
+		t.approximate(assertion.text("type"), "its weight %v is rounded to %v", weight, whole)
+	}
+	return int64(whole)
+}
+
+// phrase is an assertion that is being carried over.
+type phrase struct {
+	*promptfooTest
+	kind, bare string
+	isNot      bool
+	value      any
+	weight     any
+}
+
+func (t *promptfooTest) assert(assertion object) {
+	kind := assertion.text("type")
+	bare, isNot := strings.CutPrefix(kind, "not-")
+	if given, isGiven := assertion.get("weight"); isGiven {
+		if of, _ := number(given); of == 0 {
+			t.leave(kind, "its weight is 0, so it decides nothing")
+			return
+		}
+	}
+	for _, code := range []string{"transform", "contextTransform"} {
+		if _, isGiven := assertion.get(code); isGiven {
+			t.leave(kind, "its %s is code, which is not run", code)
+			return
+		}
+	}
+	value, _ := assertion.get("value")
+	a := phrase{t, kind, bare, isNot, value, nil}
+	if !a.readValue() {
+		return
+	}
+	a.weight = t.weight(assertion)
+	if !a.decided(assertion) && !a.graded(assertion) {
+		t.leave(kind, "%s", a.whyNot())
+		return
+	}
+	if label, isGiven := assertion.get("metric"); isGiven {
+		t.skip(kind, "its metric %s is a label", shown(label))
+	}
+	t.in.others(t.of()+": "+kind, assertion, t.at, "type", "value", "threshold", "weight", "metric", "provider", "rubricPrompt")
+	for _, name := range []string{"provider", "rubricPrompt"} {
+		if _, isGiven := assertion.get(name); isGiven {
+			t.leave(kind, "its %s: the server's judge decides", name)
+		}
+	}
+}
+
+func (a *phrase) whyNot() string {
+	switch a.bare {
+	case "javascript", "python", "ruby", "webhook":
+		return "code of others is not run"
+	case "cost":
+		return "it counts dollars: see the check creditsAtMost"
+	}
+	return "there is no such check"
+}
+
+// isAssertion reports whether promptfoo has assertions of the kind.
+func isAssertion(kind string) bool {
+	return slices.Contains(strings.Fields(`answer-relevance bleu classifier contains contains-all contains-any contains-html contains-json contains-sql
+		contains-xml context-faithfulness context-recall context-relevance conversation-relevance cost equals factuality finish-reason g-eval gleu
+		guardrails human icontains icontains-all icontains-any is-html is-json is-refusal is-sql is-valid-function-call is-valid-openai-function-call
+		is-valid-openai-tools-call is-xml javascript latency levenshtein llm-rubric max-score meteor model-graded-closedqa model-graded-factuality
+		moderation perplexity perplexity-score pi python regex rouge-n ruby select-best similar starts-with trace-error-spans trace-span-count
+		trace-span-duration webhook word-count`), strings.TrimPrefix(kind, "not-"))
+}
+
+// readValue reads a value that stands in a file.
+func (a *phrase) readValue() bool {
+	name, isText := a.value.(string)
+	if !isText || !strings.HasPrefix(name, "file://") {
+		return true
+	}
+	if problem := unreadable(name); problem != "" {
+		a.leave(a.kind, "%s %s", name, problem)
+		return false
+	}
+	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
+	text, err := a.p.read(file)
+	if err != nil {
+		a.leave(a.kind, "%v", err)
+		return false
+	}
+	a.value = strings.TrimSpace(string(text))
+	if strings.HasSuffix(a.bare, "json") || strings.HasSuffix(a.bare, "-all") || strings.HasSuffix(a.bare, "-any") {
+		if value, err := decoded(text); err == nil {
+			a.value = value
+		}
+	}
+	return true
+}
+
+// pattern returns an expression that matches the value word for word.
+func (a *phrase) pattern(value any) (string, bool) {
+	expression, missing, err := a.texts.fill(shown(value), regexp.QuoteMeta)
+	switch {
+	case err != nil:
+		a.leave(a.kind, "%v", err)
+	case expression == "":
+		a.leave(a.kind, "it has no value")
+	case len(missing) > 0:
+		a.approximate(a.kind, "nothing fills {{%s}}: it is empty", strings.Join(missing, "}}, {{"))
+	}
+	return expression, err == nil && expression != ""
+}
+
+// says adds checks that the agent says what matches, or never does.
+func (a *phrase) says(expressions ...string) {
+	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
+	for _, expression := range expressions {
+		if _, err := regexp.Compile(expression); err != nil || len(expression) > 1000 {
+			a.leave(a.kind, "%s is no regular expression (RE2) of at most 1,000 characters", shown(a.value))
+			continue
+		}
+		said := object{{"matches", expression}}
+		if a.turn > 0 {
+			said = append(said, member{"turn", int64(a.turn)})
+		}
+		a.check(expectation, said, a.weight)
+	}
+}
+
+// patterns returns expressions for a list, or for a text with commas.
+func (a *phrase) patterns(prefix string) (all []string) {
+	values, isList := a.value.(list)
+	if text, isText := a.value.(string); isText && !isList {
+		for part := range strings.SplitSeq(text, ",") {
+			values = append(values, strings.Trim(strings.TrimSpace(part), `"`))
+		}
+	}
+	for _, one := range values {
+		if expression, isWhole := a.pattern(one); isWhole {
+			all = append(all, prefix+expression)
+		}
+	}
+	return all
+}
+
+// decided carries over what the program can decide.
+func (a *phrase) decided(assertion object) bool {
+	prefix := map[bool]string{true: "(?i)"}[strings.HasPrefix(a.bare, "icontains")]
+	whole := func(before, after string) {
+		if expression, isWhole := a.pattern(a.value); isWhole {
+			a.says(before + expression + after)
+		}
+	}
+	switch a.bare {
+	case "contains", "icontains":
+		whole(prefix, "")
+	case "contains-any", "icontains-any":
+		if all := a.patterns(prefix); len(all) > 0 {
+			a.says(strings.Join(all, "|"))
+		}
+	case "contains-all", "icontains-all":
+		if a.isNot {
+			return false
+		}
+		a.says(a.patterns(prefix)...)
+	case "starts-with":
+		whole(`\A`, "")
+	case "regex":
+		expression, missing, err := a.texts.fill(shown(a.value), nil)
+		if err != nil || len(missing) > 0 {
+			a.leave(a.kind, "%s cannot be filled", shown(a.value))
+			break
+		}
+		a.says(expression)
+	case "equals":
+		if text, isText := a.value.(string); isText && text == "" {
+			a.says(`\A\s*\z`)
+		} else if isText || a.isNot || a.turn > 0 {
+			whole(`\A\s*`, `\s*\z`)
+		} else {
+			a.check("resultJson", object{{"schema", object{{"const", a.value}}}}, a.weight)
+		}
+	case "is-json":
+		return a.fits()
+	case "latency":
+		threshold, _ := assertion.get("threshold")
+		ms, isNumber := number(threshold)
+		if !isNumber || a.isNot {
+			return false
+		}
+		if a.turn > 0 {
+			a.approximate(a.kind, "it is the time of all turns")
+		}
+		a.check("durationAtMost", ms/1000, a.weight)
+	default:
+		return false
+	}
+	return true
+}
+
+// fits adds a check that the agent's message is JSON, of a schema if there is one.
+func (a *phrase) fits() bool {
+	value := a.value
+	if text, isText := value.(string); isText {
+		read, err := decoded([]byte(text))
+		if err != nil {
+			a.leave(a.kind, "its schema cannot be read")
+			return true
+		}
+		value = read
+	}
+	schema, isObject := value.(object)
+	if value != nil && !isObject || a.isNot || a.turn > 0 {
+		return false
+	}
+	if text, err := json.Marshal(schema); err != nil || strings.Contains(string(text), "{{") {
+		a.leave(a.kind, "a schema with variables")
+		return true
+	}
+	a.check("resultJson", object{{"schema", append(object{}, schema...)}}, a.weight)
+	return true
+}
+
+// graded carries over what a model grades.
+func (a *phrase) graded(assertion object) bool {
+	format := map[string]string{
+		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",
+		"factuality": "What the agent says agrees with this: %s", "model-graded-factuality": "What the agent says agrees with this: %s",
+		"answer-relevance": "The agent answers what the contact asked.", "is-refusal": "The agent declines to do what the contact asked.",
+	}[a.bare]
+	if format == "" {
+		return false
+	}
+	if threshold, isGiven := assertion.get("threshold"); isGiven {
+		a.approximate(a.kind, "its threshold %s: the judge says only whether it holds", shown(threshold))
+	} else if a.bare == "answer-relevance" || a.bare == "is-refusal" {
+		a.approximate(a.kind, "it becomes a criterion in words")
+	}
+	texts, isList := a.value.(list)
+	if !isList {
+		texts = list{a.value}
+	}
+	for _, one := range texts {
+		if !strings.Contains(format, "%s") {
+			a.grade(format)
+			continue
+		}
+		text, isText := one.(string)
+		if !isText || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "file://") {
+			a.leave(a.kind, "%s is no text", shown(one))
+			continue
+		}
+		if filled, isFilled := a.text(a.kind, strings.TrimSpace(text)); isFilled {
+			a.grade(strings.Replace(format, "%s", filled, 1))
+		}
+	}
+	return true
+}
+
+func (a *phrase) grade(text string) {
+	if a.turn > 0 {
+		text = "In its answer to message " + shown(int64(a.turn)) + " of the contact: " + text
+	}
+	if a.isNot {
+		text = "This is not so: " + text
+	}
+	a.criterion(text)
+	a.weights = append(a.weights, a.weight)
+}

@@ -1,0 +1,324 @@
+package apply
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// promptfooPrompt is a prompt, whose text is a template.
+type promptfooPrompt struct {
+	text string
+	at   place
+}
+
+// readPrompts reads the prompts of a configuration. The first one says what the agent is told.
+func (p *promptfoo) readPrompts(value any, at place) {
+	switch v := value.(type) {
+	case string:
+		p.readPrompt(v, at)
+	case list:
+		for i, one := range v {
+			p.readPrompts(one, at.index(i))
+		}
+	case object:
+		for _, name := range []string{"raw", "id"} {
+			if text := v.text(name); text != "" {
+				p.others("a prompt", v, at, "raw", "id", "label", "description")
+				p.readPrompt(text, at)
+				return
+			}
+		}
+		for _, m := range v { // a file and its label
+			p.readPrompt(m.name, at.member(m.name))
+		}
+	}
+	if at.path == "/prompts" && len(p.prompts) > 1 {
+		p.report.add(approximated, at, "the configuration", "prompts: of %d the first is used", len(p.prompts))
+	}
+}
+
+var promptFiles = regexp.MustCompile(`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
+
+func (p *promptfoo) readPrompt(text string, at place) {
+	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }
+	switch {
+	case strings.HasPrefix(text, "exec:"):
+		leave("%s is code, which is not run", text)
+		return
+	case !strings.HasPrefix(text, "file://") && (strings.Contains(text, "\n") || !promptFiles.MatchString(text)):
+		if unread := unreadable(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {
+			leave("%s %s", text, unread)
+			return
+		}
+		p.prompts = append(p.prompts, promptfooPrompt{text, at})
+		return
+	}
+	if problem := unreadable(text); problem != "" {
+		leave("%s %s", text, problem)
+		return
+	}
+	file := filepath.Clean(strings.TrimPrefix(text, "file://"))
+	content, err := p.read(file)
+	if err != nil {
+		leave("%v", err)
+		return
+	}
+	at = place{&sourceLines{file, map[string]int{}}, ""}
+	if filepath.Ext(file) == ".yaml" || filepath.Ext(file) == ".yml" {
+		if value, err := decoded(content); err == nil {
+			if messages, isList := value.(list); isList && areMessages(messages) {
+				content = []byte(asJSON(messages))
+			}
+		}
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n---\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			p.prompts = append(p.prompts, promptfooPrompt{part, at})
+		}
+	}
+}
+
+// spoken are variables that usually hold what the user says.
+var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt", "text"}
+
+// ask makes what the agent answers: messages, or the scenario of a simulated user.
+func (t *promptfooTest) ask() {
+	if provider, _ := t.test.get("provider"); isSimulatedUser(provider) {
+		t.simulate(provider)
+		return
+	}
+	t.scenario = "You have asked all you wanted to know."
+	messages := t.message()
+	if len(messages) == 0 {
+		t.drop("it says nothing to the agent")
+		return
+	}
+	if last := messages[len(messages)-1].(object); last.text("role") == "assistant" {
+		t.approximate("the prompt", "its last message is the agent's: the contact answers it")
+	}
+	t.with("conversationContext", messagesOf(t.carried, messages, "content"))
+	t.with("maxTurns", int64(1))
+}
+
+// message returns what the agent is told: the prompt, with the variables filled in.
+func (t *promptfooTest) message() list {
+	if len(t.p.prompts) == 0 {
+		return t.spoken("no prompt can be read")
+	}
+	prompt := t.p.prompts[0]
+	if messages, isChat := messagesIn(prompt.text); isChat {
+		return t.chat(messages, true)
+	}
+	if strings.Contains(prompt.text, "{%") {
+		return t.looped(prompt)
+	}
+	options := t.test.object("options")
+	text, isFilled := t.text("the prompt", options.text("prefix")+prompt.text+options.text("suffix"))
+	if !isFilled {
+		t.drop("its prompt cannot be filled")
+		return nil
+	}
+	if messages, isChat := messagesIn(text); isChat {
+		return t.chat(messages, false)
+	}
+	if strings.HasPrefix(text, "[") && strings.Contains(text, `"role"`) {
+		t.drop("the chat of its prompt cannot be read")
+		return nil
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return list{object{{"role", "user"}, {"content", text}}}
+}
+
+// text fills a template. What cannot be filled is reported.
+func (t *promptfooTest) text(what, template string) (string, bool) {
+	text, missing, err := t.texts.fill(template, nil)
+	if err != nil {
+		t.leave(what, "%v", err)
+		return "", false
+	}
+	return text, t.misses(what, missing)
+}
+
+// misses reports variables that nothing fills. It is false if they are what another test is answered.
+func (t *promptfooTest) misses(what string, missing []string) bool {
+	for _, name := range missing {
+		if slices.Contains(t.p.outputs, name) {
+			t.leave(what, "{{%s}} is the output of another test", name)
+			return false
+		}
+	}
+	if len(missing) > 0 {
+		t.approximate(what, "nothing fills {{%s}}: it is empty", strings.Join(missing, "}}, {{"))
+	}
+	return true
+}
+
+// spoken returns the variable that usually holds what the user says.
+func (t *promptfooTest) spoken(why string) list {
+	all := slices.Concat(t.texts.rows, t.texts.bag)
+	for _, m := range all {
+		if slices.Contains(spoken, m.name) || len(all) == 1 {
+			t.approximate("the prompt", "%s: the agent is told %s", why, m.name)
+			if text, isFilled := t.text("the prompt", "{{"+m.name+"}}"); isFilled {
+				return list{object{{"role", "user"}, {"content", text}}}
+			}
+		}
+	}
+	t.drop("%s, and no variable is known to hold what the user says, such as question", why)
+	return nil
+}
+
+// chat returns messages without those of the system, which the agent's own prompt stands for.
+func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
+	for _, one := range all {
+		message, problem := plainMessage(one)
+		if problem != "" {
+			t.drop("%s", problem)
+			return nil
+		}
+		if role := message.text("role"); role == "system" || role == "developer" {
+			at, of := t.at, t.name
+			if areTemplates && len(t.p.prompts) > 0 {
+				at, of = t.p.prompts[0].at, "the prompt"
+			}
+			t.in.report.add(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
+			continue
+		}
+		if areTemplates {
+			text, isFilled := t.text("the prompt", message.text("content"))
+			if !isFilled {
+				t.drop("its prompt cannot be filled")
+				return nil
+			}
+			if inner, isChat := messagesIn(text); isChat {
+				messages = append(messages, t.chat(inner, false)...)
+				continue
+			}
+			message = t.filled(message.with("content", text))
+		}
+		messages = append(messages, message)
+	}
+	return messages
+}
+
+// filled returns a message with the variables in its calls filled in.
+func (t *promptfooTest) filled(message object) object {
+	var fill func(value any) any
+	fill = func(value any) any {
+		switch v := value.(type) {
+		case string:
+			text, _ := t.text("a call of the prompt", v)
+			return text
+		case list:
+			for i, one := range v {
+				v[i] = fill(one)
+			}
+		case object:
+			made := make(object, len(v))
+			for i, m := range v {
+				made[i] = member{m.name, fill(m.value)}
+			}
+			return made
+		}
+		return value
+	}
+	if calls := message.list("tool_calls"); calls != nil {
+		return message.with("tool_calls", fill(slices.Clone(calls)))
+	}
+	return message
+}
+
+var lastVariable = regexp.MustCompile(`\{\{-?\s*(\w+)`)
+
+// looped reads a prompt that writes the messages so far in a loop, and then one that is new.
+func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
+	loops := loopIn.FindAllStringSubmatch(prompt.text, -1)
+	if len(loops) == 0 {
+		_, _ = t.text("the prompt", prompt.text) // says what is not evaluated
+		t.drop("its prompt cannot be filled")
+		return nil
+	}
+	for _, loop := range loops {
+		value, _ := t.texts.bag.get(loop[1])
+		history, isList := value.(list)
+		switch {
+		case loop[1] == "_conversation" || strings.HasPrefix(loop[1], "message") && !isList:
+		case isList && areMessages(history):
+			messages = append(messages, t.chat(history, true)...)
+		default:
+			t.drop("its prompt has a loop over %s, which is not evaluated", loop[1])
+			return nil
+		}
+	}
+	end := strings.LastIndex(prompt.text, "endfor")
+	last := lastVariable.FindAllStringSubmatch(prompt.text[max(0, end):], -1)
+	if len(last) == 0 {
+		return messages
+	}
+	t.approximate("the prompt", "its template code is not evaluated: the agent is told {{%s}}", last[len(last)-1][1])
+	text, isFilled := t.text("the prompt", "{{"+last[len(last)-1][1]+"}}")
+	if !isFilled || text == "" {
+		return nil
+	}
+	return append(messages, object{{"role", "user"}, {"content", text}})
+}
+
+func isSimulatedUser(provider any) bool {
+	if name, isText := provider.(string); isText {
+		return name == simulatedUser
+	}
+	o, _ := provider.(object)
+	return o.text("id") == simulatedUser
+}
+
+// simulate carries over what a simulated user is told.
+func (t *promptfooTest) simulate(provider any) {
+	whole, _ := provider.(object)
+	config := whole.object("config")
+	t.in.others(t.name, config, t.at.member("provider"), "instructions", "maxTurns", "initialMessages")
+	template := config.text("instructions")
+	if template == "" {
+		template = "{{instructions}}"
+	}
+	scenario, isFilled := t.text("instructions", template)
+	if t.scenario = strings.TrimSpace(scenario); !isFilled || t.scenario == "" {
+		t.drop("its simulated user has no instructions")
+		return
+	}
+	if values, isGiven := t.more.get("variables"); isGiven && template == "{{instructions}}" {
+		t.more = t.more.with("variables", values.(object).without("instructions"))
+	}
+	if len(t.p.prompts) > 0 {
+		t.in.report.add(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
+	}
+	turns := 10.0
+	if value, isGiven := config.get("maxTurns"); isGiven {
+		turns, _ = number(value)
+	}
+	if turns < 1 || turns > model.MaxTurns {
+		t.approximate("maxTurns", "%v: a test has 1 to %d turns", turns, model.MaxTurns)
+	}
+	t.with("maxTurns", int64(max(1, min(model.MaxTurns, turns))))
+	beginning, _ := config.get("initialMessages")
+	if text, isText := beginning.(string); isText {
+		value, problem := t.valueOf(text)
+		if problem != "" {
+			t.leave("initialMessages", "%s", problem)
+		}
+		beginning = value
+	}
+	if messages, isList := beginning.(list); isList && areMessages(messages) {
+		t.with("conversationContext", messagesOf(t.carried, t.chat(messages, true), "content"))
+	} else if beginning != nil {
+		t.leave("initialMessages", "%s is no list of messages", shown(beginning))
+	}
+	if len(t.test.list("assert"))+len(t.p.defaults.list("assert")) > 0 {
+		t.approximate("assertions", "promptfoo looks at the whole conversation, and checks here at what the agent says")
+	}
+}

@@ -1,0 +1,154 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	expressionIn = regexp.MustCompile(`\{\{-?\s*(.*?)\s*-?\}\}`)
+	bareName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$`)
+	indexIn      = regexp.MustCompile(`\[\s*(?:(\d+)|"([^"\]]*)"|'([^'\]]*)')\s*\]`)
+	codeIn       = regexp.MustCompile(`\{%-?\s*([a-z]*)`)
+	loopIn       = regexp.MustCompile(`\{%-?\s*for\s+[\w\s,]+\s+in\s+(\w+)`)
+)
+
+// texts fills templates of promptfoo, which are Nunjucks.
+type texts struct {
+	// bag has the values that are the same in all rows.
+	bag object
+	// rows are the variables that differ from row to row. They stay as placeholders of ours.
+	rows object
+}
+
+// fill returns a text with the values of its variables. literal writes what is no placeholder of a row; nil leaves it as it is.
+// missing are variables that nothing fills: they are empty, as in promptfoo. What cannot be evaluated is an error.
+func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
+	if literal == nil {
+		literal = func(text string) string { return text }
+	}
+	if code := codeIn.FindStringSubmatch(template); code != nil {
+		return "", nil, fmt.Errorf("its template code {%% %s … %%} is not evaluated", code[1])
+	}
+	var out strings.Builder
+	rest := 0
+	for _, at := range expressionIn.FindAllStringSubmatchIndex(template, -1) {
+		out.WriteString(literal(template[rest:at[0]]))
+		rest = at[1]
+		expression := template[at[2]:at[3]]
+		name, filters := splitFilters(expression)
+		root, _, _ := strings.Cut(name, ".")
+		if _, isRow := t.rows.get(root); isRow && bareName.MatchString(name) {
+			if len(filters) > 0 {
+				return "", nil, fmt.Errorf("the filter of {{ %s }} is not evaluated in a test with rows", expression)
+			}
+			out.WriteString("{" + name + "}")
+			continue
+		}
+		value, isKnown, err := t.evaluate(expression, name, filters)
+		if err != nil {
+			return "", nil, err
+		}
+		if !isKnown {
+			missing = append(missing, name)
+		}
+		out.WriteString(literal(value))
+	}
+	out.WriteString(literal(template[rest:]))
+	return out.String(), missing, nil
+}
+
+func splitFilters(expression string) (name string, filters []string) {
+	parts := strings.Split(expression, "|")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	name = indexIn.ReplaceAllString(parts[0], ".$1$2$3")
+	return name, parts[1:]
+}
+
+// evaluate returns the value of an expression: a variable, what is in it, and a few filters.
+func (t texts) evaluate(expression, name string, filters []string) (text string, isKnown bool, err error) {
+	if !bareName.MatchString(name) || strings.HasPrefix(name, "env.") {
+		return "", false, fmt.Errorf("the expression {{ %s }} is not evaluated", expression)
+	}
+	var value any = t.bag
+	isKnown = true
+	for step := range strings.SplitSeq(name, ".") {
+		if value, isKnown = reach(value, step); !isKnown {
+			return "", false, nil
+		}
+	}
+	text = shown(value)
+	for _, filter := range filters {
+		switch filter {
+		case "dump", "tojson":
+			written, err := json.Marshal(value)
+			if err != nil {
+				return "", false, err
+			}
+			text = string(written)
+		case "lower":
+			text = strings.ToLower(text)
+		case "upper":
+			text = strings.ToUpper(text)
+		case "trim":
+			text = strings.TrimSpace(text)
+		case "safe":
+		default:
+			return "", false, fmt.Errorf("the filter %s of {{ %s }} is not evaluated", filter, expression)
+		}
+	}
+	return text, true, nil
+}
+
+// reach returns a member or an entry.
+func reach(value any, step string) (any, bool) {
+	switch v := value.(type) {
+	case object:
+		return v.get(step)
+	case list:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// maxNesting is how often variables are filled into variables, and maxFilled how long one may become.
+const (
+	maxNesting = 10
+	maxFilled  = 1 << 20
+)
+
+// settle fills the variables of a bag that stand in others. missing are those that nothing fills.
+func settle(bag object) (settled object, missing []string, err error) {
+	for range maxNesting {
+		isSettled := true
+		settled = make(object, len(bag))
+		for i, m := range bag {
+			settled[i] = m
+			text, isText := m.value.(string)
+			if !isText || !strings.Contains(text, "{{") {
+				continue
+			}
+			filled, unknown, err := texts{bag: bag.without(m.name)}.fill(text, nil)
+			missing = append(missing, unknown...)
+			if err != nil {
+				return nil, nil, fmt.Errorf("vars.%s: %w", m.name, err)
+			}
+			if len(filled) > maxFilled {
+				return nil, nil, fmt.Errorf("vars.%s: it has more than %d characters once it is filled", m.name, maxFilled)
+			}
+			settled[i].value, isSettled = filled, false
+		}
+		bag = settled
+		if isSettled {
+			return bag, missing, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("vars: variables stand in each other more than %d deep", maxNesting)
+}

@@ -1,0 +1,223 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// outcome is what becomes of a part of another tool's file.
+type outcome int
+
+const (
+	carriedOver outcome = iota
+	approximated
+	leftOut
+	// notNeeded parts say how the other tool runs, or count for nothing there either.
+	notNeeded
+)
+
+// note says what became of a part of another tool's file.
+type note struct {
+	outcome outcome
+	at      place
+	// of is the test, or the part of the file.
+	of, text string
+}
+
+func (n note) String() string {
+	return client.Printable(fmt.Sprintf("%s  %s: %s", n.at, n.of, n.text))
+}
+
+// report is what became of a file.
+type report struct {
+	notes []note
+	known map[string]bool
+}
+
+// add appends a note, unless it is there: defaults of a file are the same for all of its tests.
+func (r *report) add(outcome outcome, at place, of, text string, args ...any) {
+	if len(args) > 0 {
+		text = fmt.Sprintf(text, args...)
+	}
+	n := note{outcome, at, of, text}
+	if key := fmt.Sprint(outcome, n); !r.known[key] {
+		if r.known == nil {
+			r.known = map[string]bool{}
+		}
+		r.known[key] = true
+		r.notes = append(r.notes, n)
+	}
+}
+
+// placeOf returns the place of a test that was carried over.
+func (r *report) placeOf(test string) place {
+	for _, n := range r.notes {
+		if n.outcome == carriedOver && n.of == test {
+			return n.at
+		}
+	}
+	return place{}
+}
+
+func (r *report) count(o outcome) (n int) {
+	for _, one := range r.notes {
+		if one.outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+var outcomeTitles = map[outcome]string{
+	carriedOver: "Carried over:", approximated: "Approximated:", leftOut: "Left out:", notNeeded: "Not needed, or not counted by the other tool:",
+}
+
+// write lists all notes, and sums them up.
+func (r *report) write(to io.Writer) {
+	for _, o := range []outcome{carriedOver, notNeeded, approximated, leftOut} {
+		if r.count(o) == 0 {
+			continue
+		}
+		_, _ = fmt.Fprintln(to, outcomeTitles[o])
+		for _, n := range r.notes {
+			if n.outcome == o {
+				_, _ = fmt.Fprintln(to, "  "+n.String())
+			}
+		}
+	}
+	_, _ = fmt.Fprintln(to, r.sum())
+}
+
+func (r *report) sum() string {
+	return fmt.Sprintf("%s carried over, %s approximated, %s left out.",
+		counted(r.count(carriedOver), "test"), counted(r.count(approximated), "part"), counted(r.count(leftOut), "part"))
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+// place is a place in a file.
+type place struct {
+	in   *sourceLines
+	path string
+}
+
+func (p place) member(name string) place { return place{p.in, p.path + "/" + name} }
+func (p place) index(i int) place        { return p.member(strconv.Itoa(i)) }
+
+// String returns the file and the line of the place, or of the nearest one around it.
+func (p place) String() string {
+	if p.in == nil {
+		return "-"
+	}
+	for path := p.path; ; path = path[:strings.LastIndexByte(path, '/')] {
+		if line, known := p.in.of[path]; known || path == "" {
+			return fmt.Sprintf("%s:%d", p.in.name, max(1, line))
+		}
+	}
+}
+
+// sourceLines are the lines of a file at which its values stand, by their paths.
+type sourceLines struct {
+	name string
+	of   map[string]int
+}
+
+// deepestLine is how deep values may be nested whose lines are kept.
+const deepestLine = 8
+
+// linesOf returns the lines of a file in YAML or JSON.
+func linesOf(name string, text []byte) *sourceLines {
+	l := &sourceLines{name, map[string]int{}}
+	if json.Valid(text) {
+		l.walkJSON(text)
+		return l
+	}
+	parsed, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return l // whoever decodes it says so
+	}
+	for _, document := range parsed.Docs {
+		l.walkYAML(document.Body, "", 0)
+	}
+	return l
+}
+
+func (l *sourceLines) walkYAML(node ast.Node, path string, depth int) {
+	if depth > deepestLine {
+		return
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		l.walkYAML(n.Value, path, depth)
+	case *ast.TagNode:
+		l.walkYAML(n.Value, path, depth)
+	case *ast.MappingNode:
+		for i, v := range n.Values {
+			line := v.Key.GetToken().Position.Line
+			if i == 0 {
+				l.of[path] = line
+			}
+			below := path + "/" + keyOfNode(v.Key)
+			l.walkYAML(v.Value, below, depth+1)
+			l.of[below] = line
+		}
+	case *ast.SequenceNode:
+		for i, v := range n.Values {
+			below := path + "/" + strconv.Itoa(i)
+			if token := v.GetToken(); token != nil && token.Position != nil {
+				l.of[below] = token.Position.Line
+			}
+			l.walkYAML(v, below, depth+1)
+		}
+	}
+}
+
+// walkJSON counts the lines of a valid JSON text.
+func (l *sourceLines) walkJSON(text []byte) {
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	line, counted := 1, int64(0)
+	here := func() int {
+		at := decoder.InputOffset()
+		line += strings.Count(string(text[counted:at]), "\n")
+		counted = at
+		return line
+	}
+	var value func(path string, depth int)
+	value = func(path string, depth int) {
+		token, err := decoder.Token()
+		if err != nil {
+			return
+		}
+		if depth <= deepestLine {
+			l.of[path] = here()
+		}
+		switch token {
+		case json.Delim('['):
+			for i := 0; decoder.More(); i++ {
+				value(path+"/"+strconv.Itoa(i), depth+1)
+			}
+		case json.Delim('{'):
+			for decoder.More() {
+				name, _ := decoder.Token()
+				value(fmt.Sprintf("%s/%v", path, name), depth+1)
+			}
+		default:
+			return
+		}
+		_, _ = decoder.Token()
+	}
+	value("", 0)
+}

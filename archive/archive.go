@@ -51,6 +51,8 @@ type Manifest struct {
 	Files int64            `json:"files,omitempty"`
 	// LeftOut are the tools whose headers are not in the archive.
 	LeftOut []db.ToolHeaders `json:"leftOut,omitempty"`
+	// PausedSchedules is how many schedules were enabled in the archive, and are disabled by its import.
+	PausedSchedules int `json:"-"`
 }
 
 // Company is whose archive it is.

@@ -3,7 +3,6 @@ package archive_test
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -115,11 +114,17 @@ func TestArchivesThatAreWrittenByHand(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, packed(t, entry{"./manifest.json", manifest},
+		entry{"knowledge_base_chats.jsonl", line(t, map[string]any{"id": "kb", "name": "Help", "llm_settings": map[string]any{"temperature": 0.9}})},
 		entry{"./datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
 		entry{"documents.jsonl", "\n" + line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})},
 		entry{"files/43", "hello"},
 		entry{"agents.jsonl", line(t, map[string]any{"id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind.", "prompt_version": 7})},
-		entry{"tools/1.jsonl", line(t, map[string]any{"id": "t-1", "name": "Find", "technical_name": "find", "description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})},
+		entry{"tools/1.jsonl", line(t, map[string]any{"id": "t-1", "name": "Find", "technical_name": "find"})},
+		entry{"agent_tools.jsonl", line(t, map[string]any{"agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "tool_id": "t-1"})},
+		entry{"agent_test_folders.jsonl", line(t, map[string]any{"id": "folder", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Smoke"})},
+		entry{"agent_tests.jsonl", line(t, map[string]any{"id": "test", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "folder_id": "folder", "name": "A", "scenario": "B", "criteria": []string{"C"}})},
+		entry{"campaigns.jsonl", line(t, map[string]any{"id": "campaign", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Calls"})},
+		entry{"campaign_items.jsonl", line(t, map[string]any{"id": "item", "campaign_id": "campaign", "phone_number": "+49301234567"})},
 	)))
 	tenant := store.Tenant("acme")
 	agent, err := tenant.Agent(t.Context(), "3F2504E0-4F89-41D3-9A0C-0305E82C3301")
@@ -130,6 +135,14 @@ func TestArchivesThatAreWrittenByHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, versions, 1)
 	require.Equal(t, "Be kind.", versions[0].Prompt)
+	chat, err := tenant.KnowledgeBaseChat(t.Context(), "kb")
+	require.NoError(t, err)
+	require.InDelta(t, 0.9, chat.LlmSettings.Temperature, 1e-9)
+	require.InDelta(t, model.DefaultLlmSettings.TopP, chat.LlmSettings.TopP, 1e-9)
+	require.Equal(t, model.DefaultPromptSettings.Prompt, chat.PromptSettings.Prompt)
+	test, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "test", Scenario: new("Say hello")})
+	require.NoError(t, err)
+	require.EqualValues(t, 10, test.MaxTurns)
 	content, err := tenant.ContentOfDocument(t.Context(), "43")
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(content))
@@ -154,42 +167,48 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 	dataset := entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})}
 	document := entry{"documents.jsonl", line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})}
 	test := entry{"agent_tests.jsonl", line(t, map[string]any{
-		"id": "x", "agent_id": "good", "kind": "Simulation", "name": "Polite", "scenario": "Say hello", "criteria": []string{"Polite"}, "max_turns": 1,
-		"conversation_messages": []any{}, "variables": map[string]any{}, "tool_mocking": map[string]any{"sideEffects": "Allow"},
+		"id": "x", "agent_id": "good", "name": "Polite", "scenario": "Say hello", "criteria": []string{"Polite"},
 		"last_run_id": "none", "last_run_status": "Passed", "last_run_at": "2026-01-02T03:04:05Z",
 	})}
+	testWith := func(name string, value any) entry {
+		return entry{"agent_tests.jsonl", line(t, map[string]any{"id": "x", "agent_id": "good", "name": "A", "scenario": "B", "criteria": []string{"C"}, name: value})}
+	}
 	whole := packed(t, entry{"manifest.json", manifest}, agent())
 	for says, file := range map[string][]byte{
-		"it is not compressed by gzip":                                         []byte("PK"),
-		"the first entry must be manifest.json":                                packed(t, agent()),
-		`manifest.json: format must be "agentgraph-company"`:                   packed(t, entry{"manifest.json", "{}"}),
-		"version is 2, and this program reads up to 1":                         packed(t, entry{"manifest.json", strings.Replace(manifest, `"version": 1`, `"version": 2`, 1)}),
-		"company.id must have 1 to 64":                                         packed(t, entry{"manifest.json", strings.Replace(manifest, `"acme"`, `"../acme"`, 1)}),
-		"manifest.json must have at most 1048576 bytes":                        packed(t, entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
-		"the archive is damaged or ends early":                                 whole[:len(whole)-20],
-		"the archive has 2 rows of agents, and its manifest says 3":            packed(t, entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
-		`entry "../../etc/passwd" is neither rows`:                             packed(t, entry{"manifest.json", manifest}, entry{"../../etc/passwd", "x"}),
-		`entry "api_keys.jsonl" is neither rows`:                               packed(t, entry{"manifest.json", manifest}, entry{"api_keys.jsonl", "{}"}),
-		`entry "datasets.jsonl" must stand before those of agents`:             packed(t, entry{"manifest.json", manifest}, agent(), dataset),
-		"agents/000001.jsonl: line 3: name must not be empty":                  packed(t, entry{"manifest.json", manifest}, agent("name", "")),
-		"line 3: channel must be one of":                                       packed(t, entry{"manifest.json", manifest}, agent("channel", "Pigeon")),
-		`line 3: "company_id" is no field of agents`:                           packed(t, entry{"manifest.json", manifest}, agent("company_id", "another")),
-		"line 3: id must be a text of 1 to 64 letters":                         packed(t, entry{"manifest.json", manifest}, agent("id", "a/b")),
-		`line 3: id "good" is there twice`:                                     packed(t, entry{"manifest.json", manifest}, agent("id", "good")),
-		`line 3: knowledge_base_chat_id "none" refers to what the`:             packed(t, entry{"manifest.json", manifest}, agent("knowledge_base_chat_id", "none")),
-		"line 3: invalid input syntax for type timestamp":                      packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
-		"line 3: created_at is missing":                                        packed(t, entry{"manifest.json", manifest}, agent("created_at", nil)),
-		"line 3: fields.0.name must have letters":                              packed(t, entry{"manifest.json", manifest}, agent("fields", []any{map[string]any{"name": "a b"}})),
-		"line 1: is not a JSON object":                                         packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", "[1]"}),
-		"line 2: is not a JSON object":                                         packed(t, entry{"manifest.json", manifest}, entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
-		"files/43: the file has 4 bytes, and the document's size is 5":         packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hell"}),
-		`files/44: document "44" does not exist`:                               packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/44", "hello"}),
-		"files/43: the file is there twice":                                    packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hello"}, entry{"files/43", "hello"}),
-		"document 43: must have its file in the archive":                       packed(t, entry{"manifest.json", manifest}, dataset, document),
-		`the archive is not complete: insert or update on table "agent_tests"`: packed(t, entry{"manifest.json", manifest}, agent(), test),
-		"id 42: must be the id of one thing only":                              packed(t, entry{"manifest.json", manifest}, dataset, agent("id", "42")),
-		"it becomes more than 250 times larger than it is":                     packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),
-		"agents.jsonl: line 1: must have at most 33554432 bytes":               packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 33<<20)}),
+		"it is not compressed by gzip":                                            []byte("PK"),
+		"the first entry must be manifest.json":                                   packed(t, agent()),
+		`manifest.json: format must be "agentgraph-company"`:                      packed(t, entry{"manifest.json", "{}"}),
+		"version is 2, and this program reads up to 1":                            packed(t, entry{"manifest.json", strings.Replace(manifest, `"version": 1`, `"version": 2`, 1)}),
+		"company.id must have 1 to 64":                                            packed(t, entry{"manifest.json", strings.Replace(manifest, `"acme"`, `"../acme"`, 1)}),
+		"manifest.json must have at most 1048576 bytes":                           packed(t, entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
+		"the archive is damaged or ends early":                                    whole[:len(whole)-20],
+		"the archive has 2 rows of agents, and its manifest says 3":               packed(t, entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
+		`entry "../../etc/passwd" is neither rows`:                                packed(t, entry{"manifest.json", manifest}, entry{"../../etc/passwd", "x"}),
+		`entry "api_keys.jsonl" is neither rows`:                                  packed(t, entry{"manifest.json", manifest}, entry{"api_keys.jsonl", "{}"}),
+		`entry "datasets.jsonl" must stand before those of agents`:                packed(t, entry{"manifest.json", manifest}, agent(), dataset),
+		"agents/000001.jsonl: line 3: name must not be empty":                     packed(t, entry{"manifest.json", manifest}, agent("name", "")),
+		"line 3: channel must be one of":                                          packed(t, entry{"manifest.json", manifest}, agent("channel", "Pigeon")),
+		`line 3: "company_id" is no field of agents`:                              packed(t, entry{"manifest.json", manifest}, agent("company_id", "another")),
+		"line 3: id must be a text of 1 to 64 letters":                            packed(t, entry{"manifest.json", manifest}, agent("id", "a/b")),
+		`line 3: id "good" is there twice`:                                        packed(t, entry{"manifest.json", manifest}, agent("id", "good")),
+		`line 3: knowledge_base_chat_id "none" refers to what the`:                packed(t, entry{"manifest.json", manifest}, agent("knowledge_base_chat_id", "none")),
+		"line 3: created_at: invalid input syntax for type timestamp":             packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
+		"line 3: created_at is missing":                                           packed(t, entry{"manifest.json", manifest}, agent("created_at", nil)),
+		"line 3: fields.0.name must have letters":                                 packed(t, entry{"manifest.json", manifest}, agent("fields", []any{map[string]any{"name": "a b"}})),
+		"line 1: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", "[1]"}),
+		"line 2: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
+		`line 1: max_turns: invalid input syntax for type integer: "many"`:        packed(t, entry{"manifest.json", manifest}, agent(), testWith("max_turns", "many")),
+		"line 1: conversationContext.messages must have at least":                 packed(t, entry{"manifest.json", manifest}, agent(), testWith("kind", "Classification")),
+		"line 1: scenario must not be empty":                                      packed(t, entry{"manifest.json", manifest}, agent(), testWith("scenario", nil)),
+		"line 1: color must be":                                                   packed(t, entry{"manifest.json", manifest}, agent(), entry{"agent_test_folders.jsonl", line(t, map[string]any{"id": "f", "agent_id": "good", "name": "F", "color": "red"})}),
+		"files/43: the file has 4 bytes, and the document's size is 5":            packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hell"}),
+		`files/44: document "44" does not exist`:                                  packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/44", "hello"}),
+		"files/43: the file is there twice":                                       packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hello"}, entry{"files/43", "hello"}),
+		"document 43: must have its file in the archive":                          packed(t, entry{"manifest.json", manifest}, dataset, document),
+		`the archive is not complete: last_run_id of agent_tests refers to a row`: packed(t, entry{"manifest.json", manifest}, agent(), test),
+		"id 42: must be the id of one thing only":                                 packed(t, entry{"manifest.json", manifest}, dataset, agent("id", "42")),
+		"it becomes more than 250 times larger than it is":                        packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),
+		"agents.jsonl: line 1: must have at most 33554432 bytes":                  packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 33<<20)}),
 	} {
 		err := take(t, store, file)
 		require.ErrorContains(t, err, says, says)

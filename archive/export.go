@@ -36,7 +36,7 @@ func Export(ctx context.Context, store *db.Store, companyID string, to io.Writer
 		if manifest, err = manifestOf(ctx, snapshot, o); err != nil {
 			return err
 		}
-		compressed := gzip.NewWriter(to)
+		compressed := gzip.NewWriter(target{to})
 		w := &writer{tar: tar.NewWriter(compressed), manifest: manifest, tell: o.Progress}
 		if err := w.all(ctx, snapshot, o.Secrets); err != nil {
 			return err

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"path"
 
@@ -30,8 +32,9 @@ type ImportOptions struct {
 	Progress func(done, all int64)
 }
 
-// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read. db.ErrImportedBefore means that it was
-// made before of the same archive. Errors name the entry and the line.
+// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read. db.ErrImportedBefore
+// means that it was made before of the same archive. CONFLICT means that it was made of an archive with the same id and other
+// contents. Errors name the entry and the line.
 func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOptions) (*Manifest, error) {
 	r, err := newReader(from)
 	if err != nil {
@@ -42,22 +45,52 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	}
 	company := &model.Company{ID: r.manifest.Company.ID, Name: r.manifest.Company.Name, CreatedAt: r.manifest.Company.CreatedAt}
 	r.tell = o.Progress
-	return r.manifest, store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal, func(ctx context.Context, in *db.CompanyImport) error {
+	err = store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal, func(ctx context.Context, in *db.CompanyImport) error {
 		if err := r.all(ctx, in); err != nil {
 			return err
 		}
 		if err := r.compare(); err != nil {
 			return err
 		}
-		r.manifest.Rows, r.manifest.Files = r.rows, r.files
+		r.manifest.Rows, r.manifest.Files, r.manifest.PausedSchedules = r.rows, r.files, in.Paused
+		in.Digest = r.digest.Sum(nil)
 		return nil
 	})
+	var before *db.ImportedBeforeError
+	if errors.As(err, &before) && before.Digest != nil {
+		err = r.compareWith(before)
+	}
+	return r.manifest, err
+}
+
+// compareWith reads the rest of the archive. It returns the error unless the contents differ from what was imported before.
+func (r *reader) compareWith(before *db.ImportedBeforeError) error {
+	for {
+		header, err := r.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, r.content(header))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(r.digest.Sum(nil), before.Digest) {
+		return before
+	}
+	return model.Errorf(model.Conflict, "the company %q was imported from another archive with the id %q: an archive makes a company, and adds to none. "+
+		"Delete the company first to import this one (agentgraph companies delete)", r.manifest.Company.ID, r.manifest.ID)
 }
 
 // reader reads the entries of an archive.
 type reader struct {
-	whole    io.Reader
-	tar      *tar.Reader
+	source *counted
+	whole  io.Reader
+	tar    *tar.Reader
+	// digest is of the names and contents of the entries.
+	digest   hash.Hash
 	manifest *Manifest
 	tell     func(done, all int64)
 
@@ -71,23 +104,43 @@ type reader struct {
 
 func newReader(from io.Reader) (*reader, error) {
 	compressed := &counted{from: from}
-	expanded, err := gzip.NewReader(bufio.NewReaderSize(compressed, 1<<16))
-	if err != nil {
+	buffered := bufio.NewReaderSize(compressed, 1<<16)
+	if magic, err := buffered.Peek(2); err == nil && string(magic) != "\x1f\x8b" {
+		return nil, errors.New("this is no archive: it is not compressed by gzip")
+	}
+	expanded, err := gzip.NewReader(buffered)
+	switch {
+	case compressed.failed != nil, errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, compressed.explain(err)
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("this is no archive: it is empty")
+	case err != nil:
 		return nil, errors.New("this is no archive: it is not compressed by gzip")
 	}
 	whole := &bounded{from: expanded, compressed: compressed}
-	return &reader{whole: whole, tar: tar.NewReader(whole), rows: map[string]int64{}}, nil
+	return &reader{source: compressed, whole: whole, tar: tar.NewReader(whole), digest: sha256.New(), rows: map[string]int64{}}, nil
+}
+
+// content reads an entry, which becomes part of the digest.
+func (r *reader) content(of *tar.Header) io.Reader {
+	_, _ = fmt.Fprintf(r.digest, "%s\x00%d\x00", path.Clean(of.Name), of.Size)
+	return io.TeeReader(source{r.tar, r.source}, r.digest)
 }
 
 // counted counts the bytes that are read.
 type counted struct {
 	from io.Reader
 	n    int64
+	// failed is why the source could not be read on.
+	failed error
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	c.n += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed = err
+	}
 	return n, err
 }
 
@@ -102,7 +155,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.n += int64(n)
 	if b.n > freeBytes && b.n > mostRatio*b.compressed.n {
-		return 0, fmt.Errorf("it becomes more than %d times larger than it is, which no company does", mostRatio)
+		return 0, fileErrorf("it becomes more than %d times larger than it is, which no company does", mostRatio)
 	}
 	return n, err
 }
@@ -115,7 +168,7 @@ func (r *reader) next() (*tar.Header, error) {
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		case err != nil:
-			return nil, fmt.Errorf("the archive is damaged or ends early: %w", err)
+			return nil, r.source.explain(err)
 		case header.Typeflag == tar.TypeDir:
 		case header.Typeflag != tar.TypeReg:
 			return nil, fmt.Errorf("entry %q must be a plain file", header.Name)
@@ -133,7 +186,7 @@ func (r *reader) readManifest() error {
 	if header == nil || path.Clean(header.Name) != manifestName {
 		return fmt.Errorf("the first entry must be %s", manifestName)
 	}
-	text, err := io.ReadAll(io.LimitReader(r.tar, mostManifest+1))
+	text, err := io.ReadAll(io.LimitReader(r.content(header), mostManifest+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", manifestName, err)
@@ -172,11 +225,11 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 		}
 		r.place = place
 		if kind == filesName {
-			err = in.File(ctx, documentID, header.Size, r.tar)
+			err = in.File(ctx, documentID, header.Size, r.content(header))
 			r.files++
 			r.count(1)
 		} else {
-			err = r.lines(ctx, in, kind)
+			err = r.lines(ctx, in, kind, r.content(header))
 		}
 		if err != nil {
 			return entryError(header.Name, err)
@@ -187,7 +240,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 // end reads what follows the last entry, so that the checksum of the whole is checked.
 func (r *reader) end() error {
 	if _, err := io.Copy(io.Discard, r.whole); err != nil {
-		return fmt.Errorf("the archive is damaged or ends early: %w", err)
+		return r.source.explain(err)
 	}
 	return nil
 }
@@ -213,8 +266,8 @@ func told(err error) error {
 }
 
 // lines reads the rows of an entry. Empty lines are passed over.
-func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string) error {
-	lines := bufio.NewScanner(r.tar)
+func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, content io.Reader) error {
+	lines := bufio.NewScanner(content)
 	lines.Buffer(make([]byte, 0, 1<<16), mostLine)
 	batch, numbers, size, number := []json.RawMessage{}, []int{}, 0, 0
 	flush := func() error {
@@ -231,7 +284,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string) 
 		batch, numbers, size = batch[:0], numbers[:0], 0
 		return err
 	}
-	for lines.Scan() {
+	for lines.Scan() && lines.Err() == nil { // before an error comes what was read of the line
 		number++
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
@@ -248,7 +301,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string) 
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("line %d: must have at most %d bytes", number+1, mostLine)
 	case err != nil:
-		return fmt.Errorf("line %d: the archive is damaged or ends early: %w", number+1, err)
+		return fmt.Errorf("line %d: %w", number+1, err)
 	}
 	return flush()
 }

@@ -73,6 +73,7 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 				Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
 			})
 			require.NoError(t, err)
+			require.NoError(t, own.tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 40_000}))
 			require.NoError(t, own.tenant.DeleteAgentTest(t.Context(), own.ids["ClassificationTestID"]))
 			for into, target := range dbtest.Stores(t, dbtest.Options()) {
 				secrets := into == name

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -18,10 +17,27 @@ import (
 // ErrImportedBefore means that the same archive was taken in before, and that nothing is to be done.
 var ErrImportedBefore = errors.New("the archive was imported before")
 
+// ImportedBeforeError is returned when an archive of the same id was taken in before. It is ErrImportedBefore.
+type ImportedBeforeError struct {
+	// Digest is that of the contents; nil if an older version took them in.
+	Digest []byte
+}
+
+func (e *ImportedBeforeError) Error() string { return ErrImportedBefore.Error() }
+
+func (e *ImportedBeforeError) Unwrap() error { return ErrImportedBefore }
+
 // CompanyImport takes in the rows of a company, in one transaction: nobody sees any of them before all are there.
 type CompanyImport struct {
 	tenant  tenantTx
 	columns map[string][]string
+	// Digest tells the contents of archives apart. It is set before the import ends.
+	Digest []byte
+	// Paused is how many schedules were enabled in the archive, and are disabled now.
+	Paused int
+
+	// versions are those that items of campaigns got that had none, by campaign.
+	versions map[string]int
 }
 
 // RowError says which of the rows that were given is wrong, from 0, and why.
@@ -36,7 +52,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // ImportCompany makes the company of what fill adds: all of it, or nothing at all if it returns an error or something does
 // not fit together; and nothing for a rehearsal, which returns the same errors. CONFLICT says that there is a company
-// with the id, ErrImportedBefore that it came from the same archive.
+// with the id, an ImportedBeforeError that it came from an archive of the same id.
 func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archiveID string, isRehearsal bool, fill func(context.Context, *CompanyImport) error) error {
 	errRehearsed := errors.New("rehearsed")
 	err := s.Tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -47,7 +63,7 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 		if err := tx.addCompany(ctx, company, archiveID); err != nil {
 			return err
 		}
-		in := &CompanyImport{tenant: tenantTx{tenant}}
+		in := &CompanyImport{tenant: tenantTx{tenant}, versions: map[string]int{}}
 		if err := in.begin(ctx); err != nil {
 			return err
 		}
@@ -55,6 +71,9 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 			return err
 		}
 		if err := in.complete(ctx); err != nil {
+			return err
+		}
+		if err := tx.noteDigest(ctx, company.ID, archiveID, in.Digest); err != nil {
 			return err
 		}
 		if isRehearsal {
@@ -76,12 +95,13 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		return translate(err)
 	}
 	if len(known) > 0 {
-		isSame, err := program.NewSelect().TableExpr("company_imports").Where("company_id = ?", company.ID).Where("archive_id = ?", archiveID).Exists(ctx)
+		digests := [][]byte{}
+		err := program.NewSelect().TableExpr("company_imports").Column("digest").Where("company_id = ?", company.ID).Where("archive_id = ?", archiveID).Scan(ctx, &digests)
 		if err != nil {
 			return translate(err)
 		}
-		if isSame {
-			return ErrImportedBefore
+		if len(digests) > 0 {
+			return &ImportedBeforeError{digests[0]}
 		}
 		return model.Errorf(model.Conflict, "there is a company with the id %q already, called %q: an archive makes a company, and adds to none", company.ID, known[0].Name)
 	}
@@ -89,6 +109,13 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		return translate(err)
 	}
 	_, err := program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)", company.ID, archiveID, now()).Exec(ctx)
+	return translate(err)
+}
+
+// noteDigest keeps the digest of what was taken in.
+func (tx *Tx) noteDigest(ctx context.Context, companyID, archiveID string, digest []byte) error {
+	program := scoped{tx.store.db, tx.bun, everyCompany}
+	_, err := program.NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?", digest, companyID, archiveID).Exec(ctx)
 	return translate(err)
 }
 
@@ -118,10 +145,10 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	// Postgres does not say which row it was.
 	for n := range complete {
 		if err := i.insert(ctx, table, complete[n:n+1]); err != nil {
-			return &RowError{n, i.sayWhy(ctx, err, complete[n])}
+			return &RowError{n, i.sayWhy(ctx, err, table, complete[n])}
 		}
 	}
-	return i.sayWhy(ctx, err, nil)
+	return i.sayWhy(ctx, err, table, nil)
 }
 
 // complement gives a row what it leaves out, and returns an error if it is not one of the table.
@@ -142,25 +169,74 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 			return nil, fmt.Errorf("id must be a text of 1 to %d letters, digits and . _ ~ : @ - that begins with a letter or a digit", model.MaxIDLength)
 		}
 	}
-	absent := archivedTableOf(table).absent
-	if absent == nil {
-		return line, nil
-	}
-	isComplete := true
-	for column, value := range absent() {
-		if _, given := values[column]; given {
-			continue
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		values[column], isComplete = text, false
-	}
-	if isComplete {
-		return line, nil
+	isWhole, err := i.fillIn(archivedTableOf(table), values)
+	if isWhole || err != nil {
+		return line, err
 	}
 	return json.Marshal(values)
+}
+
+// fillIn gives a row the columns that it leaves out, and those that are the same for all. isWhole is true if it has them already.
+func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawMessage) (isWhole bool, err error) {
+	isWhole = true
+	set := func(column string, value any) error {
+		text, err := json.Marshal(value)
+		values[column], isWhole = text, false
+		return err
+	}
+	complement := func(absent map[string]any) {
+		for column, value := range absent {
+			given, isGiven := values[column]
+			if !isGiven {
+				err = errors.Join(err, set(column, value))
+			} else if merged := mergedInto(given, value); merged != nil {
+				values[column], isWhole = merged, false
+			}
+		}
+	}
+	if table.absent != nil {
+		complement(table.absent())
+	}
+	if table.absentBy != nil {
+		complement(table.absentBy(values))
+	}
+	if _, isGiven := values["version"]; !isGiven && table.name == "campaign_items" {
+		i.versions[string(values["campaign_id"])]++
+		err = errors.Join(err, set("version", i.versions[string(values["campaign_id"])]))
+	}
+	if string(values["is_enabled"]) == "true" && table.forced != nil {
+		i.Paused++
+	}
+	for column, value := range table.forced {
+		err = errors.Join(err, set(column, value))
+	}
+	return isWhole, err
+}
+
+// mergedInto gives an object the members that it leaves out; nil if it leaves out none.
+func mergedInto(given json.RawMessage, whole any) json.RawMessage {
+	if _, isSchema := whole.(json.RawMessage); isSchema {
+		return nil // which is whole as it is given
+	}
+	text, err := json.Marshal(whole)
+	members, defaults := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err != nil || json.Unmarshal(text, &defaults) != nil || json.Unmarshal(given, &members) != nil || members == nil || len(defaults) == 0 {
+		return nil
+	}
+	isWhole := true
+	for name, value := range defaults {
+		if _, isGiven := members[name]; !isGiven {
+			members[name], isWhole = value, false
+		}
+	}
+	if isWhole {
+		return nil
+	}
+	merged, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return merged
 }
 
 func shortened(name string) string {
@@ -240,43 +316,4 @@ func (i *CompanyImport) File(ctx context.Context, documentID string, size int64,
 		return model.Errorf(model.BadInput, "the file is there twice")
 	}
 	return err
-}
-
-// sayWhy says in the words of the archive why Postgres refused a row. Postgres itself does not name values of rows that
-// policies guard.
-func (i *CompanyImport) sayWhy(ctx context.Context, err error, row json.RawMessage) error {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return err
-	}
-	switch pg.Code {
-	case "23502":
-		return fmt.Errorf("%s is missing", pg.ColumnName)
-	case "23503":
-		return fmt.Errorf("%s refers to what the archive does not have before it", i.keyOf(ctx, pg.ConstraintName, row))
-	case "23505":
-		return fmt.Errorf("%s is there twice", i.keyOf(ctx, pg.ConstraintName, row))
-	case "23514":
-		return fmt.Errorf("breaks the bound %s", pg.ConstraintName)
-	}
-	return errors.New(pg.Message)
-}
-
-// keyOf names the columns of a constraint, with the values that a row has in them.
-func (i *CompanyImport) keyOf(ctx context.Context, constraint string, row json.RawMessage) string {
-	columns, values := []string{}, map[string]json.RawMessage{}
-	err := i.tenant.db.NewRaw(`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
-			WHERE indexrelid = to_regclass(?0) AND attname <> 'company_id'
-		UNION SELECT attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
-			WHERE conname = ?0 AND contype = 'f' AND connamespace = 'public'::regnamespace AND attname <> 'company_id' ORDER BY attname`, constraint).Scan(ctx, &columns)
-	if err != nil || len(columns) == 0 {
-		return "the row"
-	}
-	_ = json.Unmarshal(row, &values) // it is an object, or none is given
-	for n, column := range columns {
-		if value := values[column]; value != nil {
-			columns[n] = column + " " + string(value)
-		}
-	}
-	return strings.Join(columns, ", ")
 }

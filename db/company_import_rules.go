@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -15,13 +14,8 @@ import (
 
 // complete makes what follows from the rows, and checks what they are together.
 func (i *CompanyImport) complete(ctx context.Context) error {
-	if _, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL IMMEDIATE"); err != nil {
-		// Nothing can be asked any more.
-		var pg *pgconn.PgError
-		if errors.As(err, &pg) {
-			err = errors.New(pg.Message)
-		}
-		return fmt.Errorf("the archive is not complete: %w", err)
+	if err := i.refersToEachOther(ctx); err != nil {
+		return err
 	}
 	for _, statement := range derived {
 		if _, err := i.tenant.db.NewRaw(statement, i.tenant.companyID).Exec(ctx); err != nil {
@@ -56,6 +50,8 @@ var derived = []string{
 	`INSERT INTO dataset_terms (company_id, dataset_id, term, chunks)
 		SELECT company_id, dataset_id, term, count(*) FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(search)) AS term
 		WHERE company_id = ? GROUP BY company_id, dataset_id, term`,
+	`UPDATE campaigns AS campaign SET version = greatest(version, (SELECT coalesce(max(version), 0) FROM campaign_items
+		WHERE campaign_items.company_id = campaign.company_id AND campaign_id = campaign.id)) WHERE campaign.company_id = ?`,
 	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems + ") WHERE campaign.company_id = ?",
 	"UPDATE agent_test_executions AS agent_test_execution SET " + endsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -25,6 +26,10 @@ type archivedTable struct {
 	kept string
 	// absent is what columns get that a line leaves out.
 	absent func() map[string]any
+	// absentBy is the same, where it depends on the line.
+	absentBy func(given map[string]json.RawMessage) map[string]any
+	// forced is what columns get whatever a line says.
+	forced map[string]any
 }
 
 // withoutSecrets is the endpoint of a tool as if it had no headers.
@@ -34,6 +39,9 @@ const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (
 var stopped = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz", "next_run_at": "NULL::timestamptz",
 }
+
+// paused is what a schedule of an archive becomes: it starts nothing here until somebody enables it.
+var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil, "next_run_at": nil}
 
 // isKept are rows that are not marked as deleted.
 const isKept = "deleted_at IS NULL"
@@ -47,11 +55,13 @@ var (
 
 // archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
 var archivedTables = []archivedTable{
-	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: created},
+	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: func() map[string]any {
+		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings, "prompt_settings": model.DefaultPromptSettings})
+	}},
 	{name: "datasets", row: (*model.Dataset)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser, "language": model.AnyLanguage})
 	}},
-	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil)},
+	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil), absent: atFirst},
 	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "indexing_id": model.NewID("indexing")})
 	}},
@@ -65,26 +75,46 @@ var archivedTables = []archivedTable{
 		})
 	}},
 	{name: "prompt_versions", row: (*model.PromptVersion)(nil), kept: ofUnmarkedAgent, without: []string{"api_key_id"}, absent: created},
-	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets}, absent: changed},
-	{name: "agent_tools", row: (*agentTool)(nil), kept: ofUnmarkedAgent},
-	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: created},
+	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets}, absent: func() map[string]any {
+		return with(changed(), map[string]any{"description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
+	}},
+	{name: "agent_tools", row: (*agentTool)(nil), kept: ofUnmarkedAgent, absent: atFirst},
+	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {
+		return with(created(), map[string]any{"description": "", "position": 0})
+	}},
 	{name: "simulation_chats", row: (*model.SimulationChat)(nil), kept: ofUnmarkedAgent},
 	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
 	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: changed},
-	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept, absent: changed},
-	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, absent: changed},
+	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: func() map[string]any {
+		return with(changed(), map[string]any{"color": "#6B7280", "body": ""})
+	}},
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept, absent: func() map[string]any {
+		return with(changed(), map[string]any{"kind": model.AgentTestKindSimulation})
+	}, absentBy: absentOfTest},
+	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, forced: paused, absent: func() map[string]any {
+		return with(changed(), map[string]any{
+			"repeats": 1, "concurrency": 5, "virtual_time": false, "votes": 1, "time_zone": "UTC", "after_prompt_change": false,
+		})
+	}},
 	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), kept: isKept,
 		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs", "deleted_at"}},
 	{name: "agent_test_snapshots", kept: ofUnmarkedExecution},
 	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution, as: map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)}, absent: func() map[string]any { return map[string]any{"row_key": ""} }},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"}, kept: isKept, absent: func() map[string]any {
-		return with(changed(), map[string]any{"own_fields": none, "version": 0})
+		return with(changed(), map[string]any{
+			"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
+		})
 	}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign},
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absent: func() map[string]any {
+		return with(created(), map[string]any{
+			"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
+			"is_picked_up": false, "running_status": model.CampaignItemStatusPending,
+		})
+	}},
 	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil), kept: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
 	{name: "usage_entries", row: (*model.UsageEntry)(nil), absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
 	{name: "tombstones"},
+	{name: "retentions", row: (*model.Retention)(nil)},
 	{name: "plans", row: (*model.Plan)(nil)},
 	{name: "audit_events", row: (*model.AuditEvent)(nil)},
 	{name: "jobs", without: []string{"river_job_id"}},
@@ -104,7 +134,6 @@ var notArchived = map[string]string{
 	"webhook_deliveries":  "what this server has told",
 	"idempotent_requests": "requests to this server, kept for a day",
 	"audit_deliveries":    "whose turn it is on this server",
-	"retentions":          "what the operator of this server has set",
 	"company_imports":     "what this database has taken in",
 }
 
@@ -112,6 +141,20 @@ var (
 	none          = []any{}
 	defaultParser = model.ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}
 )
+
+// atFirst is the place of something in a list.
+func atFirst() map[string]any { return map[string]any{"position": 0} }
+
+// absentOfTest is what a simulation leaves out, as createSimulationTest has it. Classifications have none of it.
+func absentOfTest(given map[string]json.RawMessage) map[string]any {
+	if string(given["kind"]) == `"Classification"` {
+		return nil
+	}
+	return map[string]any{
+		"criteria": none, "max_turns": 10, "conversation_messages": none, "variables": map[string]any{},
+		"tool_mocking": model.ToolMocking{MockedTools: []model.MockedTool{}, MockedSubAgents: []model.MockedSubAgent{}, SideEffects: model.SideEffectsAllow},
+	}
+}
 
 func created() map[string]any { return map[string]any{"created_at": now()} }
 

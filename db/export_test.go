@@ -127,3 +127,13 @@ func Write(ctx context.Context, t *Tenant, rows ...row) error {
 	w.insert(rows...)
 	return w.send(ctx)
 }
+
+// ArchivedColumns returns the columns of a table that archives leave out, those that a line may leave out, and those that an import
+// sets itself.
+func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
+	of := archivedTableOf(table)
+	if of.absent != nil {
+		absent = of.absent()
+	}
+	return of.without, absent, of.forced
+}

@@ -93,6 +93,23 @@ func (t *AgentTestRow) CheckImported() error {
 	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{}, time.Time{})
 }
 
+// CheckImported checks the bounds of a schedule, its times among them.
+func (s *AgentTestSchedule) CheckImported() error {
+	copied := *s
+	return copied.Update(UpdateAgentTestScheduleInput{}, time.Now())
+}
+
+// CheckImported checks how long data is kept.
+func (r *Retention) CheckImported() error {
+	_, err := NewRetention(SetRetentionInput{Kind: r.Kind, Days: r.Days})
+	if r.Days == 0 && err == nil {
+		var faults Fields
+		faults.Add("days", "must be between 1 and %d", maxRetentionDays)
+		return faults.Err()
+	}
+	return err
+}
+
 // CheckImported checks the bounds of an execution.
 func (e *AgentTestExecution) CheckImported() error {
 	var faults Fields

@@ -58,16 +58,20 @@ func (c *KnowledgeBaseChat) ChangedAt() time.Time {
 	return *c.UpdatedAt
 }
 
+// The settings of a knowledge base chat that nobody has set.
+var (
+	DefaultLlmSettings    = LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7}
+	DefaultPromptSettings = PromptSettings{
+		SimilarityThreshold: 0.2, KeywordsSimilarityWeight: 0.7, TopN: 6, Prompt: defaultKnowledgePrompt, ShowQuote: true,
+	}
+)
+
 // NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
 // open. Its datasets are connected by the db package. The rerank models are those that are configured.
 func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time, rerankModels ...string) (*KnowledgeBaseChat, error) {
 	c := &KnowledgeBaseChat{
 		ID: NewID("kbchat"), CreatedAt: now,
-		LlmSettings: LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7},
-		PromptSettings: PromptSettings{
-			SimilarityThreshold: 0.2, KeywordsSimilarityWeight: 0.7, TopN: 6,
-			Prompt: defaultKnowledgePrompt, ShowQuote: true,
-		},
+		LlmSettings: DefaultLlmSettings, PromptSettings: DefaultPromptSettings,
 	}
 	return c, c.merge(&in.Name, len(in.DatasetIds), len(in.DatasetIds), in.LlmSettings, in.PromptSettings, rerankModels)
 }

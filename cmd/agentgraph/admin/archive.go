@@ -32,7 +32,7 @@ func NewExport() *cobra.Command {
 	c := &Export{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and all that happened.",
-		Example: `agentgraph export --company "Your company" company.zip`,
+		Example: `agentgraph export --company "Your company" company.tar.gz`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
 	}, &c.companyFlag, cli.Flags{
@@ -105,8 +105,8 @@ func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Make a company of such a file, with the ids that it has: all of it or nothing.",
-		Example: `agentgraph import --dry-run company.zip
-agentgraph import company.zip`,
+		Example: `agentgraph import --dry-run company.tar.gz
+agentgraph import company.tar.gz`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The archive, or - for the standard input."},
 	}, &c.DatabaseFlag, &c.SecretKeyFlag, cli.Flags{
@@ -148,7 +148,11 @@ func (c *Import) Run(cmd *cobra.Command) error {
 				return err
 			}
 		}
-		return summarize(cmd.ErrOrStderr(), done, manifest)
+		if err := summarize(cmd.ErrOrStderr(), done, manifest); err != nil || manifest.PausedSchedules == 0 {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d enabled schedules of tests are disabled now: enable those that this server is to run\n", manifest.PausedSchedules)
+		return err
 	})
 }
 

@@ -1,0 +1,122 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
+)
+
+// sayWhy says in the words of the archive why Postgres refused a row. Postgres itself does not name values of rows that
+// policies guard.
+func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row json.RawMessage) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return err
+	}
+	switch pg.Code {
+	case "23502":
+		return fmt.Errorf("%s is missing", pg.ColumnName)
+	case "23503":
+		return fmt.Errorf("%s refers to what the archive does not have before it", i.keyOf(ctx, pg.ConstraintName, row))
+	case "23505":
+		return fmt.Errorf("%s is there twice", i.keyOf(ctx, pg.ConstraintName, row))
+	case "23514":
+		columns := i.columnsOf(ctx, pg.ConstraintName)
+		switch len(columns) {
+		case 0:
+			return errors.New("a value is out of its bounds")
+		case 1:
+			return fmt.Errorf("%s is out of its bounds", i.keyOf(ctx, pg.ConstraintName, row))
+		}
+		return fmt.Errorf("%s do not fit together", strings.Join(columns, ", "))
+	}
+	if column := i.unreadable(ctx, table, row); column != "" {
+		return fmt.Errorf("%s: %s", column, pg.Message)
+	}
+	return errors.New(pg.Message)
+}
+
+// unreadable returns the column whose value is of another type than the column; empty if there is none.
+func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.RawMessage) string {
+	values := map[string]json.RawMessage{}
+	if json.Unmarshal(row, &values) != nil {
+		return ""
+	}
+	for _, column := range slices.Sorted(maps.Keys(values)) {
+		one, err := json.Marshal(map[string]json.RawMessage{column: values[column]})
+		if err != nil {
+			continue
+		}
+		if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT value"); err != nil {
+			return ""
+		}
+		_, refused := i.tenant.db.NewRaw("SELECT 1 FROM json_populate_recordset(NULL::?, ?::json)", bun.Ident(table), "["+string(one)+"]").Exec(ctx)
+		if _, err := i.tenant.db.ExecContext(ctx, "ROLLBACK TO SAVEPOINT value"); err != nil {
+			return ""
+		}
+		if refused != nil {
+			return column
+		}
+	}
+	return ""
+}
+
+// columnsOf returns the columns of a constraint or an index, but for the company.
+func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (columns []string) {
+	err := i.tenant.db.NewRaw(`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+			WHERE indexrelid = to_regclass(?0) AND attname <> 'company_id'
+		UNION SELECT attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
+			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = 'public'::regnamespace AND attname <> 'company_id' ORDER BY attname`,
+		constraint).Scan(ctx, &columns)
+	if err != nil {
+		return nil
+	}
+	return columns
+}
+
+// keyOf names the columns of a constraint, with the values that a row has in them.
+func (i *CompanyImport) keyOf(ctx context.Context, constraint string, row json.RawMessage) string {
+	columns, values := i.columnsOf(ctx, constraint), map[string]json.RawMessage{}
+	if len(columns) == 0 {
+		return "the row"
+	}
+	_ = json.Unmarshal(row, &values) // it is an object, or none is given
+	for n, column := range columns {
+		if value := values[column]; value != nil {
+			columns[n] = column + " " + shortValue(value)
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+func shortValue(value json.RawMessage) string {
+	const most = 100
+	if len(value) > most {
+		return string(value[:most]) + "…"
+	}
+	return string(value)
+}
+
+// refersToEachOther checks the references that rows may make before what they refer to is there.
+func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
+	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT whole"); err != nil {
+		return translate(err)
+	}
+	_, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL IMMEDIATE")
+	var pg *pgconn.PgError
+	if err == nil || !errors.As(err, &pg) {
+		return translate(err)
+	}
+	if _, err := i.tenant.db.ExecContext(ctx, "ROLLBACK TO SAVEPOINT whole"); err != nil {
+		return translate(err)
+	}
+	columns := i.columnsOf(ctx, pg.ConstraintName)
+	return fmt.Errorf("the archive is not complete: %s of %s refers to a row that it does not have", strings.Join(columns, ", "), pg.TableName)
+}

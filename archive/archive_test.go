@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -217,4 +219,18 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 		require.Empty(t, companies, says)
 	}
 	require.NoError(t, take(t, store, whole))
+}
+
+// The guide lists all tables in the order in which an archive has them.
+func TestTheGuideListsAllTables(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/moving-in.md")
+	require.NoError(t, err)
+	_, listed, _ := strings.Cut(string(guide), "may be left out:\n\n")
+	listed, _, _ = strings.Cut(listed, ".\n\n")
+	var tables []string
+	for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(listed, -1) {
+		tables = append(tables, name[1])
+	}
+	require.Equal(t, db.ArchivedTables(), tables)
 }

@@ -138,7 +138,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 
 	for fault, args := range map[string][]string{
 		"--from needs --agent":                 {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json"},
-		"--agent, --folder and --strict need":     {"import", file, "--agent", "x"},
+		"--agent, --folder and --strict need":  {"import", file, "--agent", "x"},
 		"--output needs --from":                {"import", file, "--output", file},
 		"must be one of":                       {"import", "--from", "other", file},
 		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json", "--agent", "nobody"},

@@ -98,18 +98,21 @@ type Import struct {
 	SecretKeyFlag
 	File   string
 	DryRun bool
+	fromV1
 }
 
 // NewImport returns the command "import".
 func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make a company of such a file, with the ids that it has: all of it or nothing.",
+		Use: "import", Short: "Make a company of such a file, or of what a v1 server lists, with the ids that it has: all of it or nothing.",
+		Long: "With --from-v1 the exit code is 1 when something that the v1 server lists was not moved. The output names it.",
 		Example: `agentgraph import --dry-run company.tar.gz
-agentgraph import company.tar.gz`,
+agentgraph import company.tar.gz
+agentgraph import --from-v1 https://v1.example.com --company-name "Your company"`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "The archive, or - for the standard input."},
-	}, &c.DatabaseFlag, &c.SecretKeyFlag, cli.Flags{
+		{Into: &c.File, Name: "file", Optional: true, Help: "The archive, or - for the standard input."},
+	}, &c.DatabaseFlag, &c.SecretKeyFlag, &c.fromV1, cli.Flags{
 		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_DRY_RUN", Help: "Check everything and keep nothing."},
 	})
 }
@@ -121,8 +124,22 @@ func (c *Import) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if (c.File == "") == (c.FromV1 == "") {
+		return errors.New("import takes an archive or --from-v1, and not both")
+	}
 	in := cmd.InOrStdin()
-	if c.File != standard {
+	var report *archive.V1Report
+	if c.FromV1 != "" {
+		read, err := os.CreateTemp("", "agentgraph-v1-*.tar.gz")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = errors.Join(read.Close(), os.Remove(read.Name())) }()
+		if report, err = c.fetch(ctx, read, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		in = read
+	} else if c.File != standard {
 		file, err := os.Open(c.File)
 		if err != nil {
 			return err
@@ -130,7 +147,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	return withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
+	err = withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
 		done := "imported"
 		if c.DryRun {
 			done = "checked"
@@ -154,6 +171,10 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d enabled schedules of tests are disabled now: enable those that this server is to run\n", manifest.PausedSchedules)
 		return err
 	})
+	if err != nil || report == nil {
+		return err
+	}
+	return tellV1(cmd.ErrOrStderr(), report)
 }
 
 // tellEvery is how often the progress is told.

@@ -1,0 +1,207 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// v1PageSize is how much of a list a v1 server returns at most.
+	v1PageSize = 100
+	// v1Tries is how often a request is sent that fails for a while.
+	v1Tries = 7
+	// v1Answer bounds the answer to a request, in bytes, and v1AnswerTime how long one may take.
+	v1Answer     = 64 << 20
+	v1AnswerTime = time.Minute
+	// v1LongestWait is for how long at most a server may ask to wait before the next try.
+	v1LongestWait = 5 * time.Minute
+)
+
+// v1Object is an object of a v1 server. Names of its members are matched whatever their case.
+type v1Object map[string]json.RawMessage
+
+// raw returns a member; nil if it is absent or null.
+func (o v1Object) raw(name string) json.RawMessage {
+	value, isGiven := o[name]
+	for other := range o {
+		if !isGiven && strings.EqualFold(other, name) {
+			value = o[other]
+		}
+	}
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+func (o v1Object) text(name string) (text string) {
+	_ = json.Unmarshal(o.raw(name), &text) // empty if it is no text
+	return text
+}
+
+func (o v1Object) number(name string) (number int64, isGiven bool) {
+	return number, json.Unmarshal(o.raw(name), &number) == nil
+}
+
+func (o v1Object) objects(name string) (objects []v1Object) {
+	_ = json.Unmarshal(o.raw(name), &objects)
+	return objects
+}
+
+// v1Error is an answer that is no success.
+type v1Error struct {
+	path, detail string
+	status       int
+}
+
+func (e *v1Error) Error() string {
+	text := fmt.Sprintf("GET %s: the v1 server answered %d %s", e.path, e.status, http.StatusText(e.status))
+	if e.detail != "" {
+		text += ": " + e.detail
+	}
+	return text
+}
+
+// hasStatus reports whether the error is an answer with one of the statuses.
+func hasStatus(err error, statuses ...int) bool {
+	var answered *v1Error
+	if !errors.As(err, &answered) {
+		return false
+	}
+	for _, status := range statuses {
+		if answered.status == status {
+			return true
+		}
+	}
+	return false
+}
+
+// v1Client reads a v1 server.
+type v1Client struct {
+	address, key string
+	http         *http.Client
+	// pause is the wait before the second try. It doubles for each further one.
+	pause time.Duration
+}
+
+// get decodes the answer to a request. It is sent again when the server is busy, fails or cuts the connection.
+func (c *v1Client) get(ctx context.Context, path string, query url.Values, into any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	pause := c.pause
+	for try := 1; ; try++ {
+		wait, err := c.once(ctx, path, into)
+		isFinal := wait < 0 || ctx.Err() != nil
+		if err == nil || isFinal || try == v1Tries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(max(pause, min(wait, v1LongestWait))):
+		}
+		pause = min(2*pause, v1AnswerTime)
+	}
+}
+
+// once sends a request. wait is how long the server asks to wait before the next try, and negative if none helps.
+func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, v1AnswerTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.address, "/")+path, nil)
+	if err != nil {
+		return -1, err
+	}
+	request.Header.Set("X-Api-Key", c.key)
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("GET %s: the v1 server cannot be reached: %w", path, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, v1Answer))
+	if response.StatusCode != http.StatusOK {
+		problem := v1Object{}
+		_ = json.Unmarshal(text, &problem) // not all errors have a body
+		answered := &v1Error{path, firstOf(problem.text("detail"), problem.text("title")), response.StatusCode}
+		if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
+			return -1, answered
+		}
+		return retryAfter(response.Header.Get("Retry-After")), answered
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("GET %s: the answer cannot be read: %w", path, err)
+	}
+	return 0, nil
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// retryAfter reads the header of that name: seconds, or a time.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return max(0, time.Until(at))
+}
+
+// list reads all pages of a list. Entries that move to another page meanwhile are read once. total is how many there are, as far as
+// the server says.
+func (c *v1Client) list(ctx context.Context, path string, query url.Values, read func(read, total int64)) (all []v1Object, total int64, err error) {
+	seen := map[string]bool{}
+	for number := 1; ; number++ {
+		paged := url.Values{"pageNumber": {strconv.Itoa(number)}, "pageSize": {strconv.Itoa(v1PageSize)}}
+		for name, values := range query {
+			paged[name] = values
+		}
+		var answer json.RawMessage
+		if err := c.get(ctx, path, paged, &answer); err != nil {
+			return all, total, err
+		}
+		page, some := v1Object{}, []v1Object{}
+		isWhole := json.Unmarshal(answer, &some) == nil // a list without pages
+		if !isWhole {
+			if err := json.Unmarshal(answer, &page); err != nil {
+				return all, total, fmt.Errorf("GET %s: the answer is no list", path)
+			}
+			some = page.objects("data")
+		}
+		news := 0
+		for _, one := range some {
+			id := one.text("id")
+			if id == "" || !seen[id] {
+				all, news = append(all, one), news+1
+			}
+			seen[id] = true
+		}
+		said, isSaid := page.number("total")
+		total = max(said, int64(len(all)))
+		read(int64(len(all)), total)
+		if isWhole || news == 0 || isSaid && int64(len(all)) >= said || !isSaid && len(some) < v1PageSize {
+			return all, total, nil
+		}
+	}
+}

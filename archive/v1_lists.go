@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// readKnowledge reads datasets and knowledge base chats, and counts the documents, whose files a v1 server does not return.
+func (m *v1Move) readKnowledge(ctx context.Context) error {
+	chats, err := m.list(ctx, "knowledge base chats", "/KnowledgeBaseChat", nil)
+	if err != nil {
+		return err
+	}
+	datasets, err := m.list(ctx, "datasets", "/Dataset", nil)
+	if err != nil {
+		return err
+	}
+	for _, d := range datasets {
+		id := d.text("id")
+		m.report.Written["datasets"]++
+		m.row("datasets", id, map[string]any{
+			"id": id, "name": d.text("name"), "description": d.text("description"), "chunk_method": d.text("chunkMethod"),
+			"parser_config": clean(d.raw("parserConfig")), "created_at": d.at("createdAt"),
+		})
+		documents, err := m.list(ctx, "documents", "/Dataset/"+url.PathEscape(id)+"/document", nil)
+		if err != nil {
+			return err
+		}
+		if len(documents) > 0 {
+			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files: add them with addDocument", len(documents), d.text("name"), id)
+		}
+	}
+	for _, chat := range chats {
+		id := chat.text("id")
+		m.report.Written["knowledge base chats"]++
+		m.row("knowledge_base_chats", id, map[string]any{
+			"id": id, "name": chat.text("name"), "llm_settings": clean(chat.raw("llmSettings")), "prompt_settings": clean(chat.raw("promptSettings")),
+			"created_at": chat.at("createdAt"), "updated_at": chat.at("updatedAt"),
+		})
+		var of []string
+		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if it is absent
+		for position, dataset := range of {
+			if !m.known["datasets "+dataset] {
+				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list it", dataset, chat.text("name"), id)
+				continue
+			}
+			m.row("knowledge_base_chat_datasets", id+" "+dataset, map[string]any{"chat_id": id, "dataset_id": dataset, "position": position})
+		}
+	}
+	return nil
+}
+
+// readCampaigns reads the items of campaigns.
+func (m *v1Move) readCampaigns(ctx context.Context) error {
+	for _, id := range m.Campaigns {
+		if _, isKnown := m.campaigns[id]; !isKnown {
+			m.campaigns[id] = ""
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.campaigns)) {
+		if id == "" {
+			continue // what no campaign cost
+		}
+		agentID := m.campaigns[id]
+		if _, isRead := m.agents[agentID]; !isRead {
+			m.left("the campaign %s: its agent %q is not moved", id, agentID)
+			continue
+		}
+		fields := v1Object{}
+		err := m.client.get(ctx, "/CampaignField", url.Values{"campaignId": {id}}, &fields)
+		if hasStatus(err, http.StatusBadRequest, http.StatusNotFound) {
+			m.left("the campaign %s: %v", id, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		m.report.Read["campaigns"]++
+		m.report.Written["campaigns"]++
+		m.row("campaigns", id, map[string]any{
+			"id": id, "agent_id": agentID, "name": id, "status": model.CampaignStatusPaused, "own_fields": m.ownFields(agentID, fields.objects("data")),
+		})
+		m.note("a v1 server does not show the names of campaigns: %s is called so, and paused", id)
+		items, err := m.list(ctx, "campaign items", "/CampaignItem/"+url.PathEscape(id), nil)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			m.item(id, item)
+		}
+	}
+	return nil
+}
+
+// ownFields are the fields of a campaign that its agent does not have.
+func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
+	own := []map[string]any{}
+	for _, field := range fields {
+		isSystem := string(field.raw("isSystem")) == "true"
+		isOfAgent := slices.ContainsFunc(m.agents[agentID].objects("fields"), func(of v1Object) bool { return of.text("name") == field.text("name") })
+		if isSystem || isOfAgent {
+			continue
+		}
+		of := map[string]any{"name": field.text("name"), "isMandatory": string(field.raw("isMandatory")) == "true", "isSystem": false}
+		if about := field.text("description"); about != "" {
+			of["description"] = about
+		}
+		own = append(own, of)
+	}
+	return own
+}
+
+var dialable = regexp.MustCompile(`^(\+[1-9][0-9]{1,14})?$`)
+
+// item makes the rows of an item and its events.
+func (m *v1Move) item(campaignID string, item v1Object) {
+	id, status, number := item.text("id"), item.text("runningStatus"), item.text("phoneNumber")
+	switch {
+	case status == "Calling" || status == "ProcessingResult":
+		m.left("the item %s of the campaign %s: it is %s", id, campaignID, status)
+		return
+	case !dialable.MatchString(number):
+		m.left("the item %s of the campaign %s: its phone number is not of the form +15551234567", id, campaignID)
+		return
+	}
+	attempts, _ := item.number("attemptCount")
+	created := item.at("createdAt")
+	row := map[string]any{
+		"id": id, "campaign_id": campaignID, "data_bag": clean(item.raw("dataBag")), "running_status": status, "is_archived": item.raw("isArchived"),
+		"created_at": created, "due_at": created, "last_call_date": item.at("lastCallDate"), "attempt_count": attempts,
+	}
+	ended := firstTime(item.at("processedAt"), item.at("lastCallDate"), created)
+	switch status {
+	case "Processed":
+		row["processed_at"], row["result"] = ended, clean(item.raw("result"))
+	case "Error":
+		row["error"] = "the v1 server does not say why"
+	default:
+		row["next_try_date"] = item.at("nextTryDate")
+		row["due_at"] = firstTime(item.at("nextTryDate"), created)
+	}
+	if status == "Processed" || status == "Error" {
+		row["attempt_count"], row["last_call_date"] = max(1, attempts), firstTime(item.at("lastCallDate"), ended)
+	}
+	events := item.objects("eventList")
+	row["event_count"] = len(events)
+	m.report.Written["campaign items"]++
+	m.row("campaign_items", id, row)
+	m.rows["campaign_items"][len(m.rows["campaign_items"])-1]["phone_number"] = number
+	for i, event := range events {
+		m.rows["campaign_item_events"] = append(m.rows["campaign_item_events"], map[string]any{
+			"item_id": id, "number": i + 1, "type": event.text("type"), "date": firstTime(event.at("date"), created), "description": firstOf(event.text("description"), event.text("type")),
+		})
+	}
+}
+
+func firstTime(times ...any) any {
+	for _, at := range times {
+		if at != nil {
+			return at
+		}
+	}
+	return nil
+}

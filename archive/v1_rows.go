@@ -1,0 +1,187 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// clean returns JSON without members that are null, at any depth, and without the ones that are named. Members of data bags and
+// variables that are null count as absent, too.
+func clean(text json.RawMessage, without ...string) json.RawMessage {
+	if text == nil {
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return text
+	}
+	cleaned, err := json.Marshal(withoutNulls(value, without))
+	if err != nil {
+		return text
+	}
+	return cleaned
+}
+
+func withoutNulls(value any, without []string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if inner == nil || slices.Contains(without, name) {
+				delete(v, name)
+				continue
+			}
+			v[name] = withoutNulls(inner, without)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = withoutNulls(inner, without)
+		}
+	}
+	return value
+}
+
+// at returns a time as an archive has it; nil if there is none, or one of the year 1, as .NET writes one that was never set.
+func (o v1Object) at(name string) any {
+	text := o.text(name)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			if at.Year() < 1970 {
+				return nil
+			}
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return nil
+}
+
+// writeAgents makes the rows of agents, their tools and sub-agents.
+func (m *v1Move) writeAgents() {
+	undescribed := 0
+	for _, id := range m.agentIDs {
+		agent, isRead := m.agents[id]
+		if !isRead {
+			continue
+		}
+		chat := agent.text("knowledgeBaseChatId")
+		if chat != "" && !m.known["knowledge_base_chats "+chat] {
+			m.left("the knowledge base chat %s of agent %s: the server does not list it", chat, id)
+			chat = ""
+		}
+		m.report.Written["agents"]++
+		m.row("agents", id, map[string]any{
+			"id": id, "name": agent.text("agentName"), "channel": agent.text("channel"), "direction": agent.text("direction"),
+			"language": agent.text("language"), "tags": clean(agent.raw("tags")), "prompt": agent.text("prompt"),
+			"outbound_welcome_message": agent.text("outboundWelcomeMessage"), "inbound_welcome_message": agent.text("inboundWelcomeMessage"),
+			"fields": clean(agent.raw("fields")), "classification_tags": clean(agent.raw("classificationTags")),
+			"extracted_values": clean(agent.raw("extractedValues")), "is_call_transfer_enabled": agent.raw("isCallTransferEnabled"),
+			"knowledge_base_chat_id": chat, "created_at": agent.at("createdAt"), "updated_at": agent.at("createdAt"),
+		})
+		for position, tool := range agent.objects("tools") {
+			toolID := tool.text("id")
+			if !m.known["tools "+toolID] {
+				undescribed++
+				m.report.Read["tools"]++
+				m.report.Written["tools"]++
+				m.row("tools", toolID, map[string]any{"id": toolID, "name": tool.text("name"), "technical_name": tool.text("technicalName")})
+			}
+			m.row("agent_tools", id+" "+toolID, map[string]any{"agent_id": id, "tool_id": toolID, "position": position})
+		}
+	}
+	if undescribed > 0 {
+		m.note("a v1 server does not show the parameters, descriptions and endpoints of tools: set those of %d tools with updateTool", undescribed)
+	}
+	for _, id := range m.agentIDs {
+		for position, sub := range m.agents[id].objects("subAgents") {
+			m.subAgent(id, position, sub)
+		}
+	}
+}
+
+// subAgent makes the row of a sub-agent, if it can be told which agent it is.
+func (m *v1Move) subAgent(of string, position int, sub v1Object) {
+	m.report.Read["sub-agents"]++
+	id, leadsTo := sub.text("id"), []string{}
+	for agentID, agent := range m.agents {
+		if agentID == id || agent.text("agentName") == sub.text("name") {
+			leadsTo = append(leadsTo, agentID)
+		}
+	}
+	if _, isAgent := m.agents[id]; isAgent {
+		leadsTo = []string{id}
+		id = "sub-" + of + "-" + fmt.Sprint(position)
+	}
+	if len(leadsTo) != 1 || len(id) > model.MaxIDLength {
+		m.left("the sub-agent %q (%s) of agent %s: a v1 server does not show which agent it is, and %d of these are called so",
+			sub.text("name"), sub.text("id"), of, len(leadsTo))
+		return
+	}
+	m.report.Written["sub-agents"]++
+	m.row("sub_agents", id, map[string]any{
+		"id": id, "agent_id": of, "delegate_agent_id": leadsTo[0], "name": sub.text("name"), "technical_name": sub.text("technicalName"),
+		"description": sub.text("description"), "position": position,
+	})
+}
+
+// writeTests makes the rows of folders and tests.
+func (m *v1Move) writeTests() {
+	for _, folder := range m.folders {
+		id, agentID := folder.text("id"), folder.text("agentId")
+		if !m.known["agents "+agentID] {
+			m.left("the folder %q (%s): its agent %s is not moved", folder.text("name"), id, agentID)
+			continue
+		}
+		m.report.Written["agent test folders"]++
+		m.row("agent_test_folders", id, map[string]any{
+			"id": id, "agent_id": agentID, "name": folder.text("name"), "color": folder.text("color"), "body": folder.text("body"),
+			"created_at": folder.at("createdAt"), "updated_at": folder.at("updatedAt"),
+		})
+	}
+	for _, test := range m.tests {
+		m.test(test)
+	}
+}
+
+// test makes the row of a test. Its runs are history, which stays.
+func (m *v1Move) test(test v1Object) {
+	id, agentID, folder := test.text("id"), test.text("agentId"), test.text("folderId")
+	if !m.known["agents "+agentID] {
+		m.left("the test %q (%s): its agent %s is not moved", test.text("name"), id, agentID)
+		return
+	}
+	if folder != "" && !m.known["agent_test_folders "+folder] {
+		m.left("the folder %s of the test %q (%s): the server does not list it, so the test is moved to the root", folder, test.text("name"), id)
+		folder = ""
+	}
+	row := map[string]any{
+		"id": id, "agent_id": agentID, "folder_id": folder, "name": test.text("name"),
+		"created_at": test.at("createdAt"), "updated_at": test.at("updatedAt"),
+	}
+	switch {
+	case test.raw("scenario") != nil:
+		row["kind"], row["scenario"] = model.AgentTestKindSimulation, test.text("scenario")
+		for column, name := range map[string]string{
+			"criteria": "criteria", "max_turns": "maxTurns", "variables": "variables", "tool_mocking": "toolMocking", "persona": "persona",
+			"pass_at": "passAt", "judge_sees": "judgeSees", "conversation_messages": "conversationMessages",
+		} {
+			row[column] = clean(test.raw(name))
+		}
+		row["checks"] = clean(test.raw("checks"), "description")
+		// In these lists null has a meaning.
+		row["criteria_weights"], row["contact_says"] = test.raw("criteriaWeights"), test.raw("contactSays")
+	case test.raw("conversationContext") != nil:
+		row["kind"], row["tag_expected"] = model.AgentTestKindClassification, test.text("tagExpected")
+		row["conversation_context"] = clean(test.raw("conversationContext"))
+	default:
+		m.left("the test %q (%s): the server shows neither a scenario nor a conversation", test.text("name"), id)
+		return
+	}
+	m.report.Written["agent tests"]++
+	m.row("agent_tests", id, row)
+}

@@ -1,0 +1,117 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/archive"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+)
+
+// fromV1 are the flags that say what is read from a v1 server.
+type fromV1 struct {
+	FromV1            string
+	V1Key             string
+	CompanyID, Name   string
+	Agents, Campaigns []string
+	Archive           string
+}
+
+// Declare returns the flags.
+func (c *fromV1) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &c.FromV1, Name: "from-v1", Env: "AGENTGRAPH_FROM_V1", Placeholder: "URL", Help: "Read the company from the v1 server at this address, in place of an archive."},
+		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Help: "With --from-v1, the API key of the company. Better in the variable, or in a file (AGENTGRAPH_V1_API_KEY_FILE)."},
+		{Into: &c.CompanyID, Name: "company-id", Env: "AGENTGRAPH_V1_COMPANY_ID", Placeholder: "ID", Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
+		{Into: &c.Name, Name: "company-name", Env: "AGENTGRAPH_V1_COMPANY_NAME", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is made."},
+		{Into: &c.Agents, Name: "agent", Env: "AGENTGRAPH_V1_AGENTS", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage names: a v1 server does not list agents. Several with commas, or the flag again."},
+		{Into: &c.Campaigns, Name: "campaign", Env: "AGENTGRAPH_V1_CAMPAIGNS", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. Several with commas, or the flag again."},
+		{Into: &c.Archive, Name: "keep", Env: "AGENTGRAPH_V1_KEEP", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in this file, which can be corrected and imported."},
+	}
+}
+
+// fetch writes an archive of the company into the file, from whose beginning it is read then.
+func (c *fromV1) fetch(ctx context.Context, to *os.File, log io.Writer) (*archive.V1Report, error) {
+	if c.Name == "" || c.V1Key == "" {
+		return nil, errors.New("--from-v1 needs --company-name, and the API key in AGENTGRAPH_V1_API_KEY")
+	}
+	if c.CompanyID == "" {
+		c.CompanyID = strings.Trim(strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '-'
+		}, strings.ToLower(c.Name)), "-")
+	}
+	report, err := archive.FromV1(ctx, to, archive.V1Options{
+		Address: c.FromV1, Key: c.V1Key, Agents: c.Agents, Campaigns: c.Campaigns,
+		Company:  archive.Company{ID: c.CompanyID, Name: c.Name, CreatedAt: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Progress: readProgress(log),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Archive != "" {
+		err := writeFile(c.Archive, log, func(file io.Writer) error {
+			_, err := to.Seek(0, io.SeekStart)
+			if err == nil {
+				_, err = io.Copy(file, to)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	_, err = to.Seek(0, io.SeekStart)
+	return report, err
+}
+
+// barWidth is how many characters a progress bar has.
+const barWidth = 30
+
+// readProgress shows how much of each list was read: as a bar on a terminal, else as a line for each list.
+func readProgress(log io.Writer) func(what string, read, total int64) {
+	file, isFile := log.(*os.File)
+	isTerminal := isFile && term.IsTerminal(int(file.Fd()))
+	return func(what string, read, total int64) {
+		switch {
+		case isTerminal:
+			done := int(read * barWidth / max(1, total))
+			end := "\r"
+			if read >= total {
+				end = "\n"
+			}
+			_, _ = fmt.Fprintf(log, "\x1b[K[%s%s] %d/%d %s%s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), read, total, what, end)
+		case read >= total:
+			_, _ = fmt.Fprintf(log, "read %d of %d %s\n", read, total, what)
+		}
+	}
+}
+
+// tellV1 says what was read and what was not moved, which is an error.
+func tellV1(log io.Writer, report *archive.V1Report) error {
+	for _, what := range slices.Sorted(maps.Keys(report.Read)) {
+		_, _ = fmt.Fprintf(log, "%s: %d read, %d written\n", what, report.Read[what], report.Written[what])
+	}
+	for _, note := range report.Notes {
+		_, _ = fmt.Fprintln(log, "note: "+note)
+	}
+	_, _ = fmt.Fprintln(log, "note: what happened on the v1 server stays there: runs of tests, chats and usage")
+	for _, left := range report.Left {
+		_, _ = fmt.Fprintln(log, "not moved: "+left)
+	}
+	if len(report.Left) > 0 {
+		return fmt.Errorf("not everything was moved: %d of what the v1 server shows was left out, as the lines above say", len(report.Left))
+	}
+	return nil
+}

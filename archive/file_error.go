@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// fileError is an error of the file of an archive. It hides its cause: errors of disks and ends of files in the middle would be
-// taken for those of a connection to the database.
+// fileError is an error of the file of an archive. It hides its cause: errors of disks and ends of files in the
+// middle would be taken for those of a connection to the database.
 type fileError struct{ text string }
 
 func (e *fileError) Error() string { return e.text }

@@ -24,7 +24,8 @@ type V1Options struct {
 	Address, Key string
 	// Company is whose archive is made. Its time of creation is that of its oldest row.
 	Company Company
-	// Agents and Campaigns are read in addition to those that tests, folders and the consumption name: a v1 server lists neither.
+	// Agents and Campaigns are read in addition to those that tests, folders and the consumption name: a v1 server
+	// lists neither.
 	Agents, Campaigns []string
 	// Progress is called with how much of a list is read. It may be nil.
 	Progress func(what string, read, total int64)
@@ -42,8 +43,8 @@ type V1Report struct {
 	Notes []string
 }
 
-// FromV1 writes an archive of what a v1 server lists of the company of a key. What cannot be moved is in the report; an error means
-// that the server could not be read.
+// FromV1 writes an archive of what a v1 server lists of the company of a key. What cannot be moved is in the report;
+// an error means that the server could not be read.
 func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	if o.Pause == 0 {
 		o.Pause = time.Second / 2

@@ -12,7 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readKnowledge reads datasets and knowledge base chats, and counts the documents, whose files a v1 server does not return.
+// readKnowledge reads datasets and knowledge base chats, and counts the documents, whose files a v1 server does not
+// return.
 func (m *v1Move) readKnowledge(ctx context.Context) error {
 	chats, err := m.list(ctx, "knowledge base chats", "/KnowledgeBaseChat", nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean returns JSON without members that are null, at any depth, and without the ones that are named. Members of data bags and
-// variables that are null count as absent, too.
+// clean returns JSON without members that are null, at any depth, and without the ones that are named. Members of
+// data bags and variables that are null count as absent, too.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {
 		return nil
@@ -47,7 +47,8 @@ func withoutNulls(value any, without []string) any {
 	return value
 }
 
-// at returns a time as an archive has it; nil if there is none, or one of the year 1, as .NET writes one that was never set.
+// at returns a time as an archive has it; nil if there is none, or one of the year 1, as .NET writes one that was
+// never set.
 func (o v1Object) at(name string) any {
 	text := o.text(name)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {

@@ -18,7 +18,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// oldServer answers as a v1 server does: busy at times, with pages, and with members that are missing, null or never set.
+// oldServer answers as a v1 server does: busy at times, with pages, and with members that are missing, null or never
+// set.
 type oldServer struct {
 	mu    sync.Mutex
 	asked map[string]int

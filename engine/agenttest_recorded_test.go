@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tasks of a benchmark that were imported as tests are decided on recorded conversations as the benchmark rewards them: what fails
-// there passes nowhere. The conversations are made up.
+// Tasks of a benchmark that were imported as tests are decided on recorded conversations as the benchmark rewards
+// them: what fails there passes nowhere. The conversations are made up.
 func TestImportedTasksPassNoConversationThatTheBenchmarkFails(t *testing.T) {
 	t.Parallel()
 	const folder = "../cmd/agentgraph/apply/testdata/"

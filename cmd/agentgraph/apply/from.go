@@ -25,7 +25,8 @@ var importers = map[string]func(c *carriedTests) error{
 // maxForeign bounds a file of another tool, in bytes.
 const maxForeign = 64 << 20
 
-// carriedTests are the tests of a file that are carried over, with names of their own, and a report of what became of its parts.
+// carriedTests are the tests of a file that are carried over, with names of their own, and a report of what became of
+// its parts.
 type carriedTests struct {
 	// folder holds the file of this name.
 	folder *os.Root
@@ -35,8 +36,8 @@ type carriedTests struct {
 	names  map[string]bool
 }
 
-// carryOver reads a file of another tool, and what it refers to in its folder. Without a test that can be carried over there is an
-// error. The report is never nil.
+// carryOver reads a file of another tool, and what it refers to in its folder. Without a test that can be carried
+// over there is an error. The report is never nil.
 func carryOver(tool, file string) (*carriedTests, error) {
 	folder, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
@@ -231,7 +232,8 @@ func decoded(text []byte) (any, error) {
 	return fromYAML(value), nil
 }
 
-// cases returns the objects of the file, and where their list stands: a list, a single one, or those in one of the members.
+// cases returns the objects of the file, and where their list stands: a list, a single one, or those in one of the
+// members.
 func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 	text, err := c.read(c.name)
 	if err != nil {
@@ -322,7 +324,8 @@ func literally(text string) string {
 	return expression.String() + regexp.QuoteMeta(text[rest:])
 }
 
-// inserted returns messages with the values of variables in place of their placeholders, which nothing fills in a test without rows.
+// inserted returns messages with the values of variables in place of their placeholders, which nothing fills in a
+// test without rows.
 func inserted(messages list, variables object) list {
 	for i, one := range messages {
 		message := one.(object)

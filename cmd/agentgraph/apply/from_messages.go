@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// messagesOf carries over a conversation so far, with the calls of the agent before the answer that they helped to. The member has
-// the text of a message.
+// messagesOf carries over a conversation so far, with the calls of the agent before the answer that they helped to.
+// The member has the text of a message.
 func messagesOf(t *carried, history list, member string) (messages list) {
 	calls := pastCalls{}
 	for i, one := range history {

@@ -40,7 +40,8 @@ func (p *promptfoo) collectCSV(file string) error {
 
 var numberedExpectation = regexp.MustCompile(`^__config:__expected(\d*):threshold$`)
 
-// testOfRow makes a test of a row, as promptfoo does: columns are variables, but for those that begin with two underscores.
+// testOfRow makes a test of a row, as promptfoo does: columns are variables, but for those that begin with two
+// underscores.
 func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 	var vars, options, metadata object
 	var asserts list
@@ -91,7 +92,8 @@ func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 
 var writtenExpectation = regexp.MustCompile(`(?s)^((?:not-)?[a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?$`)
 
-// expectationOf reads an assertion that is written as a text, such as "contains: Hello". Others are what is expected, word for word.
+// expectationOf reads an assertion that is written as a text, such as "contains: Hello". Others are what is expected,
+// word for word.
 func expectationOf(text string) object {
 	for _, prefix := range []string{"javascript:", "fn:", "eval:", "python:", "file://"} {
 		if strings.HasPrefix(text, prefix) {

@@ -45,8 +45,8 @@ func fromRetell(c *carriedTests) error {
 	return nil
 }
 
-// mockingOfRetell carries over mocks. One with an output is of a tool. One that has only a result, which is true or false, is of a
-// transfer if its name says so.
+// mockingOfRetell carries over mocks. One with an output is of a tool. One that has only a result, which is true or
+// false, is of a transfer if its name says so.
 func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 	var tools list
 	for i, one := range mocks {

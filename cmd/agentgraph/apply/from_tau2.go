@@ -96,8 +96,8 @@ var tau2Writes = map[string]string{
 // readsOnly are names of tools that change nothing.
 var readsOnly = regexp.MustCompile(`^(get|find|list|search|check|look|read|calculate|think|verify|is|has)(_|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
 
-// writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools they name, and others
-// that they name and that do not sound as if they only read.
+// writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools
+// they name, and others that they name and that do not sound as if they only read.
 func writesOf(tasks []object) (writes []string) {
 	for _, task := range tasks {
 		for _, one := range task.object("evaluation_criteria").list("actions") {
@@ -172,7 +172,8 @@ func (t *carried) evaluation(criteria object, writes []string) {
 	}
 }
 
-// spelled returns an expression that matches a text as tau2-bench looks for it: whatever its case, with commas in its numbers or without.
+// spelled returns an expression that matches a text as tau2-bench looks for it: whatever its case, with commas in its
+// numbers or without.
 func spelled(text string) string {
 	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
 		return strings.Join(strings.Split(digits, ""), ",?")
@@ -181,8 +182,8 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites adds checks that the database comes to be as the reference solution leaves it: each of its writes is made as often as
-// there, and no other one. What it reads on the way is not asked for.
+// exactWrites adds checks that the database comes to be as the reference solution leaves it: each of its writes is
+// made as often as there, and no other one. What it reads on the way is not asked for.
 func (t *carried) exactWrites(gold []object, writes []string) {
 	for _, name := range writes {
 		var of []object

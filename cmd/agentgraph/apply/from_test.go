@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import writes it, with the
-// report.
+// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import
+// writes it, with the report.
 func TestTestsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/foreign/*")

@@ -119,11 +119,12 @@ func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error()
 // lineCost is the memory of a line without its text, in bytes.
 const lineCost = 32
 
-// line is a line of a page, with the place of its first letter, in points from the page's lower left corner, and the
-// font size of that letter.
+// line is a line of a page, with its ends and the top of its first letter, in points from the page's lower left corner, and
+// the font size of that letter. A line with wide gaps has parts.
 type line struct {
-	text            string
-	left, top, size float32
+	text                   string
+	left, right, top, size float32
+	parts                  []line
 }
 
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
@@ -205,17 +206,16 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 	var lines []line
 	at := 0
 	for row := range strings.Lines(all.Text) {
-		l := line{text: strings.TrimRight(row, "\r\n")}
-		if strings.TrimSpace(l.text) != "" {
-			box, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: text.TextPage, Index: at})
-			if err == nil {
-				l.left, l.top, l.size = box.Rect.Left, box.Rect.Top, box.Rect.Top-box.Rect.Bottom
+		// PDFium joins lines whose last word is broken.
+		for _, part := range strings.SplitAfter(row, brokenWord) {
+			if l := (line{text: pdfLine(part)}); l.text != "" {
+				place(reader, text.TextPage, at, part, &l)
+				lines = append(lines, l)
 			}
-			lines = append(lines, l)
+			at += utf8.RuneCountInString(part)
 		}
-		at += utf8.RuneCountInString(row)
 	}
-	return lines, nil
+	return inReadingOrder(lines), nil
 }
 
 // withoutRunningLines drops the first and last lines of pages if most pages have the same, apart from numbers.

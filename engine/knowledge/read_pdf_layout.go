@@ -33,18 +33,30 @@ func paragraphs(pages [][]line) Text {
 				kind = Plain
 			}
 			goesOn := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
-			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || i == 0 && kind == Paragraph && unfinished(block.Kind, words) {
+			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || kind == Paragraph && unfinished(block.Kind, words) &&
+				(i == 0 || page[i-1].top < l.top && startsInside(l.text)) {
 				words = join(words, l.text)
 				continue
 			}
-			block.Text = string(words)
+			block.Text = whole(words)
 			text.add(block)
 			block, words = Block{Kind: kind, Level: level}, append(words[:0], l.text...)
 		}
 	}
-	block.Text = string(words)
+	block.Text = whole(words)
 	text.add(block)
 	return text
+}
+
+// whole returns the text of a paragraph, whose last word may be broken.
+func whole(words []byte) string {
+	return strings.ReplaceAll(string(words), brokenWord, "-")
+}
+
+// startsInside reports whether a line begins within a sentence.
+func startsInside(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLower(first)
 }
 
 // follows reports whether a line continues the paragraph of the line before it.
@@ -53,16 +65,20 @@ func follows(before, l line, usual float32) bool {
 	return down > 0 && down <= max(usual, before.size)*1.35
 }
 
-// unfinished reports whether a paragraph may continue on the next page.
+// unfinished reports whether a paragraph may continue on the next page or in the next column.
 func unfinished(kind Kind, words []byte) bool {
 	last, _ := utf8.DecodeLastRune(words)
-	return kind != Heading && (unicode.IsLower(last) || last == ',')
+	return kind != Heading && (unicode.IsLower(last) || last == ',' || bytes.HasSuffix(words, []byte(brokenWord)))
 }
 
-// join appends a line to text. PDFium marks words that are broken at the end of a line.
+// join appends a line to text. A word that is broken at the end of a line keeps its hyphen before a capital, as in E-Mail.
 func join(words []byte, next string) []byte {
-	if whole, broken := bytes.CutSuffix(words, []byte{2}); broken {
-		return append(whole, next...)
+	begun, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
+	switch first, _ := utf8.DecodeRuneInString(next); {
+	case isBroken && unicode.IsUpper(first):
+		return append(append(begun, '-'), next...)
+	case isBroken:
+		return append(begun, next...)
 	}
 	return append(append(words, ' '), next...)
 }

@@ -1,0 +1,111 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-pdf/fpdf"
+	"github.com/stretchr/testify/require"
+)
+
+const prose = "the customer may return the kettle within thirty days of its delivery provided that a receipt accompanies the parcel and that " +
+	"nobody has used the kettle for anything but tea "
+
+// proseLines returns lines of running text that fill a width, beginning with a word of the prose.
+func proseLines(f *fpdf.Fpdf, count, from int, width float64) []string {
+	words, lines, line := strings.Fields(prose), []string{}, ""
+	for i := from; len(lines) < count; i++ {
+		word := words[i%len(words)]
+		if f.GetStringWidth(line+word) > width {
+			lines, line = append(lines, strings.TrimSpace(line)), ""
+		}
+		line += word + " "
+	}
+	return lines
+}
+
+// Programs write a page as they like. Here each row of it is written over all columns.
+func TestReadColumnsOfPDF(t *testing.T) {
+	t.Parallel()
+	for columns := 2; columns <= 3; columns++ {
+		var want []string
+		content := pdf(t, func(f *fpdf.Fpdf) {
+			f.AddPage()
+			f.SetFont("Helvetica", "B", 18)
+			f.Text(20, 20, "A title over all columns")
+			f.SetFont("Helvetica", "", 9)
+			width := 180 / float64(columns)
+			var texts [][]string
+			for c := range columns {
+				lines := proseLines(f, 30-8*c, 5*c, width-8)
+				texts = append(texts, lines)
+				want = append(want, strings.Join(lines, " "))
+			}
+			for row := range texts[0] {
+				for c, lines := range texts {
+					if row < len(lines) {
+						f.Text(20+float64(c)*width, 40+5*float64(row), lines[row])
+					}
+				}
+			}
+		})
+		require.Equal(t, "A title over all columns\n"+strings.Join(want, " ")+"\n", read(t, "a.pdf", string(content)).String())
+	}
+}
+
+func TestReadTablesOfPDFByRows(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]func(f *fpdf.Fpdf, i int) []string{
+		"prices": func(_ *fpdf.Fpdf, i int) []string {
+			return []string{"Kettle of steel " + strings.Repeat("x", i%5), "12.50 EUR", "in stock"}
+		},
+		"sentences": func(_ *fpdf.Fpdf, i int) []string {
+			return []string{fmt.Sprint("Model number ", i), "Suitable for kitchens of medium size " + strings.Repeat("z", i%6)}
+		},
+		"long cells beside short ones": func(f *fpdf.Fpdf, i int) []string {
+			line := proseLines(f, 1, 3*i, 70)[0]
+			if i%4 > 1 {
+				return []string{"", line}
+			}
+			return []string{proseLines(f, 1, 2*i, 60)[0], line}
+		},
+	} {
+		var want strings.Builder
+		content := pdf(t, func(f *fpdf.Fpdf) {
+			f.AddPage()
+			for i := range 24 {
+				for c, cell := range row(f, i) {
+					if cell != "" {
+						f.Text(20+65*float64(c), 40+5*float64(i), cell)
+						want.WriteString(cell + " ")
+					}
+				}
+			}
+		})
+		got := strings.Join(strings.Fields(read(t, "a.pdf", string(content)).String()), " ")
+		require.Equal(t, strings.Join(strings.Fields(want.String()), " "), got, name)
+	}
+}
+
+func TestReadBrokenWordsOfPDF(t *testing.T) {
+	t.Parallel()
+	content := pdf(t, func(f *fpdf.Fpdf) {
+		f.AddPage()
+		for i, line := range []string{"Die Bestel-", "lung wird in der Liefer-", "zeit von 3-5 Tagen ver-", "sandt. Fragen Sie per E-", "Mail."} {
+			f.Text(20, 40+5*float64(i), line)
+		}
+	})
+	require.Equal(t, "Die Bestellung wird in der Lieferzeit von 3-5 Tagen versandt. Fragen Sie per E-Mail.\n", read(t, "a.pdf", string(content)).String())
+}
+
+// Word and LibreOffice write the bullets of Symbol and Wingdings as characters that only the font knows.
+func TestReadBulletsOfPDF(t *testing.T) {
+	t.Parallel()
+	const page = "BT /F 10 Tf 20 700 Td (\x01 one) Tj 0 -12 Td (\x01 two) Tj ET"
+	content := paged(t, 1, page, "/ToUnicode 5 0 R", deflated(t, "", `/CIDInit /ProcSet findresource begin begincmap
+1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfchar <01> <F0B7> endbfchar
+1 beginbfrange <20> <7E> <0020> endbfrange endcmap`))
+	require.Equal(t, "• one\n• two\n", read(t, "a.pdf", string(content)).String())
+}

@@ -52,7 +52,8 @@ func decode(content []byte) (source string, into Text, err error) {
 	return source, into, err
 }
 
-// guess returns the encoding that a text is most likely in, and a sentence that says so.
+// guess returns the encoding that a text is most likely in, and a sentence that says so. An encoding in which the text has
+// characters that nobody writes, such as frames, loses.
 func guess(content []byte) (encoding.Encoding, string) {
 	from, name := encoding.Encoding(charmap.Windows1252), "windows-1252"
 	// Letters beyond ASCII tell the encoding, and may begin late.
@@ -66,16 +67,29 @@ func guess(content []byte) (encoding.Encoding, string) {
 		}
 	}
 	var likely []chardet.Result
-	if telling >= fewTelling || telling > len(part)/2 {
+	isTelling := telling >= fewTelling || telling > len(part)/2
+	if isTelling {
 		likely, _ = chardet.NewTextDetector().DetectAll(part)
 	}
 	slices.SortFunc(likely, func(a, b chardet.Result) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.Charset, b.Charset))
 	})
+	var names []string
 	for _, result := range likely {
-		if found, known := charset.Lookup(strings.Replace(result.Charset, "GB-", "gb", 1)); found != nil && !strings.HasPrefix(known, "utf-") {
-			from, name = found, known
-			break
+		names = append(names, strings.Replace(result.Charset, "GB-", "gb", 1))
+	}
+	if isTelling {
+		names = append(names, candidates...)
+	}
+	least := 2.0
+	for _, candidate := range names {
+		found, known := charset.Lookup(candidate)
+		if found == nil || strings.HasPrefix(known, "utf-") {
+			continue
+		}
+		// Of two that are as strange the detector's first one wins.
+		if n := strangeness(found, known, part); n < least-0.02 {
+			from, name, least = found, known, n
 		}
 	}
 	return from, fmt.Sprintf("the file does not say its encoding, which was taken for %s", name)
@@ -107,7 +121,7 @@ func text(decoded []byte) (string, error) {
 		}
 	}
 	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB and EML are")
+		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB and EML are")
 	}
 	return clean(string(decoded)), nil
 }

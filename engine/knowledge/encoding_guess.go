@@ -1,0 +1,134 @@
+package knowledge
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/encoding"
+)
+
+// candidates are encodings that are tried after those that the detector finds, which knows no Thai and few short texts.
+var candidates = []string{
+	"gb18030", "euc-kr", "shift_jis", "euc-jp", "big5", "windows-874", "windows-1251", "koi8-r", "windows-1252",
+}
+
+// doubleBytes tells for encodings with two bytes for a character which first bytes are those of frequent characters and
+// punctuation, and which are those of kana.
+var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
+	"gb18030":   {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},
+	"gbk":       {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},
+	"big5":      {frequent: [][2]byte{{0xA1, 0xC6}}},
+	"euc-kr":    {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xC8}}},
+	"euc-jp":    {frequent: [][2]byte{{0xA1, 0xA1}, {0xA3, 0xA5}, {0xB0, 0xCF}}, kana: [][2]byte{{0xA4, 0xA5}}},
+	"shift_jis": {frequent: [][2]byte{{0x81, 0x83}, {0x88, 0x98}}, kana: [][2]byte{{0x82, 0x83}}},
+}
+
+// strangeness returns how much of a text in an encoding is no text that people write, from 0 to 1 or more.
+func strangeness(from encoding.Encoding, name string, part []byte) float64 {
+	decoded, err := from.NewDecoder().Bytes(part)
+	if err != nil {
+		return 2
+	}
+	strange, telling := strangeRunes(string(decoded))
+	bytes, isDouble := doubleBytes[name]
+	if !isDouble {
+		return float64(strange) / float64(max(telling, 1))
+	}
+	rare, kana, count := rareCharacters(part, bytes.frequent, bytes.kana)
+	share := float64(strange+rare) / float64(max(count, 1))
+	switch {
+	case bytes.kana == nil:
+	case kana*10 < count:
+		// Japanese has kana nearly everywhere.
+		share += 0.2
+	case kana*2 > count:
+		// No other language has so many characters with the same first byte.
+		share -= 0.1
+	}
+	return share
+}
+
+// rareCharacters counts the characters of two bytes, those whose first byte is no frequent one, and kana.
+func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count int) {
+	isIn := func(b byte, ranges [][2]byte) bool {
+		for _, r := range ranges {
+			if r[0] <= b && b <= r[1] {
+				return true
+			}
+		}
+		return false
+	}
+	for i := 0; i < len(part); i++ {
+		if part[i] < 0x80 {
+			continue
+		}
+		count++
+		if !isIn(part[i], frequent) {
+			rare++
+		}
+		if isIn(part[i], kana) {
+			kanas++
+		}
+		i++
+	}
+	return rare, kanas, count
+}
+
+// strangeRunes counts the characters beyond ASCII, and those that stand where no language has them.
+func strangeRunes(text string) (strange, telling int) {
+	before := ' '
+	marked, latin, thai, thaiMarks := 0, 0, 0, 0
+	for _, r := range text {
+		if r >= 0x80 {
+			telling++
+		}
+		switch {
+		case r >= 0x80 && isStrange(r, before):
+			strange++
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			strange += 2
+		case unicode.Is(unicode.Latin, r):
+			if latin++; r >= 0x80 {
+				marked++
+			}
+		case unicode.Is(unicode.Thai, r):
+			if thai++; isThaiMark(r) {
+				thaiMarks++
+			}
+		}
+		before = r
+	}
+	if thaiMarks*20 < thai {
+		strange += thai / 5
+	}
+	// Latin letters with marks stand between others without.
+	if marked*2 > latin {
+		strange += marked / 2
+	}
+	return strange, telling
+}
+
+// isStrange reports characters that no text has, or not after the one before.
+func isStrange(r, before rune) bool {
+	isAfterThai := unicode.Is(unicode.Thai, before)
+	switch {
+	case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Co, r),
+		0x2500 <= r && r <= 0x259F, 0xFF61 <= r && r <= 0xFF9F:
+		return true
+	case isThaiMark(r):
+		return !isAfterThai || 0x0E40 <= before && before <= 0x0E44
+	case 0x0E4F <= r && r <= 0x0E5B, r == 0x0E3F:
+		return true
+	case unicode.Is(unicode.Thai, r):
+		return false
+	case r == 'ΰ' || r == 'ΐ' || unicode.IsLetter(r) && before == 'ς':
+		return true
+	}
+	// A sign between letters belongs to another alphabet.
+	return !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.IsLetter(before) && strings.ContainsRune("¹²³¼½¾¿¡¤¦§¨ª¬¯±¶¸º×÷£¥¢©®†‡‰΄΅―", r)
+}
+
+// isThaiMark reports vowels and tones that stand above or below a consonant.
+func isThaiMark(r rune) bool {
+	return r == 0x0E31 || 0x0E34 <= r && r <= 0x0E3A || 0x0E47 <= r && r <= 0x0E4E
+}

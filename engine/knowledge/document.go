@@ -80,7 +80,7 @@ func isReadable(media string) bool {
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-		"application/epub+zip", "application/rtf", "application/xml", "message/rfc822", "application/msword", "application/x-ole-storage":
+		openDocument + "text", openDocument + "spreadsheet", "application/epub+zip", "application/rtf", "application/xml", "message/rfc822", "application/msword", "application/x-ole-storage":
 		return true
 	}
 	return isText(media) || strings.HasPrefix(media, "image/")

@@ -119,3 +119,9 @@ func (b *Base) RecogniseNothing() (end func()) {
 	b.pictures.busy.Lock()
 	return b.pictures.busy.Unlock
 }
+
+// FormatNumber returns a number as a spreadsheet shows it in a format.
+func FormatNumber(value float64, code string) string {
+	x := xlsx{formats: map[string]*numberFormat{}}
+	return x.number(value, code)
+}

@@ -107,7 +107,7 @@ func reader(name, contentType string, content []byte) readFunc {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
 		return readPackage
 	case bytes.HasPrefix(content, []byte("\xD0\xCF\x11\xE0")):
-		return refuse("the file is an old or an encrypted Office document; save it as DOCX without a password")
+		return refuse("the file is an old or an encrypted Office document; save it as DOCX, XLSX or PPTX without a password")
 	case bytes.HasPrefix(content, []byte("{\\rtf")):
 		return readRTF
 	case strings.HasPrefix(sniff(content), "image/") && bytes.IndexByte(content[:min(len(content), 512)], 0) >= 0:
@@ -134,7 +134,7 @@ func reader(name, contentType string, content []byte) readFunc {
 			return refuse("the file is named a PDF and is none")
 		case ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
 			return refuse("the file is named a Word document and is none")
-		case ".xlsx", ".pptx", ".epub", ".rtf":
+		case ".xlsx", ".pptx", ".odt", ".ods", ".epub", ".rtf":
 			return refuse("the file is named " + key + " and is none")
 		}
 	}

@@ -8,13 +8,15 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxStyles bounds the styles that are headings.
-const maxStyles = 10_000
+// maxStyles bounds the styles that are remembered, and maxStyleDepth the styles that one is based on.
+const maxStyles, maxStyleDepth = 10_000, 20
 
-// readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out deleted text, headers,
-// footers and notes.
+// readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out hidden and deleted text,
+// headers, footers and notes.
 func (d *document) readDOCX() error {
-	word := docx{document: d, headings: map[string]int{}}
+	word := docx{
+		flow: flow{document: d}, headings: map[string]int{}, hidden: map[string]bool{}, parents: map[string]string{},
+	}
 	if err := word.styles(); err != nil {
 		return err
 	}
@@ -22,21 +24,16 @@ func (d *document) readDOCX() error {
 }
 
 type docx struct {
-	*document
-	// headings are the levels of heading styles.
+	flow
+	// headings are the levels of heading styles, hidden are styles that hide their text, and parents those that a style is
+	// based on.
 	headings map[string]int
-
-	// paragraph is open if depth is 1 or more. A box within it has paragraphs of its own.
-	paragraph strings.Builder
-	depth     int
-	block     Block
+	hidden   map[string]bool
+	parents  map[string]string
 	// skipped counts the open elements of one that is left out, itself included.
 	skipped int
-	// tables counts the open tables. A table within another is read as text of its cell.
-	tables int
-	rows   [][]string
-	cells  []string
-	cell   strings.Builder
+	// inRun is set within a run, isHidden for hidden ones, and isHiddenStyle if the paragraph's style hides its text.
+	inRun, isHidden, isHiddenStyle bool
 }
 
 var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
@@ -62,8 +59,27 @@ func (d *docx) styles() error {
 			if level := outline(value); level > 0 {
 				d.heading(style, level)
 			}
+		case "basedOn":
+			if len(d.parents) < maxStyles {
+				d.parents[style] = value
+			}
+		case "vanish":
+			if len(d.hidden) < maxStyles {
+				d.hidden[style] = value == "" || isOn(value)
+			}
 		}
 	})
+}
+
+// isHiddenBy reports whether a style, or one that it is based on, hides its text.
+func (d *docx) isHiddenBy(style string) bool {
+	for range maxStyleDepth {
+		if hides, known := d.hidden[style]; known || style == "" {
+			return hides
+		}
+		style = d.parents[style]
+	}
+	return false
 }
 
 // heading records a heading style. Word itself writes some four thousand styles at most.
@@ -104,9 +120,8 @@ func (d *docx) read() error {
 				d.end(t.Name.Local)
 			}
 		case xml.CharData:
-			if inText && d.skipped == 0 {
-				d.paragraph.Write(t)
-				d.text.hold(len(t))
+			if inText && d.skipped == 0 && !d.isHidden {
+				d.write(string(t))
 			}
 		}
 	})
@@ -115,79 +130,58 @@ func (d *docx) read() error {
 func isLeftOut(name string) bool { return name == "Fallback" || name == "moveFrom" || name == "del" }
 
 func (d *docx) begin(element xml.StartElement) {
-	switch element.Name.Local {
+	switch value := val(element, "val"); element.Name.Local {
 	case "p":
-		if d.depth++; d.depth == 1 {
-			d.block = Block{}
-		} else {
-			d.paragraph.WriteByte('\n')
-		}
+		d.beginParagraph()
+		d.isHiddenStyle = false
 	case "pStyle":
-		d.level(d.headings[val(element, "val")])
+		d.level(d.headings[value])
+		d.isHiddenStyle = d.isHiddenBy(value)
 	case "outlineLvl":
-		d.level(outline(val(element, "val")))
+		d.level(outline(value))
 	case "numPr":
-		if d.block.Kind == Paragraph {
-			d.block.Kind = Plain
+		d.item()
+	case "r":
+		d.inRun, d.isHidden = true, d.isHiddenStyle
+	case "rStyle":
+		d.isHidden = d.isHidden || d.inRun && d.isHiddenBy(value)
+	case "vanish":
+		// Outside of a run it belongs to the mark at the end of the paragraph.
+		if d.inRun {
+			d.isHidden = value == "" || isOn(value)
 		}
-	case "tab":
-		d.paragraph.WriteByte('\t')
-	case "br", "cr":
-		d.paragraph.WriteByte('\n')
-	case "noBreakHyphen":
-		d.paragraph.WriteByte('-')
+	case "hidden":
+		// It stands in the properties of a row, before its cells.
+		d.isHiddenRow = d.isHiddenRow || d.tables == 1 && (value == "" || isOn(value))
+	case "tr":
+		d.isHiddenRow = d.isHiddenRow && d.tables > 1
 	case "tbl":
 		d.tables++
 	}
-}
-
-func (d *docx) level(level int) {
-	if level > 0 && d.depth == 1 {
-		d.block = Block{Kind: Heading, Level: level}
+	if d.isHidden {
+		return
+	}
+	switch element.Name.Local {
+	case "tab":
+		d.write("\t")
+	case "br", "cr":
+		d.write("\n")
+	case "noBreakHyphen":
+		d.write("-")
 	}
 }
 
 func (d *docx) end(name string) {
-	switch {
-	case name == "p" && d.depth > 1:
-		d.depth--
-		d.paragraph.WriteByte('\n')
-	case name == "p":
-		d.depth = 0
-		d.block.Text = d.paragraph.String()
-		d.paragraph.Reset()
-		if d.tables > 0 {
-			d.cell.WriteString(d.block.Text + " ")
-			d.text.hold(1)
-		} else {
-			d.text.held = 0
-			d.text.add(d.block)
-		}
-	case name == "tc" && d.tables == 1:
-		d.cells = append(d.cells, strings.Join(strings.Fields(d.cell.String()), " "))
-		d.cell.Reset()
-		d.text.hold(cellCost)
-	case name == "tr" && d.tables == 1:
-		if len(d.cells) > 0 {
-			d.rows = append(d.rows, d.cells)
-			d.text.hold(blockCost)
-		}
-		d.cells = nil
-	case name == "tbl":
-		d.tables--
-		if d.tables == 0 && len(d.rows) > 0 {
-			d.table()
-		}
+	switch name {
+	case "r":
+		d.inRun, d.isHidden = false, false
+	case "p":
+		d.endParagraph()
+	case "tc":
+		d.endCell(1)
+	case "tr":
+		d.endRow()
+	case "tbl":
+		d.endTable()
 	}
-}
-
-// table keeps a table. A table of a single column only frames text.
-func (d *docx) table() {
-	d.text.held = 0
-	if len(d.rows[0]) > 1 {
-		d.text.addTable(d.rows[0], d.rows[1:])
-	} else {
-		d.text.addTable(nil, d.rows)
-	}
-	d.rows = nil
 }

@@ -3,14 +3,15 @@ package knowledge
 import (
 	"encoding/xml"
 	"io"
+	"maps"
 	"path"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxChapter bounds a chapter, in bytes.
-const maxChapter = 8 << 20
+// maxChapter bounds a chapter, and maxSheet a style sheet, in bytes.
+const maxChapter, maxSheet = 8 << 20, 1 << 20
 
 // readEPUB reads the chapters of a book in their order.
 func (d *document) readEPUB() error {
@@ -33,40 +34,71 @@ func (d *document) readEPUB() error {
 	if err != nil {
 		return err
 	}
-	chapters, err := d.chapters(list)
+	chapters, styles, err := d.chapters(list)
 	for _, name := range chapters {
 		if err == nil && !d.text.full() {
-			err = d.chapter(name)
+			err = d.chapter(name, styles)
 		}
 	}
 	return err
 }
 
-// chapters returns the parts of a book, in order.
-func (d *document) chapters(list string) ([]string, error) {
+// chapters returns the parts of a book, in order, and what its style sheets hide.
+func (d *document) chapters(list string) (chapters []string, styles hidingStyles, err error) {
 	parts := map[string]string{}
-	var chapters []string
-	err := d.part(list, func(token xml.Token) {
+	var sheets []string
+	err = d.part(list, func(token xml.Token) {
 		element, begins := token.(xml.StartElement)
 		switch {
 		case !begins:
 		case element.Name.Local == "item" && len(parts) <= maxParts:
 			parts[val(element, "id")] = inside(path.Dir(list), val(element, "href"))
+			if val(element, "media-type") == "text/css" {
+				sheets = append(sheets, parts[val(element, "id")])
+			}
 		case element.Name.Local == "itemref" && len(chapters) <= maxParts:
 			chapters = append(chapters, parts[val(element, "idref")])
 		}
 	})
 	if len(chapters) > maxParts {
-		return nil, d.tooMany("chapters")
+		return nil, nil, d.tooMany("chapters")
 	}
-	return chapters, err
+	styles = hidingStyles{}
+	for _, name := range sheets {
+		if err == nil {
+			err = d.styleSheet(name, styles)
+		}
+	}
+	return chapters, styles, err
+}
+
+// styleSheet adds what a style sheet hides. One that is too large for an honest book counts as none.
+func (d *document) styleSheet(name string, styles hidingStyles) error {
+	part, err := d.archive.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = part.Close() }()
+	sheet, err := io.ReadAll(io.LimitReader(part, maxSheet+1))
+	switch d.unpacked += len(sheet); {
+	case d.ctx.Err() != nil:
+		return d.ctx.Err()
+	case d.unpacked > maxUnpacked:
+		return unreadable("the book takes more than 64 MiB when it is unpacked")
+	case err == nil && len(sheet) <= maxSheet:
+		styles.add(string(sheet))
+	}
+	return nil
 }
 
 // closed finds empty elements of XHTML that end by themselves, which in HTML hold what follows.
 var closed = lazyregexp.New(`(?i)<(title|script|style|textarea|iframe|noscript)\b([^>]*)/>`)
 
-// chapter adds the text of a page of a book.
-func (d *document) chapter(name string) error {
+// inPage finds the style sheets within a page.
+var inPage = lazyregexp.New(`(?is)<style\b[^>]*>(.*?)</style>`)
+
+// chapter adds the text of a page of a book. It leaves out what the styles of the book or of the page hide.
+func (d *document) chapter(name string, styles hidingStyles) error {
 	part, err := d.archive.Open(name)
 	if err != nil {
 		return nil
@@ -81,7 +113,14 @@ func (d *document) chapter(name string) error {
 	case d.unpacked > maxUnpacked:
 		return unreadable("the book takes more than 64 MiB when it is unpacked")
 	}
-	text, err := readHTML(d.ctx, closed().ReplaceAll(page, []byte("<$1$2></$1>")), "application/xhtml+xml; charset=utf-8")
+	page = closed().ReplaceAll(page, []byte("<$1$2></$1>"))
+	if own := inPage().FindAllSubmatch(page, 10); len(own) > 0 {
+		styles = maps.Clone(styles)
+		for _, sheet := range own {
+			styles.add(string(sheet[1]))
+		}
+	}
+	text, err := readStyledHTML(d.ctx, page, "application/xhtml+xml; charset=utf-8", styles)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestReadXLSX(t *testing.T) {
 	header := []string{"Article", "Price", "", "Since"}
 	want := []knowledge.Block{
 		row(header, "Kettle", "12.5", "", "2023-03-15"),
-		row(header, "TRUE", "", "7", "2023-03-15 12:00:00"),
+		row(header, "TRUE", "", "7days", "2023-03-15 12:00:00"),
 	}
 	requireBlocks(t, want, read(t, "a.xlsx", string(workbook(t, head+rows))))
 	requireBlocks(t, append(append([]knowledge.Block{heading(1, "Sheet 0")}, want...), heading(1, "Sheet 1"), row(nil, "Article", "Price", "", "Since")),
@@ -131,11 +131,18 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		"elements in a workbook":   {"a.xlsx", workbook(t, strings.Repeat("<row>", 2_000)), "the Excel workbook is nested more than"},
 		"elements in XML":          {"a.xml", []byte(strings.Repeat("<a>", 2_000)), "the XML is nested more than"},
 		"entities in XML":          {"a.xml", []byte(`<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>`), "the XML is damaged"},
-		"groups in RTF":            {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
-		"messages in messages":     {"a.eml", []byte(nested(40)), "the message is nested more than"},
-		"cells without end":        {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
-		"a book's long chapter":    {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)), "the book has a chapter of more than 8 MiB"},
-		"a book's many chapters":   {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"), "the book takes more than 64 MiB"},
+		"a spreadsheet's rows": {"a.ods", odf(t, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="1048576">`+
+			`<table:table-cell table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`), "the file holds more than"},
+		"a spreadsheet's columns": {"a.ods", odf(t, "spreadsheet", "", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell `+
+			`table:number-columns-repeated="99999999"/><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>`, 2_000)+`</table:table>`), "the file holds more than"},
+		"a text's cells": {"a.odt", odf(t, "text", "", strings.Repeat(`<table:table><table:table-row><table:table-cell `+
+			`table:number-columns-repeated="99999999"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`, 2_000)), "the file holds more than"},
+		"a text's spaces":        {"a.odt", odf(t, "text", "", `<text:p>`+strings.Repeat(`<text:s text:c="99999999"/>`, 200_000)+`</text:p>`), "the file holds more than"},
+		"groups in RTF":          {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
+		"messages in messages":   {"a.eml", []byte(nested(40)), "the message is nested more than"},
+		"cells without end":      {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
+		"a book's long chapter":  {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)), "the book has a chapter of more than 8 MiB"},
+		"a book's many chapters": {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"), "the book takes more than 64 MiB"},
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
@@ -144,6 +151,18 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}
+}
+
+// An encrypted file, and one of another program, is refused by a sentence.
+func TestReadRefusesOtherOpenDocuments(t *testing.T) {
+	t.Parallel()
+	_, err := knowledge.Read(t.Context(), "a.odp", "", odf(t, "presentation", "", ""))
+	require.ErrorContains(t, err, "the OpenDocument file is neither a text nor a spreadsheet")
+	_, err = knowledge.Read(t.Context(), "a.odt", "", archive(t, map[string]string{
+		"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "noise",
+		"META-INF/manifest.xml": `<manifest><file-entry><encryption-data/></file-entry></manifest>`,
+	}))
+	require.ErrorContains(t, err, "the OpenDocument file is encrypted")
 }
 
 // book returns a book that has one chapter several times, and a picture of 1 MiB, for which a slow machine may work two seconds more.

@@ -17,6 +17,11 @@ import (
 
 // readHTML reads the blocks of a page without scripts, styles and navigation.
 func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
+	return readStyledHTML(ctx, content, contentType, nil)
+}
+
+// readStyledHTML reads a page and leaves out what the styles hide.
+func readStyledHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	p := page{text: newText(content)}
 	head := content[:min(len(content), 1024)]
@@ -45,7 +50,7 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 		case kind == html.EndTagToken:
 			p.end(tag.DataAtom)
 		case kind == html.StartTagToken, kind == html.SelfClosingTagToken:
-			if isHidden(tag) {
+			if isHidden(tag) || styles.hide(tag) {
 				p.hide(tag)
 			} else {
 				p.start(tag)

@@ -52,6 +52,7 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 		{"xl/workbook.xml", "Excel workbook", (*document).readXLSX},
 		{"ppt/presentation.xml", "PowerPoint presentation", (*document).readPPTX},
 		{"META-INF/container.xml", "book", (*document).readEPUB},
+		{"content.xml", "OpenDocument file", (*document).readODF},
 	} {
 		if _, err := fs.Stat(archive, format.part); err == nil {
 			d.kind = format.kind
@@ -59,7 +60,7 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 			return d.text, err
 		}
 	}
-	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint and EPUB are read")
+	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint, OpenDocument and EPUB are read")
 }
 
 // damaged is the error of a file that breaks the rules of its format.

@@ -26,12 +26,14 @@ type rtf struct {
 }
 
 type group struct {
-	isSkipped bool
+	// isSkipped is set for what is no text, isHidden for hidden text, and isDeleted for text that was deleted with a record of it.
+	isSkipped, isHidden, isDeleted bool
 	// fallbacks is how many characters stand for one of Unicode, for programs that know none.
 	fallbacks int
 }
 
-// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format.
+// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format. It leaves out hidden and deleted
+// text.
 func readRTF(ctx context.Context, content []byte) (Text, error) {
 	r := &rtf{rest: content, text: newText(content), from: charmap.Windows1252, groups: []group{{fallbacks: 1}}}
 	for n := 0; len(r.rest) > 0 && !r.text.full(); n++ {
@@ -61,6 +63,8 @@ func readRTF(ctx context.Context, content []byte) (Text, error) {
 	return r.text, nil
 }
 
+func (g *group) leavesOut() bool { return g.isSkipped || g.isHidden || g.isDeleted }
+
 func (r *rtf) group() *group { return &r.groups[len(r.groups)-1] }
 
 // write adds a byte in the document's encoding.
@@ -68,7 +72,7 @@ func (r *rtf) write(next byte) {
 	switch {
 	case r.fallback > 0:
 		r.fallback--
-	case !r.group().isSkipped:
+	case !r.group().leavesOut():
 		r.bytes = append(r.bytes, next)
 		r.text.hold(1)
 	}
@@ -76,8 +80,8 @@ func (r *rtf) write(next byte) {
 
 // put adds text, after the bytes before it.
 func (r *rtf) put(text string) {
-	if r.group().isSkipped {
-		return
+	if r.group().leavesOut() {
+		text = ""
 	}
 	decoded, err := r.from.NewDecoder().Bytes(r.bytes)
 	if err == nil {
@@ -114,7 +118,16 @@ func (r *rtf) control() {
 		r.rest = r.rest[min(max(number, 0), len(r.rest)):]
 		return
 	}
-	r.word(word, number)
+	switch isOn := end == letters || number != 0; word {
+	case "v":
+		r.group().isHidden = isOn
+	case "deleted":
+		r.group().isDeleted = isOn
+	case "plain":
+		r.group().isHidden, r.group().isDeleted = false, false
+	default:
+		r.word(word, number)
+	}
 }
 
 func (r *rtf) sign() {

@@ -18,7 +18,9 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/agentgraph/agentgraph/engine/knowledge"
@@ -118,6 +120,9 @@ func TestReadGuessesEncodings(t *testing.T) {
 		"windows-1252": {charmap.Windows1252, "Les billets achetés en ligne sont échangeables jusqu’à la veille du départ."},
 		"shift_jis":    {japanese.ShiftJIS, "図書館の本は四週間借りることができます。雑誌は一週間です。"},
 		"gb18030":      {simplifiedchinese.GB18030, "图书馆的书可以借四个星期，杂志可以借一个星期。"},
+		"big5":         {traditionalchinese.Big5, "請在收到貨物後三十天內退貨，並附上收據。"},
+		"euc-kr":       {korean.EUCKR, "반품은 삼십 일 이내에 가능합니다."},
+		"windows-874":  {charmap.Windows874, "สามารถคืนสินค้าได้ภายในสามสิบวัน"},
 	} {
 		encoded := must(c.from.NewEncoder().String(c.text))
 		for _, file := range []string{"a.txt", "a.html", "a.md"} {
@@ -125,6 +130,14 @@ func TestReadGuessesEncodings(t *testing.T) {
 			requireBlocks(t, []knowledge.Block{para(c.text)}, text)
 			require.Equal(t, "the file does not say its encoding, which was taken for "+name, text.Warning, file)
 		}
+	}
+	for text, from := range map[string]encoding.Encoding{
+		"营业时间：九点到五点": simplifiedchinese.GB18030, "退货政策": simplifiedchinese.GB18030, "欢迎光临": simplifiedchinese.GB18030,
+		"เวลาทำการ 9 โมงเช้าถึง 5 โมงเย็น": charmap.Windows874, "ราคา 500 บาท": charmap.Windows874, "いらっしゃいませ": japanese.EUCJP,
+		"営業時間は九時から五時までです。": japanese.ShiftJIS, "歡迎光臨": traditionalchinese.Big5, "Добро пожаловать": charmap.KOI8R,
+		"Возврат в течение тридцати дней": charmap.Windows1251, "Öffnungszeiten für Kühlschränke: täglich außer samstags": charmap.Windows1252,
+	} {
+		requireBlocks(t, []knowledge.Block{para(text)}, read(t, "a.txt", must(from.NewEncoder().String(text))))
 	}
 	require.Empty(t, read(t, "a.txt", "Źródło").Warning)
 	require.Empty(t, read(t, "a.html", "<meta charset=windows-1252><p>\xE9").Warning)
@@ -160,7 +173,8 @@ func docx(t testing.TB, body string) []byte {
 	return archive(t, map[string]string{
 		"[Content_Types].xml": `<Types/>`,
 		"word/styles.xml": `<w:styles ` + wordNamespace + `><w:style w:styleId="Titre1"><w:name w:val="heading 1"/></w:style>` +
-			`<w:style w:styleId="Propre"><w:name w:val="Propre"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style></w:styles>`,
+			`<w:style w:styleId="Propre"><w:name w:val="Propre"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style>` +
+			`<w:style w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:styleId="Based"><w:basedOn w:val="Hidden"/></w:style></w:styles>`,
 		"word/document.xml": `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNamespace + `><w:body>` + body + `</w:body></w:document>`,
 	})
 }
@@ -294,6 +308,9 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Add("a.docx", docx(f, "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl></w:p></w:tbl>"))
+	f.Add("a.xlsx", workbook(f, `<row r="2"><c r="B2" s="1"><f>1</f></c></row><mergeCells><mergeCell ref="A1:B2"/></mergeCells>`))
+	f.Add("a.odt", odf(f, "text", "", `<text:h>a</text:h><text:p>b<text:s/></text:p><table:table><table:table-row><table:table-cell/></table:table-row></table:table>`))
+	f.Add("a.ods", odf(f, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="2"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`))
 	f.Add("a.pdf", pdf(f, func(f *fpdf.Fpdf) { f.AddPage(); f.Cell(9, 9, "hello") }))
 	f.Fuzz(func(t *testing.T, name string, content []byte) {
 		text, err := knowledge.Read(t.Context(), name, "", content)

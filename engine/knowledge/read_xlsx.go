@@ -2,9 +2,9 @@ package knowledge
 
 import (
 	"encoding/xml"
+	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
@@ -14,25 +14,40 @@ type xlsx struct {
 	*document
 	// shared are the texts that cells refer to by number.
 	shared []string
-	// dates says for each style of a cell whether its number is a date.
-	dates []bool
+	styles []cellStyle
+	// formats are the formats that were parsed, by their codes.
+	formats map[string]*numberFormat
 	// from1904 says that the first day is that of 1904.
 	from1904 bool
+	left     leftOut
 
-	// header is the first row of the sheet, and hasRows says that others follow.
-	header, cells []string
-	hasRows       bool
+	sheet string
+	grid
+	// hidden are the hidden columns.
+	hidden ranges
+	// next is the row that is read, row its number, and isBlank says that a blank row came before it.
+	next        gridRow
+	row         int
+	isHiddenRow bool
+	isBlank     bool
 	// cell is the text of the open cell, in its form and style, and isValue says that the text read belongs to it.
-	cell        strings.Builder
-	form, style string
-	isValue     bool
+	cell               strings.Builder
+	column             int
+	form, style        string
+	isValue, isFormula bool
 }
 
-type sheet struct{ name, part string }
+// cellStyle is how a cell shows what it holds.
+type cellStyle struct {
+	format string
+	isBold bool
+}
 
-// readXLSX reads the sheets of a workbook that are not hidden. The first row of each is the header.
+type sheetPart struct{ name, part string }
+
+// readXLSX reads the tables in the sheets of a workbook as they are displayed. It leaves out what is hidden.
 func (d *document) readXLSX() error {
-	x := &xlsx{document: d}
+	x := &xlsx{document: d, formats: map[string]*numberFormat{}}
 	sheets, err := x.sheets()
 	if err != nil {
 		return err
@@ -40,39 +55,50 @@ func (d *document) readXLSX() error {
 	if err := x.texts(); err != nil {
 		return err
 	}
-	if err := x.styles(); err != nil {
+	if err := x.readStyles(); err != nil {
 		return err
 	}
 	for _, sheet := range sheets {
-		if len(sheets) > 1 {
-			d.text.add(Block{Kind: Heading, Level: 1, Text: sheet.name})
-		}
-		x.header, x.hasRows = nil, false
-		if err := d.part(sheet.part, x.visit); err != nil {
+		if err := x.read(sheet, len(sheets) > 1); err != nil {
 			return err
 		}
-		if !x.hasRows && x.header != nil {
-			d.text.addRow(nil, x.header)
-		}
 	}
+	d.text.warn(x.left.warnings()...)
+	return nil
+}
+
+// read adds the tables of a sheet. Charts and empty sheets have none.
+func (x *xlsx) read(sheet sheetPart, isNamed bool) error {
+	x.sheet, x.grid, x.hidden, x.row, x.isBlank = sheet.name, grid{}, nil, -1, false
+	if err := x.part(sheet.part, x.visit); err != nil || x.text.full() {
+		return err
+	}
+	level := 1
+	if isNamed && len(x.rows) > 0 {
+		x.text.add(Block{Kind: Heading, Level: level, Text: sheet.name})
+		level = 2
+	}
+	x.write(&x.text, level)
 	return nil
 }
 
 // sheets returns those that are shown, in order.
-func (x *xlsx) sheets() ([]sheet, error) {
+func (x *xlsx) sheets() ([]sheetPart, error) {
 	parts, err := x.related("xl/workbook.xml")
 	if err != nil {
 		return nil, err
 	}
-	var sheets []sheet
+	var sheets []sheetPart
 	err = x.part("xl/workbook.xml", func(token xml.Token) {
 		element, begins := token.(xml.StartElement)
 		switch {
-		case !begins:
+		case !begins || len(sheets) > maxParts:
 		case element.Name.Local == "workbookPr":
-			x.from1904 = val(element, "date1904") == "1" || val(element, "date1904") == "true"
-		case element.Name.Local == "sheet" && val(element, "state") == "" && len(sheets) <= maxParts:
-			sheets = append(sheets, sheet{val(element, "name"), parts[val(element, "id")]})
+			x.from1904 = isOn(val(element, "date1904"))
+		case element.Name.Local == "sheet" && strings.HasSuffix(strings.ToLower(val(element, "state")), "hidden"):
+			x.left.sheet(val(element, "name"))
+		case element.Name.Local == "sheet":
+			sheets = append(sheets, sheetPart{val(element, "name"), parts[val(element, "id")]})
 		}
 	})
 	if len(sheets) > maxParts {
@@ -80,6 +106,9 @@ func (x *xlsx) sheets() ([]sheet, error) {
 	}
 	return sheets, err
 }
+
+// isOn returns a truth value of Office documents.
+func isOn(value string) bool { return value == "1" || value == "true" || value == "on" }
 
 // texts reads what cells refer to. How Japanese is pronounced is left out.
 func (x *xlsx) texts() error {
@@ -96,7 +125,7 @@ func (x *xlsx) texts() error {
 			case "rPh":
 				isPronunciation = false
 			case "si":
-				x.shared = append(x.shared, text.String())
+				x.shared = append(x.shared, unescaped(text.String()))
 				x.text.hold(text.Len() + cellCost)
 				text.Reset()
 			}
@@ -112,29 +141,62 @@ func (x *xlsx) texts() error {
 	return err
 }
 
-// dated finds the days, months and years of a number's format, of which texts in quotes and colours in brackets are no part.
-var dated = lazyregexp.New(`^(?:"[^"]*"|\[[^\]]*\]|\\.|[^"\[\\dmyhs])*[dmyhs]`)
+var escaped = lazyregexp.New(`_x[0-9A-Fa-f]{4}_`)
 
-// styles finds the styles of dates, some by number, others by the letters of their format.
-func (x *xlsx) styles() error {
-	formats, inCells := map[string]bool{}, false
-	for _, known := range []string{"14", "15", "16", "17", "18", "19", "20", "21", "22", "45", "46", "47"} {
-		formats[known] = true
+// unescaped returns a text without Excel's spelling of characters that XML has not, such as _x000D_.
+func unescaped(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
 	}
+	return escaped().ReplaceAllStringFunc(text, func(code string) string {
+		character, _ := strconv.ParseUint(code[2:6], 16, 16)
+		return string(rune(character))
+	})
+}
+
+// knownFormats are the formats that have numbers instead of codes. Those of dates look alike: only the kind counts.
+var knownFormats = map[string]string{
+	"1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "5": `"$"#,##0`, "6": `"$"#,##0`, "7": `"$"#,##0.00`, "8": `"$"#,##0.00`,
+	"9": "0%", "10": "0.00%", "11": "0.00E+00", "12": "# ?/?", "13": "# ??/??", "14": "yyyy-mm-dd", "15": "yyyy-mm-dd",
+	"16": "yyyy-mm-dd", "17": "yyyy-mm-dd", "18": "h:mm", "19": "h:mm:ss", "20": "h:mm", "21": "h:mm:ss", "22": "yyyy-mm-dd h:mm",
+	"37": "#,##0;(#,##0)", "38": "#,##0;(#,##0)", "39": "#,##0.00;(#,##0.00)", "40": "#,##0.00;(#,##0.00)",
+	"41": "#,##0;(#,##0);-", "42": `"$"#,##0;("$"#,##0);"$"-`, "43": "#,##0.00;(#,##0.00);-", "44": `"$"#,##0.00;("$"#,##0.00);"$"-`,
+	"45": "mm:ss", "46": "[h]:mm:ss", "47": "mm:ss", "48": "0.0E+0",
+}
+
+// readStyles reads the formats of cells, and which of them are bold.
+func (x *xlsx) readStyles() error {
+	formats, bold := map[string]string{}, []bool{}
+	inCells, inFonts := false, false
 	return x.part("xl/styles.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
-			switch {
-			case t.Name.Local == "numFmt" && len(formats) < maxStyles:
-				formats[val(t, "numFmtId")] = dated().MatchString(strings.ToLower(val(t, "formatCode")))
-			case t.Name.Local == "cellXfs":
+			switch name := t.Name.Local; {
+			case name == "numFmt" && len(formats) < maxStyles && len(val(t, "formatCode")) <= maxFormat:
+				formats[val(t, "numFmtId")] = val(t, "formatCode")
+			case name == "fonts":
+				inFonts = true
+			case name == "font" && inFonts && len(bold) < 10*maxStyles:
+				bold = append(bold, false)
+			case name == "b" && inFonts && len(bold) > 0:
+				bold[len(bold)-1] = val(t, "val") == "" || isOn(val(t, "val"))
+			case name == "cellXfs":
 				inCells = true
-			case t.Name.Local == "xf" && inCells && len(x.dates) < 10*maxStyles:
-				x.dates = append(x.dates, formats[val(t, "numFmtId")])
+			case name == "xf" && inCells && len(x.styles) < 10*maxStyles:
+				id := val(t, "numFmtId")
+				format, ok := formats[id]
+				if !ok {
+					format = knownFormats[id]
+				}
+				font, err := strconv.Atoi(val(t, "fontId"))
+				x.styles = append(x.styles, cellStyle{format, err == nil && font >= 0 && font < len(bold) && bold[font]})
 			}
 		case xml.EndElement:
-			if t.Name.Local == "cellXfs" {
+			switch t.Name.Local {
+			case "cellXfs":
 				inCells = false
+			case "fonts":
+				inFonts = false
 			}
 		}
 	})
@@ -144,13 +206,18 @@ func (x *xlsx) visit(token xml.Token) {
 	switch t := token.(type) {
 	case xml.StartElement:
 		switch t.Name.Local {
-		case "c":
-			x.form, x.style = val(t, "t"), val(t, "s")
-			x.cell.Reset()
-			for column := columnOf(val(t, "r")); len(x.cells) < column; {
-				x.cells = append(x.cells, "")
-				x.text.hold(cellCost)
+		case "col":
+			x.hideColumns(t)
+		case "mergeCell":
+			if from, to, ok := strings.Cut(val(t, "ref"), ":"); ok && len(x.merged) < maxMerged {
+				x.merged = append(x.merged, mergedCells{rowOf(from), columnOf(from), rowOf(to), columnOf(to)})
 			}
+		case "row":
+			x.startRow(t)
+		case "c":
+			x.startCell(t)
+		case "f":
+			x.isFormula = true
 		case "v", "t":
 			x.isValue = true
 		case "rPh":
@@ -165,18 +232,76 @@ func (x *xlsx) visit(token xml.Token) {
 		case "v", "t":
 			x.isValue = false
 		case "c":
-			x.cells = append(x.cells, x.value())
-			x.text.hold(cellCost)
+			x.endCell()
 		case "row":
-			x.row()
+			x.endRow()
 		}
 	}
+}
+
+func (x *xlsx) hideColumns(col xml.StartElement) {
+	first, _ := strconv.Atoi(val(col, "min"))
+	last, _ := strconv.Atoi(val(col, "max"))
+	if isOn(val(col, "hidden")) && first > 0 && last >= first && len(x.hidden) < 1_000 {
+		x.hidden = append(x.hidden, [2]int{first - 1, last - 1})
+	}
+}
+
+func (x *xlsx) startRow(row xml.StartElement) {
+	number := x.row + 1
+	if given, err := strconv.Atoi(val(row, "r")); err == nil && given-1 > number {
+		number, x.isBlank = given-1, true
+	}
+	x.row, x.isHiddenRow, x.next = number, isOn(val(row, "hidden")), gridRow{number: number}
+}
+
+func (x *xlsx) startCell(cell xml.StartElement) {
+	x.form, x.style, x.isFormula = val(cell, "t"), val(cell, "s"), false
+	x.cell.Reset()
+	x.column = len(x.next.cells)
+	if place := val(cell, "r"); place != "" {
+		x.column = columnOf(place)
+	}
+	for len(x.next.cells) < x.column {
+		x.next.cells = append(x.next.cells, gridCell{})
+		x.text.hold(gridCost)
+	}
+}
+
+func (x *xlsx) endCell() {
+	cell := x.value()
+	if x.isHiddenRow || x.hidden.has(x.column) {
+		if cell.text != "" {
+			x.left.hide(x.isHiddenRow, x.sheet, x.row, x.column)
+		}
+		cell = gridCell{}
+	}
+	x.next.cells = append(x.next.cells, cell)
+	x.text.hold(gridCost + len(cell.text))
+}
+
+// endRow keeps a row that holds something. Hidden rows separate no tables.
+func (x *xlsx) endRow() {
+	switch {
+	case x.text.full() || x.isHiddenRow:
+	case x.next.count() == 0:
+		x.isBlank = true
+	default:
+		x.next.isApart = x.isBlank && len(x.rows) > 0
+		x.isBlank = false
+		x.rows = append(x.rows, x.next)
+		x.text.hold(blockCost)
+	}
+	x.next = gridRow{}
 }
 
 // columnOf returns the column of a cell such as C7, from 0, at most maxColumns.
 func columnOf(cell string) int {
 	column := 0
 	for _, letter := range cell {
+		if letter == '$' {
+			continue
+		}
 		if letter < 'A' || letter > 'Z' || column > maxColumns {
 			break
 		}
@@ -185,67 +310,17 @@ func columnOf(cell string) int {
 	return min(max(column-1, 0), maxColumns)
 }
 
-// value returns what the open cell shows.
-func (x *xlsx) value() string {
-	text := x.cell.String()
-	switch x.form {
-	case "s":
-		if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(x.shared) {
-			return x.shared[i]
-		}
-		return ""
-	case "b":
-		return map[string]string{"1": "TRUE", "0": "FALSE"}[text]
-	case "e":
-		return ""
-	case "", "n":
-		number, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return ""
-		}
-		if style, _ := strconv.Atoi(x.style); style >= 0 && style < len(x.dates) && x.dates[style] {
-			return x.date(number)
-		}
-		return strconv.FormatFloat(number, 'f', -1, 64)
-	}
-	return text
+// rowOf returns the row of a cell such as C7, from 0.
+func rowOf(cell string) int {
+	row, _ := strconv.Atoi(strings.TrimLeft(cell, "ABCDEFGHIJKLMNOPQRSTUVWXYZ$"))
+	return row - 1
 }
 
-// date returns the day, the time of day, or both, of a number of days.
-func (x *xlsx) date(days float64) string {
-	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	if x.from1904 {
-		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+// nameOf returns the name of a cell, such as C7.
+func nameOf(row, column int) string {
+	name := ""
+	for n := column + 1; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
 	}
-	if days < 0 || days > 3e6 {
-		return strconv.FormatFloat(days, 'f', -1, 64)
-	}
-	whole := int(days)
-	at := first.AddDate(0, 0, whole).Add(time.Duration((days - float64(whole)) * float64(24*time.Hour))).Round(time.Second)
-	switch {
-	case days < 1:
-		return at.Format("15:04:05")
-	case at.Equal(at.Truncate(24 * time.Hour)):
-		return at.Format(time.DateOnly)
-	}
-	return at.Format(time.DateTime)
-}
-
-// row keeps a row. The header is a row by itself when no other follows.
-func (x *xlsx) row() {
-	if x.text.full() {
-		return
-	}
-	cells := x.cells
-	x.cells, x.text.held = nil, 0
-	if len(shown(cells)) == 0 {
-		return
-	}
-	if x.header == nil {
-		tidy(cells)
-		x.header = cells
-		return
-	}
-	x.hasRows = true
-	x.text.addRow(x.header, cells)
+	return fmt.Sprint(name, row+1)
 }

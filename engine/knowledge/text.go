@@ -9,7 +9,7 @@ import (
 // Text is the content of a document: its blocks in reading order.
 type Text struct {
 	Blocks []Block
-	// Warning is a sentence about what was guessed, if anything was.
+	// Warning says what was guessed or left out, if anything was.
 	Warning string
 	// size is the memory of the blocks, held that of text which is not a block yet, and names what the names of columns
 	// take when each row repeats them. size and held together stay within limit, and so does names, but for one block. A
@@ -84,6 +84,11 @@ func (t *Text) append(other Text) {
 	if t.Warning == "" {
 		t.Warning = other.Warning
 	}
+}
+
+// warn adds sentences to the warning.
+func (t *Text) warn(sentences ...string) {
+	t.Warning = strings.Join(shown(append([]string{t.Warning}, sentences...)), "; ")
 }
 
 func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }

@@ -1,0 +1,102 @@
+package knowledge
+
+import "strings"
+
+// flow is the running text of a document while it is read: paragraphs, and tables between them.
+type flow struct {
+	*document
+	// paragraph is open if depth is 1 or more. A box within it has paragraphs of its own.
+	paragraph strings.Builder
+	depth     int
+	block     Block
+	// tables counts the open tables. A table within another is read as text of its cell.
+	tables int
+	rows   [][]string
+	cells  []string
+	cell   strings.Builder
+	// isHiddenRow is set while a hidden row of the outermost table is read.
+	isHiddenRow bool
+}
+
+func (f *flow) write(text string) {
+	f.paragraph.WriteString(text)
+	f.text.hold(len(text))
+}
+
+func (f *flow) beginParagraph() {
+	if f.depth++; f.depth == 1 {
+		f.block = Block{}
+	} else {
+		f.paragraph.WriteByte('\n')
+	}
+}
+
+// level makes the open paragraph a heading, unless the level is 0.
+func (f *flow) level(level int) {
+	if level > 0 && f.depth == 1 {
+		f.block = Block{Kind: Heading, Level: level}
+	}
+}
+
+// item makes the open paragraph an entry of a list.
+func (f *flow) item() {
+	if f.block.Kind == Paragraph {
+		f.block.Kind = Plain
+	}
+}
+
+func (f *flow) endParagraph() {
+	if f.depth > 1 {
+		f.depth--
+		f.paragraph.WriteByte('\n')
+		return
+	}
+	f.depth = 0
+	f.block.Text = f.paragraph.String()
+	f.paragraph.Reset()
+	if f.tables > 0 {
+		f.cell.WriteString(f.block.Text + " ")
+		f.text.hold(1)
+	} else {
+		f.text.held = 0
+		f.text.add(f.block)
+	}
+}
+
+// endCell ends a cell of the outermost table, which stands there several times.
+func (f *flow) endCell(times int) {
+	if f.tables != 1 {
+		return
+	}
+	text := strings.Join(strings.Fields(f.cell.String()), " ")
+	for range min(times, maxColumns-len(f.cells)) {
+		f.cells = append(f.cells, text)
+		f.text.hold(cellCost)
+	}
+	f.cell.Reset()
+}
+
+func (f *flow) endRow() {
+	if f.tables != 1 {
+		return
+	}
+	if len(f.cells) > 0 && !f.isHiddenRow {
+		f.rows = append(f.rows, f.cells)
+		f.text.hold(blockCost)
+	}
+	f.cells = nil
+}
+
+// endTable keeps a table. A table of a single column only frames text.
+func (f *flow) endTable() {
+	if f.tables--; f.tables > 0 || len(f.rows) == 0 {
+		return
+	}
+	f.text.held = 0
+	if len(f.rows[0]) > 1 {
+		f.text.addTable(f.rows[0], f.rows[1:])
+	} else {
+		f.text.addTable(nil, f.rows)
+	}
+	f.rows = nil
+}

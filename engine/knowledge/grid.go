@@ -1,0 +1,315 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// gridCost is the memory of a spreadsheet's cell without its text, in bytes.
+	gridCost = 32
+	// maxMerged bounds the merged ranges of a sheet.
+	maxMerged = 10_000
+)
+
+// grid is a sheet of a spreadsheet: its rows that are shown and hold something.
+type grid struct {
+	rows   []gridRow
+	merged []mergedCells
+	// byTop are the merged ranges by their first row, if they are wider than one column.
+	byTop map[int][]mergedCells
+}
+
+type gridRow struct {
+	// number is the row's number in the sheet, from 0.
+	number int
+	// isApart is set when a blank row is before this one.
+	isApart bool
+	cells   []gridCell
+}
+
+type gridCell struct {
+	text string
+	// isNumber is set for numbers, dates and truth values, which are rarely the names of columns.
+	isNumber, isBold bool
+}
+
+// mergedCells is a range of cells that are shown as one, the ends included. Its first cell has the text.
+type mergedCells struct{ top, left, bottom, right int }
+
+// count returns how many cells of the row hold something.
+func (r gridRow) count() int {
+	n := 0
+	for _, c := range r.cells {
+		if c.text != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (r gridRow) texts() []string {
+	texts := make([]string, len(r.cells))
+	for i, c := range r.cells {
+		texts[i] = c.text
+	}
+	return texts
+}
+
+// all reports whether a condition holds for all cells of the row that hold something.
+func (r gridRow) all(condition func(gridCell) bool) bool {
+	return !slices.ContainsFunc(r.cells, func(c gridCell) bool { return c.text != "" && !condition(c) })
+}
+
+func (r gridRow) isText() bool { return r.all(func(c gridCell) bool { return !c.isNumber }) }
+func (r gridRow) isBold() bool { return r.all(func(c gridCell) bool { return c.isBold }) }
+
+// first returns the text of the first cell that holds something, and its column.
+func (r gridRow) first() (text string, column int) {
+	for i, c := range r.cells {
+		if c.text != "" {
+			return c.text, i
+		}
+	}
+	return "", 0
+}
+
+func (r gridRow) at(column int) gridCell {
+	if column < len(r.cells) {
+		return r.cells[column]
+	}
+	return gridCell{}
+}
+
+// gridReader adds the tables of a sheet to a text.
+type gridReader struct {
+	*grid
+	text *Text
+	// level is the level of a table's title.
+	level int
+	// header is that of the current table, and headerRow the row that it was read from.
+	header    []string
+	headerRow gridRow
+	hasRows   bool
+}
+
+// write adds the tables of the grid to a text. Blank rows separate tables, and the lines above a table are its title.
+func (g *grid) write(text *Text, level int) {
+	text.held = 0
+	g.fillDown()
+	g.byTop = map[int][]mergedCells{}
+	for _, m := range g.merged {
+		if m.right > m.left {
+			g.byTop[m.top] = append(g.byTop[m.top], m)
+		}
+	}
+	r := &gridReader{grid: g, text: text, level: level}
+	for start := 0; start < len(g.rows) && !text.full(); {
+		end := start + 1
+		for end < len(g.rows) && !g.rows[end].isApart {
+			end++
+		}
+		r.part(g.rows[start:end], len(g.rows) == end-start)
+		start = end
+	}
+	r.endTable()
+}
+
+// fillDown gives the text of merged cells to each of their rows.
+func (g *grid) fillDown() {
+	for _, m := range g.merged {
+		from, _ := slices.BinarySearchFunc(g.rows, m.top, func(r gridRow, number int) int { return r.number - number })
+		if from == len(g.rows) || g.rows[from].number != m.top || m.bottom == m.top {
+			continue
+		}
+		merged := g.rows[from].at(m.left)
+		if merged.text == "" {
+			continue
+		}
+		for i := from + 1; i < len(g.rows) && g.rows[i].number <= m.bottom; i++ {
+			if m.left < len(g.rows[i].cells) && g.rows[i].cells[m.left].text == "" {
+				g.rows[i].cells[m.left] = merged
+			}
+		}
+	}
+}
+
+// spread returns the row with the text of merged cells in each of their columns.
+func (g *grid) spread(row gridRow) gridRow {
+	ranges := g.byTop[row.number]
+	if len(ranges) == 0 {
+		return row
+	}
+	cells := slices.Clone(row.cells)
+	for _, m := range ranges {
+		merged := row.at(m.left)
+		for column := m.left + 1; column <= m.right && column < maxColumns && merged.text != ""; column++ {
+			if column == len(cells) {
+				cells = append(cells, gridCell{})
+			}
+			if column < len(cells) && cells[column].text == "" {
+				cells[column] = merged
+			}
+		}
+	}
+	row.cells = cells
+	return row
+}
+
+// part adds rows without a blank row between them.
+func (r *gridReader) part(rows []gridRow, isWhole bool) {
+	titles := r.titles(rows)
+	table := rows[titles:]
+	switch {
+	case len(table) == 0, !isWhole && widest(table) == 1, isPairs(table):
+		// Notes, or names with their values.
+		r.endTable()
+		for _, row := range rows {
+			r.text.add(Block{Text: strings.Join(shown(row.texts()), " ")})
+		}
+		return
+	case r.header == nil || r.isHeader(table, titles > 0):
+		r.endTable()
+		r.title(rows[:titles])
+		table = r.startTable(table)
+	default:
+		r.title(rows[:titles])
+	}
+	for _, row := range table {
+		if r.text.full() {
+			return
+		}
+		r.row(row)
+	}
+}
+
+func widest(rows []gridRow) int {
+	most := 0
+	for _, row := range rows {
+		most = max(most, row.count())
+	}
+	return most
+}
+
+// titles counts the rows above a table, which fill at most half of its columns. A merged cell that leaves out the first
+// column is a header.
+func (r *gridReader) titles(rows []gridRow) int {
+	start := maxColumns
+	for _, row := range rows {
+		_, column := row.first()
+		start = min(start, column)
+	}
+	// most holds for each row how wide the rows from it on are at most.
+	most := make([]int, len(rows)+1)
+	for i := len(rows) - 1; i >= 0; i-- {
+		most[i] = max(most[i+1], rows[i].count())
+	}
+	for i, row := range rows {
+		n := row.count()
+		first, column := row.first()
+		isWide := 2*r.spread(row).count() > most[i+1] && (n > 1 || column > start)
+		if n >= most[i+1] || isWide && !strings.HasSuffix(first, ":") {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+// isPairs reports whether the rows are names that end with colons, each with one value.
+func isPairs(rows []gridRow) bool {
+	return !slices.ContainsFunc(rows, func(row gridRow) bool {
+		first, _ := row.first()
+		return row.count() > 2 || !strings.HasSuffix(first, ":")
+	})
+}
+
+// isHeader reports whether the first of the rows is the header of another table than the current one.
+func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
+	first := rows[0]
+	if first.count() < 2 || !first.isText() || len(rows) == 1 {
+		return false
+	}
+	_, column := first.first()
+	if _, current := r.headerRow.first(); column != current || slices.Equal(first.texts(), r.headerRow.texts()) {
+		return true
+	}
+	for i, c := range first.cells {
+		if c.text != "" && (i >= len(r.header) || r.header[i] == "" || rows[1].at(i).isNumber) {
+			return true
+		}
+	}
+	return first.isBold() && !rows[1].isBold() || hasTitle && !r.headerRow.isBold()
+}
+
+// title adds the rows above a table.
+func (r *gridReader) title(rows []gridRow) {
+	for i, row := range rows {
+		block := Block{Text: strings.Join(shown(row.texts()), " ")}
+		if i == 0 && utf8.RuneCountInString(block.Text) <= maxHeading && !strings.Contains(block.Text, "\n") {
+			block.Kind, block.Level = Heading, min(r.level, 6)
+		}
+		r.text.add(block)
+	}
+}
+
+// startTable reads the header, which has several rows where its cells are merged, and returns the rows behind it.
+func (r *gridReader) startTable(rows []gridRow) []gridRow {
+	r.headerRow, r.hasRows = rows[0], false
+	header := r.spread(rows[0])
+	n := 1
+	for last := rows[0]; n < min(len(rows), 4) && rows[n].count() > 1 && rows[n].isText(); n++ {
+		if r.spread(last).count() == last.count() {
+			break
+		}
+		last = rows[n]
+		header.cells = slices.Clone(header.cells)
+		for i, c := range r.spread(last).cells {
+			switch {
+			case i == len(header.cells):
+				header.cells = append(header.cells, c)
+			case c.text != "" && c.text != header.cells[i].text:
+				header.cells[i].text = strings.TrimSpace(header.cells[i].text + " " + c.text)
+			}
+		}
+	}
+	// The name of an index may have a row of its own.
+	if n < len(rows)-1 && rows[n].count() == 1 {
+		if name, column := rows[n].first(); column < len(header.cells) && header.cells[column].text == "" {
+			header.cells = slices.Clone(header.cells)
+			header.cells[column].text = name
+			n++
+		}
+	}
+	r.header = header.texts()
+	tidy(r.header)
+	return rows[n:]
+}
+
+// row adds a row of the current table. A text over half of the table's columns or more is the title of those below it.
+func (r *gridReader) row(row gridRow) {
+	r.hasRows = true
+	if text, column := row.first(); row.count() == 1 && len(r.header) > 1 {
+		isWide := func(m mergedCells) bool { return m.left == column && 2*(m.right-m.left+1) >= len(r.header) }
+		if slices.ContainsFunc(r.byTop[row.number], isWide) && utf8.RuneCountInString(text) <= maxHeading {
+			r.text.add(Block{Kind: Heading, Level: min(r.level+1, 6), Text: text})
+			return
+		}
+	}
+	r.text.addRow(r.header, row.texts())
+}
+
+// endTable ends the current table. The header is a row by itself when no other followed.
+func (r *gridReader) endTable() {
+	if r.header != nil && !r.hasRows {
+		r.text.addRow(nil, r.header)
+	}
+	r.header = nil
+}
+
+// ranges are numbers of rows or columns, such as those that are hidden.
+type ranges [][2]int
+
+func (r ranges) has(number int) bool {
+	return slices.ContainsFunc(r, func(span [2]int) bool { return span[0] <= number && number <= span[1] })
+}

@@ -1,0 +1,253 @@
+package knowledge
+
+import (
+	"encoding/xml"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// openDocument is the beginning of the media types of OpenDocument files.
+const openDocument = "application/vnd.oasis.opendocument."
+
+// openDocumentType returns the media type that an OpenDocument file begins with, or an empty text for another archive.
+func (d *document) openDocumentType() string {
+	part, err := d.archive.Open("mimetype")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = part.Close() }()
+	media, _ := io.ReadAll(io.LimitReader(part, 100))
+	kind, _ := strings.CutPrefix(strings.TrimSpace(string(media)), openDocument)
+	return kind
+}
+
+// readODF reads a text or a spreadsheet as LibreOffice writes them.
+func (d *document) readODF() error {
+	isEncrypted := false
+	err := d.part("META-INF/manifest.xml", func(token xml.Token) {
+		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "encryption-data" {
+			isEncrypted = true
+		}
+	})
+	switch kind := d.openDocumentType(); {
+	case err != nil:
+		return err
+	case isEncrypted:
+		return unreadable("the OpenDocument file is encrypted; save it without a password")
+	case strings.HasPrefix(kind, "text"):
+		d.kind = "OpenDocument text"
+		return d.readODT()
+	case strings.HasPrefix(kind, "spreadsheet"):
+		d.kind = "OpenDocument spreadsheet"
+		return d.readODS()
+	}
+	return unreadable("the OpenDocument file is neither a text nor a spreadsheet; save it as PPTX or PDF")
+}
+
+// odfStyles are the styles of an OpenDocument file, by their families and names.
+type odfStyles struct {
+	styles map[string]odfStyle
+	// open is the key of the style that is read.
+	open string
+}
+
+type odfStyle struct {
+	parent           string
+	isHidden, isBold bool
+}
+
+func (s *odfStyles) visit(t xml.StartElement) {
+	style := s.styles[s.open]
+	switch t.Name.Local {
+	case "style":
+		s.open = ""
+		if len(s.styles) < maxStyles {
+			family := val(t, "family") + "/"
+			s.open = family + val(t, "name")
+			style = odfStyle{}
+			if parent := val(t, "parent-style-name"); parent != "" {
+				style.parent = family + parent
+			}
+		}
+	case "text-properties":
+		style.isHidden = style.isHidden || val(t, "display") == "none"
+		style.isBold = style.isBold || val(t, "font-weight") == "bold"
+	case "table-properties":
+		style.isHidden = style.isHidden || val(t, "display") == "false"
+	default:
+		return
+	}
+	if s.open != "" {
+		s.styles[s.open] = style
+	}
+}
+
+// find reports whether a condition holds for a style or one that it is based on.
+func (s *odfStyles) find(family, name string, holds func(key string, style odfStyle) bool) bool {
+	key := family + "/" + name
+	for range maxStyleDepth {
+		style, ok := s.styles[key]
+		if !ok {
+			break
+		}
+		if holds(key, style) {
+			return true
+		}
+		key = style.parent
+	}
+	return false
+}
+
+func isHiddenODF(_ string, style odfStyle) bool { return style.isHidden }
+func isBoldODF(_ string, style odfStyle) bool   { return style.isBold }
+func isTitleODF(key string, _ odfStyle) bool    { return key == "paragraph/Title" }
+
+// odt is a text while it is read.
+type odt struct {
+	flow
+	odfStyles
+	// lists counts the open lists, and skipped the open elements of one that is left out, itself included.
+	lists, skipped int
+	inBody         bool
+	// isHidden is set for a paragraph that a field hides.
+	isHidden bool
+	// repeated are the columns that the open cell stands in.
+	repeated int
+}
+
+// readODT reads the paragraphs, headings, lists and tables of a text. It leaves out hidden and deleted text, notes,
+// comments and tables of contents.
+func (d *document) readODT() error {
+	o := odt{flow: flow{document: d}, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
+	err := d.part("styles.xml", func(token xml.Token) {
+		if element, begins := token.(xml.StartElement); begins {
+			o.odfStyles.visit(element)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return d.part("content.xml", o.visit)
+}
+
+func (o *odt) visit(token xml.Token) {
+	switch t := token.(type) {
+	case xml.StartElement:
+		switch {
+		case o.skipped > 0 || o.isLeftOut(t):
+			o.skipped++
+		case o.inBody:
+			o.begin(t)
+		case t.Name.Local == "body":
+			o.inBody = true
+		default:
+			o.odfStyles.visit(t)
+		}
+	case xml.EndElement:
+		if o.skipped > 0 {
+			o.skipped--
+		} else {
+			o.end(t.Name.Local)
+		}
+	case xml.CharData:
+		if o.skipped == 0 && o.depth > 0 {
+			o.write(strings.Map(oneSpace, string(t)))
+		}
+	}
+}
+
+// oneSpace replaces the white space of XML. Longer spaces are elements of their own.
+func oneSpace(r rune) rune {
+	if r == '\n' || r == '\t' || r == '\r' {
+		return ' '
+	}
+	return r
+}
+
+func (o *odt) isLeftOut(t xml.StartElement) bool {
+	switch name := t.Name.Local; name {
+	case "note", "annotation", "tracked-changes", "forms", "table-of-content", "illustration-index", "table-index", "object-index",
+		"user-index", "alphabetical-index", "bibliography", "ruby-text", "script", "sequence-decls", "user-field-decls", "variable-decls":
+		return true
+	case "title", "desc":
+		return strings.Contains(t.Name.Space, "svg")
+	case "section", "hidden-text":
+		return val(t, "display") == "none" || val(t, "is-hidden") == "true"
+	case "table":
+		return o.find("table", val(t, "style-name"), isHiddenODF)
+	case "span":
+		return o.find("text", val(t, "style-name"), isHiddenODF)
+	case "p", "h":
+		return o.find("paragraph", val(t, "style-name"), isHiddenODF)
+	}
+	return false
+}
+
+func (o *odt) begin(t xml.StartElement) {
+	switch t.Name.Local {
+	case "p", "h":
+		o.beginParagraph()
+		o.isHidden = false
+		switch level, _ := strconv.Atoi(val(t, "outline-level")); {
+		case t.Name.Local == "h":
+			o.level(min(max(level, 1), 6))
+		case o.find("paragraph", val(t, "style-name"), isTitleODF):
+			o.level(1)
+		case o.lists > 0:
+			o.item()
+		}
+	case "hidden-paragraph":
+		o.isHidden = val(t, "is-hidden") == "true"
+	case "list":
+		o.lists++
+	case "s":
+		n, err := strconv.Atoi(val(t, "c"))
+		if err != nil {
+			n = 1
+		}
+		o.write(strings.Repeat(" ", min(max(n, 0), maxHeading)))
+	case "tab":
+		o.write("\t")
+	case "line-break":
+		o.write("\n")
+	case "table":
+		o.tables++
+	case "table-row":
+		if o.tables == 1 {
+			o.isHiddenRow = val(t, "visibility") == "collapse"
+		}
+	case "table-cell", "covered-table-cell":
+		if o.tables == 1 {
+			o.repeated = repeated(t, "number-columns-repeated")
+		}
+	}
+}
+
+// repeated returns how often an element stands there.
+func repeated(t xml.StartElement, attribute string) int {
+	n, err := strconv.Atoi(val(t, attribute))
+	if err != nil {
+		return 1
+	}
+	return max(n, 1)
+}
+
+func (o *odt) end(name string) {
+	switch name {
+	case "p", "h":
+		if o.isHidden && o.depth == 1 {
+			o.paragraph.Reset()
+		}
+		o.isHidden = false
+		o.endParagraph()
+	case "list":
+		o.lists--
+	case "table-cell", "covered-table-cell":
+		o.endCell(o.repeated)
+	case "table-row":
+		o.endRow()
+	case "table":
+		o.endTable()
+	}
+}

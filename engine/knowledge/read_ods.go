@@ -1,0 +1,278 @@
+package knowledge
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+)
+
+// ods is a spreadsheet in the OpenDocument format while it is read.
+type ods struct {
+	*document
+	odfStyles
+	left leftOut
+	// sheets counts the sheets that are shown. The first waits until it is known whether others follow, which names it.
+	sheets    int
+	first     *grid
+	firstName string
+	skipped   int
+	inBody    bool
+
+	sheet   string
+	isTable bool
+	grid
+	hidden ranges
+	// columns counts those that were declared, and row is the number of the open row.
+	columns, row         int
+	isHiddenRow, isBlank bool
+	next                 gridRow
+	repeatedRow          int
+	// blanks counts blank cells, which matter only before one that holds something.
+	blanks int
+	// cell is the open cell, line its text, and hasText is set if it shows any, even none.
+	cell            xml.StartElement
+	inCell, hasText bool
+	line            strings.Builder
+}
+
+// readODS reads the tables in the sheets of a spreadsheet as they are displayed. It leaves out what is hidden.
+func (d *document) readODS() error {
+	o := &ods{document: d, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
+	err := d.part("styles.xml", func(token xml.Token) {
+		if element, begins := token.(xml.StartElement); begins {
+			o.odfStyles.visit(element)
+		}
+	})
+	if err == nil {
+		err = d.part("content.xml", o.visit)
+	}
+	if err != nil || d.text.full() {
+		return err
+	}
+	if o.first != nil {
+		o.first.write(&d.text, 1)
+	}
+	d.text.warn(o.left.warnings()...)
+	return nil
+}
+
+func (o *ods) isHiddenSheet(table xml.StartElement) bool {
+	return o.find("table", val(table, "style-name"), isHiddenODF)
+}
+
+func (o *ods) visit(token xml.Token) {
+	switch t := token.(type) {
+	case xml.StartElement:
+		switch {
+		case o.skipped > 0 || o.isLeftOut(t):
+			o.skipped++
+		case o.inBody:
+			o.begin(t)
+		case t.Name.Local == "body":
+			o.inBody = true
+		default:
+			o.odfStyles.visit(t)
+		}
+	case xml.EndElement:
+		if o.skipped > 0 {
+			o.skipped--
+		} else {
+			o.end(t.Name.Local)
+		}
+	case xml.CharData:
+		if o.skipped == 0 && o.inCell {
+			o.write(strings.Map(oneSpace, string(t)))
+		}
+	}
+}
+
+func (o *ods) write(text string) {
+	o.line.WriteString(text)
+	o.text.hold(len(text))
+}
+
+func (o *ods) isLeftOut(t xml.StartElement) bool {
+	switch t.Name.Local {
+	case "annotation", "shapes", "frame", "forms", "tracked-changes", "named-expressions", "dde-links", "ruby-text",
+		"scenario", "table-source":
+		return true
+	case "table":
+		// A sheet in a sheet belongs to a chart or a form.
+		if o.isTable {
+			return true
+		}
+		if o.isHiddenSheet(t) {
+			o.left.sheet(val(t, "name"))
+			return true
+		}
+	}
+	return o.inCell && strings.Contains(t.Name.Space, "drawing")
+}
+
+func (o *ods) begin(t xml.StartElement) {
+	switch t.Name.Local {
+	case "table":
+		o.isTable, o.sheet, o.grid, o.hidden = true, val(t, "name"), grid{}, nil
+		o.columns, o.row, o.isBlank = 0, 0, false
+		if o.sheets++; o.first != nil {
+			o.writeSheet(o.firstName, o.first)
+			o.first = nil
+		}
+	case "table-column":
+		n := repeated(t, "number-columns-repeated")
+		if isCollapsed(t) && len(o.hidden) < 1_000 {
+			o.hidden = append(o.hidden, [2]int{o.columns, o.columns + min(n, maxColumns) - 1})
+		}
+		o.columns = min(o.columns+min(n, maxColumns), maxColumns)
+	case "table-row":
+		o.isHiddenRow, o.repeatedRow, o.blanks = isCollapsed(t), repeated(t, "number-rows-repeated"), 0
+		o.next = gridRow{number: o.row}
+	case "table-cell", "covered-table-cell":
+		o.cell, o.inCell, o.hasText = t, o.isTable, false
+		o.line.Reset()
+	case "p":
+		o.hasText = true
+		if o.line.Len() > 0 {
+			o.write("\n")
+		}
+	case "s":
+		if o.inCell {
+			n, _ := strconv.Atoi(val(t, "c"))
+			o.write(strings.Repeat(" ", min(max(n, 1), maxHeading)))
+		}
+	case "tab", "line-break":
+		if o.inCell {
+			o.write("\n")
+		}
+	}
+}
+
+func isCollapsed(t xml.StartElement) bool {
+	visibility := val(t, "visibility")
+	return visibility == "collapse" || visibility == "filter"
+}
+
+func (o *ods) end(name string) {
+	switch name {
+	case "table-cell", "covered-table-cell":
+		o.endCell()
+	case "table-row":
+		o.endRow()
+	case "table":
+		if o.isTable = false; o.text.full() {
+			return
+		}
+		if sheet := o.grid; o.sheets == 1 {
+			o.first, o.firstName = &sheet, o.sheet
+		} else {
+			o.writeSheet(o.sheet, &sheet)
+		}
+	}
+}
+
+// writeSheet adds the tables of one of several sheets.
+func (o *ods) writeSheet(name string, sheet *grid) {
+	if len(sheet.rows) > 0 {
+		o.text.add(Block{Kind: Heading, Level: 1, Text: name})
+	}
+	sheet.write(&o.text, 2)
+}
+
+// endCell keeps a cell as often as it stands there.
+func (o *ods) endCell() {
+	o.inCell = false
+	n := min(repeated(o.cell, "number-columns-repeated"), maxColumns)
+	column := len(o.next.cells) + o.blanks
+	cell := o.value(column)
+	if cell.text != "" && (o.isHiddenRow || o.hidden.has(column)) {
+		o.left.hide(o.isHiddenRow, o.sheet, o.row, column)
+		cell = gridCell{}
+	}
+	if cell.text == "" {
+		o.blanks = min(o.blanks+n, maxColumns)
+		return
+	}
+	o.merge(column)
+	n = min(n, maxColumns-column)
+	for range o.blanks {
+		o.next.cells = append(o.next.cells, gridCell{})
+		o.text.hold(gridCost)
+	}
+	o.blanks = 0
+	for i := 0; i < n && !o.text.full(); i++ {
+		o.next.cells = append(o.next.cells, cell)
+		o.text.hold(gridCost + len(cell.text))
+	}
+}
+
+// merge keeps the range of a cell that spans several.
+func (o *ods) merge(column int) {
+	columns, rows := repeated(o.cell, "number-columns-spanned"), repeated(o.cell, "number-rows-spanned")
+	if (columns > 1 || rows > 1) && len(o.merged) < maxMerged {
+		o.merged = append(o.merged, mergedCells{o.row, column, o.row + rows - 1, column + columns - 1})
+	}
+}
+
+// value returns what the open cell shows. Dates are spelled as in other spreadsheets.
+func (o *ods) value(column int) gridCell {
+	kind := ""
+	for _, a := range o.cell.Attr {
+		// A later version of the format has the kind of errors.
+		if a.Name.Local == "value-type" && (kind == "" || a.Value == "error") {
+			kind = a.Value
+		}
+	}
+	cell := gridCell{
+		text: o.line.String(), isNumber: kind != "" && kind != "string",
+		isBold: o.find("table-cell", val(o.cell, "style-name"), isBoldODF),
+	}
+	switch {
+	case kind == "error", isFault(cell.text) && val(o.cell, "formula") != "":
+		o.left.fault(o.sheet, o.row, column, cell.text)
+		cell.text = ""
+	case kind == "" && cell.text == "" && val(o.cell, "formula") != "":
+		o.left.formula(o.sheet, o.row, column)
+	case kind == "date":
+		cell.text = strings.Replace(strings.TrimSuffix(val(o.cell, "date-value"), "T00:00:00"), "T", " ", 1)
+	case cell.isNumber && !o.hasText:
+		cell.text = val(o.cell, "value") + val(o.cell, "boolean-value")
+	case kind == "float" && strings.Contains(cell.text, "E+"):
+		if number, err := strconv.ParseFloat(val(o.cell, "value"), 64); err == nil {
+			cell.text = general(number)
+		}
+	case cell.isNumber:
+		cell.text = strings.Join(strings.Fields(cell.text), " ")
+	}
+	return cell
+}
+
+// isFault reports errors that a formula shows.
+func isFault(text string) bool {
+	return strings.HasPrefix(text, "Err:") || len(text) > 2 && text[0] == '#' && strings.HasSuffix(text, "!") ||
+		text == "#N/A" || text == "#NAME?"
+}
+
+// endRow keeps a row that holds something, as often as it stands there. Hidden rows separate no tables.
+func (o *ods) endRow() {
+	row, times := o.next, o.repeatedRow
+	o.next = gridRow{}
+	switch {
+	case o.text.full(), o.isHiddenRow:
+	case row.count() == 0:
+		o.isBlank = true
+	default:
+		for i := 0; i < times && !o.text.full(); i++ {
+			row.number = o.row + i
+			row.isApart = o.isBlank && len(o.rows) > 0
+			o.isBlank = false
+			o.rows = append(o.rows, row)
+			o.text.hold(blockCost)
+			for _, c := range row.cells {
+				if i > 0 {
+					o.text.hold(gridCost + len(c.text))
+				}
+			}
+		}
+	}
+	o.row += min(times, 1<<21)
+}

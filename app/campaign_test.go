@@ -21,10 +21,11 @@ func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[stri
 	require.NoError(t, err)
 	_, _, err = tenant.AddCampaignField(t.Context(), model.AddCampaignFieldInput{CampaignID: campaign.ID, Name: "SECRET"})
 	require.NoError(t, err)
-	items, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
+	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
 		{PhoneNumber: "+12025550143", DataBag: model.JSONObject(`{"name":"SECRET"}`)},
 	}})
 	require.NoError(t, err)
+	items := added.Items
 	for _, to := range []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusError} {
 		_, err = tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{
 			CampaignID: campaign.ID, ItemID: items[0].ID, To: to, Reason: new("SECRET reason"),
@@ -50,12 +51,12 @@ func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaig
 	in := model.AddCampaignItemsInput{CampaignID: campaign.ID}
 	for i := range count {
 		in.Items = append(in.Items, &model.CampaignItemInput{
-			PhoneNumber: fmt.Sprintf("+1202555%04d", 100+i%100), DataBag: model.JSONObject(`{"firstName":"Ada"}`),
+			PhoneNumber: fmt.Sprintf("+1202555%04d", 100+i), DataBag: model.JSONObject(`{"firstName":"Ada"}`),
 		})
 	}
-	items, err := tenant.AddCampaignItems(ctx, in)
+	added, err := tenant.AddCampaignItems(ctx, in)
 	require.NoError(t, err)
-	return campaign, items
+	return campaign, added.Items
 }
 
 func advance(t testing.TB, tenant *db.Tenant, item *model.CampaignItem, moves ...model.CampaignItemStatus) {
@@ -230,6 +231,11 @@ func TestCampaignItemsOverREST(t *testing.T) {
 
 	added := call(key, "POST", base, `{"items":[{"phoneNumber":"+1 202 555 0199","dataBag":{"firstName":"Eve"}}]}`, 200)
 	require.Equal(t, "+12025550199", added["items"].([]any)[0].(map[string]any)["phoneNumber"])
+	again := call(key, "POST", base, `{"items":[{"phoneNumber":"202 555 0199","dataBag":{"firstName":"Eve"}}]}`, 200)
+	require.Empty(t, again["items"])
+	require.Equal(t, added["items"].([]any)[0].(map[string]any)["id"], again["duplicates"].([]any)[0].(map[string]any)["itemId"])
+	require.Contains(t, call(key, "POST", base, `{"onDuplicate":"REFUSE","items":[{"phoneNumber":"+12025550199","dataBag":{"firstName":"Eve"}}]}`, 409)["errors"],
+		"items.0.phoneNumber")
 	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"12","dataBag":{"firstName":"Eve"}}]}`, 400)["errors"], "items.0.phoneNumber")
 	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"+12025550199"}]}`, 422)["errors"], "items.0.dataBag.firstName")
 	require.Contains(t, call(key, "POST", base, `{}`, 400)["errors"], "items")

@@ -63,22 +63,52 @@ func (t *Tenant) CampaignItems(
 	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
-// AddCampaignItems adds items to a campaign, all of them or none.
-func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) ([]*model.CampaignItem, error) {
+// AddCampaignItems adds items to a campaign, all of them or none, but for those whose number another one has.
+func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+	added := &model.AddCampaignItemsPayload{}
+	return added, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
 		agent, err := t.Agent(ctx, campaign.AgentID)
 		if err != nil {
 			return nil, err
 		}
-		if items, err = campaign.NewItems(in, agent, now()); err != nil {
+		items, err := campaign.NewItems(in, agent, now())
+		if err != nil {
 			return nil, err
 		}
-		return itemsCounted{}.add(1, items...), insert(ctx, t.Tenant, items...)
+		openItems, err := t.openItems(ctx, campaign.ID, items)
+		if err != nil {
+			return nil, err
+		}
+		if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
+			return itemsCounted{}, err
+		}
+		return itemsCounted{}.add(1, added.Items...), insert(ctx, t.Tenant, added.Items...)
 	})
+}
+
+// openItems returns the ids of the open items of a campaign that have the numbers of others, by their numbers. While the
+// campaign is locked, nobody else adds one.
+func (t tenantTx) openItems(ctx context.Context, campaignID string, items []*model.CampaignItem) (map[string]string, error) {
+	numbers := make([]string, 0, len(items))
+	for _, item := range items {
+		if item.PhoneNumber != "" {
+			numbers = append(numbers, item.PhoneNumber)
+		}
+	}
+	taken := []*model.CampaignItem{}
+	err := t.find(&taken).Column("id", "phone_number").Where("?TableAlias.campaign_id = ?", campaignID).
+		Where("?TableAlias.phone_number = ANY(?)", pgdialect.Array(numbers)).
+		Where("?TableAlias.running_status NOT IN (?, ?) AND NOT ?TableAlias.is_archived",
+			model.CampaignItemStatusProcessed, model.CampaignItemStatusError).
+		Order("created_at DESC", "id DESC").Scan(ctx)
+	byNumber := make(map[string]string, len(taken))
+	for _, item := range taken {
+		byNumber[item.PhoneNumber] = item.ID
+	}
+	return byNumber, translate(err)
 }
 
 // AdvanceCampaignItem moves an item as a dialer reports it, with its events, and returns it. CONFLICT when

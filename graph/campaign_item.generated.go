@@ -63,6 +63,38 @@ func (ec *executionContext) fieldContext_AddCampaignItemsPayload_items(_ context
 	return fc, nil
 }
 
+func (ec *executionContext) _AddCampaignItemsPayload_duplicates(ctx context.Context, field graphql.CollectedField, obj *model.AddCampaignItemsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AddCampaignItemsPayload_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.CampaignItemDuplicate) graphql.Marshaler {
+			return ec.marshalNCampaignItemDuplicate2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemDuplicateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AddCampaignItemsPayload_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AddCampaignItemsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CampaignItemDuplicate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AdvanceCampaignItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.AdvanceCampaignItemPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -788,6 +820,121 @@ func (ec *executionContext) fieldContext_CampaignItemConversation_messages(_ con
 	return fc, nil
 }
 
+func (ec *executionContext) _CampaignItemDuplicate_index(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemDuplicate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignItemDuplicate_index(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Index, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignItemDuplicate_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CampaignItemDuplicate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CampaignItemDuplicate_phoneNumber(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemDuplicate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignItemDuplicate_phoneNumber(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PhoneNumber, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignItemDuplicate_phoneNumber(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CampaignItemDuplicate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CampaignItemDuplicate_firstIndex(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemDuplicate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignItemDuplicate_firstIndex(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstIndex, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignItemDuplicate_firstIndex(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CampaignItemDuplicate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CampaignItemDuplicate_itemId(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemDuplicate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignItemDuplicate_itemId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ItemID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignItemDuplicate_itemId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CampaignItemDuplicate", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _CampaignItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[*model.CampaignItem]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1478,7 +1625,11 @@ func (ec *executionContext) unmarshalInputAddCampaignItemsInput(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"campaignId", "items"}
+	if _, present := asMap["onDuplicate"]; !present {
+		asMap["onDuplicate"] = "SKIP"
+	}
+
+	fieldsInOrder := [...]string{"campaignId", "items", "onDuplicate"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1499,6 +1650,13 @@ func (ec *executionContext) unmarshalInputAddCampaignItemsInput(ctx context.Cont
 				return it, err
 			}
 			it.Items = data
+		case "onDuplicate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("onDuplicate"))
+			data, err := ec.unmarshalNOnDuplicate2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐOnDuplicate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OnDuplicate = data
 		}
 	}
 	return it, nil
@@ -2091,6 +2249,11 @@ func (ec *executionContext) _AddCampaignItemsPayload(ctx context.Context, sel as
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "duplicates":
+			out.Values[i] = ec._AddCampaignItemsPayload_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2478,6 +2641,59 @@ func (ec *executionContext) _CampaignItemConversation(ctx context.Context, sel a
 		case "messages":
 			out.Values[i] = ec._CampaignItemConversation_messages(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var campaignItemDuplicateImplementors = []string{"CampaignItemDuplicate"}
+
+func (ec *executionContext) _CampaignItemDuplicate(ctx context.Context, sel ast.SelectionSet, obj *model.CampaignItemDuplicate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, campaignItemDuplicateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CampaignItemDuplicate")
+		case "index":
+			out.Values[i] = ec._CampaignItemDuplicate_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "phoneNumber":
+			out.Values[i] = ec._CampaignItemDuplicate_phoneNumber(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "firstIndex":
+			out.Values[i] = ec._CampaignItemDuplicate_firstIndex(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "itemId":
+			out.Values[i] = ec._CampaignItemDuplicate_itemId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -2968,6 +3184,32 @@ func (ec *executionContext) marshalNCampaignItemConnection2ᚖgithubᚗcomᚋage
 	return ec._CampaignItemConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNCampaignItemDuplicate2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemDuplicateᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CampaignItemDuplicate) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCampaignItemDuplicate2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemDuplicate(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCampaignItemDuplicate2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemDuplicate(ctx context.Context, sel ast.SelectionSet, v *model.CampaignItemDuplicate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CampaignItemDuplicate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNCampaignItemEdge2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[*model.CampaignItem]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -3112,6 +3354,16 @@ func (ec *executionContext) unmarshalNClaimCampaignItemsInput2githubᚗcomᚋage
 func (ec *executionContext) unmarshalNDeleteCampaignItemInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDeleteCampaignItemInput(ctx context.Context, v any) (model.DeleteCampaignItemInput, error) {
 	res, err := ec.unmarshalInputDeleteCampaignItemInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNOnDuplicate2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐOnDuplicate(ctx context.Context, v any) (model.OnDuplicate, error) {
+	var res model.OnDuplicate
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOnDuplicate2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐOnDuplicate(ctx context.Context, sel ast.SelectionSet, v model.OnDuplicate) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNRenewCampaignClaimInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRenewCampaignClaimInput(ctx context.Context, v any) (model.RenewCampaignClaimInput, error) {

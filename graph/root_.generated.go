@@ -2376,7 +2376,7 @@ input ImportAgentTestRowsInput {
   "The test."
   testId: ID!
   """
-  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX or JSON lines: its first row names the columns, and the column ` + "`" + `row` + "`" + `, if
+  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns, and the column ` + "`" + `row` + "`" + `, if
   it has one, the rows.
   """
   documentId: ID!
@@ -3456,12 +3456,27 @@ input CampaignItemFilter {
   tag: String
 }
 
+"What is done with a contact whose number another one has: an open item of the campaign, or a contact before it in the list."
+enum OnDuplicate {
+  "It is left out and reported in ` + "`" + `duplicates` + "`" + `. The others are added."
+  SKIP
+  "Nothing is added, and the error names each such contact."
+  REFUSE
+  "It is added and reported in ` + "`" + `duplicates` + "`" + `. Its number is called twice."
+  KEEP
+}
+
 "Contacts to add to a campaign."
 input AddCampaignItemsInput {
   "The campaign."
   campaignId: ID!
   "The contacts, 1 to 1,000."
   items: [CampaignItemInput!]! @bounds(minItems: 1, maxItems: 1000)
+  """
+  What is done with a number that is in the campaign already. Numbers are compared in E.164 form. An item is open until it is
+  ` + "`" + `Processed` + "`" + `, in ` + "`" + `Error` + "`" + ` or archived.
+  """
+  onDuplicate: OnDuplicate! = SKIP
 }
 
 "A contact to add."
@@ -3476,6 +3491,20 @@ input CampaignItemInput {
 type AddCampaignItemsPayload {
   "The items, in the order of the input."
   items: [CampaignItem!]!
+  "The contacts whose numbers others have, in the order of the input."
+  duplicates: [CampaignItemDuplicate!]! @listSize(assumedSize: 20)
+}
+
+"A contact whose number another one has."
+type CampaignItemDuplicate {
+  "The contact's place in the list of the input, from 0."
+  index: Int!
+  "The number in E.164 form."
+  phoneNumber: String! @requires(scope: contacts)
+  "The place of the first contact with the number in the list; null when an open item has the number."
+  firstIndex: Int
+  "The open item of the campaign with the number; null when it stands in the list only."
+  itemId: ID
 }
 
 "What a dialer reports of an item."
@@ -3656,7 +3685,10 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Adds contacts to a campaign, all of them or none. Faults are named by their place in the list: ` + "`" + `items.3.phoneNumber` + "`" + `."
+  """
+  Adds contacts to a campaign, all of them or none, but for those whose number is in the campaign already (` + "`" + `onDuplicate` + "`" + `). Faults are
+  named by their place in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
+  """
   addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.items"])
   """
   Moves an item as a dialer reports it: ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `, from there to ` + "`" + `ProcessingResult` + "`" + ` when the contact
@@ -4128,7 +4160,7 @@ input AddDocumentInput {
   name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
   text: String @bounds(minLength: 1, maxLength: 1000000)
-  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
+  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
   upload: Upload
 }
 
@@ -6204,6 +6236,8 @@ func (ec *executionContext) childFields_AddCampaignItemsPayload(ctx context.Cont
 	switch field.Name {
 	case "items":
 		return ec.fieldContext_AddCampaignItemsPayload_items(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_AddCampaignItemsPayload_duplicates(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddCampaignItemsPayload", field.Name)
 }
@@ -7154,6 +7188,20 @@ func (ec *executionContext) childFields_CampaignItemCounts(ctx context.Context, 
 		return ec.fieldContext_CampaignItemCounts_error(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CampaignItemCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemDuplicate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_CampaignItemDuplicate_index(ctx, field)
+	case "phoneNumber":
+		return ec.fieldContext_CampaignItemDuplicate_phoneNumber(ctx, field)
+	case "firstIndex":
+		return ec.fieldContext_CampaignItemDuplicate_firstIndex(ctx, field)
+	case "itemId":
+		return ec.fieldContext_CampaignItemDuplicate_itemId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemDuplicate", field.Name)
 }
 
 func (ec *executionContext) childFields_CampaignItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -43,12 +43,17 @@ type AddCampaignItemsInput struct {
 	CampaignID string `json:"campaignId"`
 	// The contacts, 1 to 1,000.
 	Items []*CampaignItemInput `json:"items"`
+	// What is done with a number that is in the campaign already. Numbers are compared in E.164 form. An item is open until it is
+	// `Processed`, in `Error` or archived.
+	OnDuplicate OnDuplicate `json:"onDuplicate"`
 }
 
 // The new items.
 type AddCampaignItemsPayload struct {
 	// The items, in the order of the input.
 	Items []*CampaignItem `json:"items"`
+	// The contacts whose numbers others have, in the order of the input.
+	Duplicates []*CampaignItemDuplicate `json:"duplicates"`
 }
 
 // A new document: exactly one of `text` and `upload`.
@@ -59,7 +64,7 @@ type AddDocumentInput struct {
 	Name *string `json:"name,omitempty"`
 	// 1 to 1,000,000 characters.
 	Text *string `json:"text,omitempty"`
-	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
 	Upload *graphql.Upload `json:"upload,omitempty"`
 }
 
@@ -266,6 +271,18 @@ type CampaignItemCounts struct {
 	Processed int32 `json:"processed"`
 	// Given up after a technical failure.
 	Error int32 `json:"error"`
+}
+
+// A contact whose number another one has.
+type CampaignItemDuplicate struct {
+	// The contact's place in the list of the input, from 0.
+	Index int32 `json:"index"`
+	// The number in E.164 form.
+	PhoneNumber string `json:"phoneNumber"`
+	// The place of the first contact with the number in the list; null when an open item has the number.
+	FirstIndex *int32 `json:"firstIndex,omitempty"`
+	// The open item of the campaign with the number; null when it stands in the list only.
+	ItemID *string `json:"itemId,omitempty"`
 }
 
 // Which items to list. Every given condition must hold.
@@ -1062,7 +1079,7 @@ type EndSimulationChatPayload struct {
 type ImportAgentTestRowsInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX or JSON lines: its first row names the columns, and the column `row`, if
+	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns, and the column `row`, if
 	// it has one, the rows.
 	DocumentID string `json:"documentId"`
 	// Only these columns, at most 50; all of them when absent.
@@ -3860,6 +3877,67 @@ func (e *NameStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e NameStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What is done with a contact whose number another one has: an open item of the campaign, or a contact before it in the list.
+type OnDuplicate string
+
+const (
+	// It is left out and reported in `duplicates`. The others are added.
+	OnDuplicateSkip OnDuplicate = "SKIP"
+	// Nothing is added, and the error names each such contact.
+	OnDuplicateRefuse OnDuplicate = "REFUSE"
+	// It is added and reported in `duplicates`. Its number is called twice.
+	OnDuplicateKeep OnDuplicate = "KEEP"
+)
+
+var AllOnDuplicate = []OnDuplicate{
+	OnDuplicateSkip,
+	OnDuplicateRefuse,
+	OnDuplicateKeep,
+}
+
+func (e OnDuplicate) IsValid() bool {
+	switch e {
+	case OnDuplicateSkip, OnDuplicateRefuse, OnDuplicateKeep:
+		return true
+	}
+	return false
+}
+
+func (e OnDuplicate) String() string {
+	return string(e)
+}
+
+func (e *OnDuplicate) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = OnDuplicate(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid OnDuplicate", str)
+	}
+	return nil
+}
+
+func (e OnDuplicate) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *OnDuplicate) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e OnDuplicate) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -17,11 +17,7 @@ func (r *campaignItemResolver) EventList(ctx context.Context, obj *model.Campaig
 }
 
 func (r *mutationResolver) AddCampaignItems(ctx context.Context, input model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload, error) {
-	items, err := r.tenant(ctx).AddCampaignItems(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AddCampaignItemsPayload{Items: items}, nil
+	return r.tenant(ctx).AddCampaignItems(ctx, input)
 }
 
 func (r *mutationResolver) AdvanceCampaignItem(ctx context.Context, input model.AdvanceCampaignItemInput) (*model.AdvanceCampaignItemPayload, error) {

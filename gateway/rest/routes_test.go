@@ -173,8 +173,8 @@ func TestRoutes(t *testing.T) {
 			`{"data":[` + itemBody + `],"total":7,"pageNumber":1,"pageSize":10}`},
 		{"POST /CampaignItem/campaign_1", `{"items":[{"phoneNumber":"+12025550143","dataBag":{"b":"1","a":"2"}},{}]}`,
 			values{"campaignId": "campaign_1", "items": []any{
-				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}}},
-			200, `{"items":[` + itemBody + `]}`},
+				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}}, "onDuplicate": "SKIP"},
+			200, `{"items":[` + itemBody + `],"duplicates":[{"index":7,"phoneNumber":"<phoneNumber>","firstIndex":7,"itemId":"<itemId>"}]}`},
 		{"GET /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
 		{"DELETE /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 204, ""},
 		{"POST /CampaignItem/campaign_1/item_1/reset", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contactsOf, faultsByLine } from "./contacts";
+import { contactsOf, duplicatesByLine, faultsByLine } from "./contacts";
 import { readCSV } from "./csv";
 
 const fields = [
@@ -37,5 +37,17 @@ test("the gateway's faults lead back to lines", () => {
   assert.deepEqual(faultsByLine(given, page), [
     { line: 3, text: "phoneNumber is not valid" },
     { line: 2, text: "firstName is too long" },
+  ]);
+});
+
+test("contacts that were left out since others have their numbers lead back to lines", () => {
+  const page = contactsOf(readCSV("phone,firstName\n+1,Ada\n+2,Bo\n+1,Cy"), fields, true).contacts;
+  const given = [
+    { index: 1, firstIndex: null },
+    { index: 2, firstIndex: 0 },
+  ];
+  assert.deepEqual(duplicatesByLine(given, page), [
+    { line: 3, text: "the number of a contact who is still to be called" },
+    { line: 4, text: "the number of line 2" },
   ]);
 });

@@ -67,3 +67,17 @@ export function faultsByLine(fields: Record<string, string[]>, page: readonly Co
     return contact ? [{ line: contact.line, text: `${what.replace(/^dataBag\./, "")} ${faults.join(", ")}`.trim() }] : [];
   });
 }
+
+interface Duplicate {
+  index: number;
+  firstIndex?: number | null;
+}
+
+/** The contacts of a page that were left out since others have their numbers, by their lines. */
+export function duplicatesByLine(duplicates: readonly Duplicate[], page: readonly Contact[]): LineFault[] {
+  return duplicates.flatMap(({ index, firstIndex }) => {
+    const contact = page[index];
+    const first = firstIndex == null ? undefined : page[firstIndex];
+    return contact ? [{ line: contact.line, text: first ? `the number of line ${first.line}` : "the number of a contact who is still to be called" }] : [];
+  });
+}

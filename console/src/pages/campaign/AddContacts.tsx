@@ -4,7 +4,7 @@ import { useClient } from "urql";
 import { graphql } from "../../api/graphql";
 import { newKey } from "../../api/page";
 import { authorized } from "../../api/session";
-import { contactsOf, faultsByLine, pageSize, type Contact, type Contacts, type LineFault } from "../../logic/contacts";
+import { contactsOf, duplicatesByLine, faultsByLine, pageSize, type Contact, type Contacts, type LineFault } from "../../logic/contacts";
 import { readCSV } from "../../logic/csv";
 import { faultsOf } from "../../logic/faults";
 import { Dialog } from "../../ui/Dialog";
@@ -14,7 +14,7 @@ import styles from "./AddContacts.module.css";
 
 const AddItems = graphql(`
   mutation AddContacts($input: AddCampaignItemsInput!) {
-    addCampaignItems(input: $input) { items { id } }
+    addCampaignItems(input: $input) { items { id } duplicates { index firstIndex } }
   }
 `);
 
@@ -31,6 +31,7 @@ const [previewed, faultsShown] = [5, 50];
 interface Progress {
   left: Contact[];
   faults: LineFault[];
+  duplicates: LineFault[];
   added: number;
 }
 
@@ -83,7 +84,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
 
 function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfContacts; read: Contacts; onClose: () => void; onAdded: () => void }) {
   const client = useClient();
-  const [{ left, faults, added }, setProgress] = useState<Progress>({ left: read.contacts, faults: read.faults, added: 0 });
+  const [{ left, faults, duplicates, added }, setProgress] = useState<Progress>({ left: read.contacts, faults: read.faults, duplicates: [], added: 0 });
   const key = useRef(newKey());
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<CombinedError>();
@@ -109,21 +110,24 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
       }
       rest = rest.slice(pageSize);
       const now = rest;
-      setProgress((old) => ({ ...old, left: now, added: old.added + page.length }));
+      const { items: made = [], duplicates: doubled = [] } = result.data?.addCampaignItems ?? {};
+      const skipped = duplicatesByLine(doubled, page);
+      setProgress((old) => ({ ...old, left: now, duplicates: [...old.duplicates, ...skipped], added: old.added + made.length }));
       onAdded();
     }
     setBusy(false);
   };
-  const isDone = added > 0 && left.length === 0;
+  const isDone = added + duplicates.length > 0 && left.length === 0;
   return (
     <>
-      {faults.length > 0 && <Faults faults={faults} />}
+      {faults.length > 0 && <Lines lines={faults} kind="bad" what="left out" />}
+      {duplicates.length > 0 && <Lines lines={duplicates} kind="warn" what="not added again, so that nobody is called twice" />}
       {read.unused.length > 0 && <p className="muted small">Left out, as no field has their names: {read.unused.join(", ")}.</p>}
-      {left.length > 0 && added === 0 && <Preview contacts={left} />}
+      {left.length > 0 && added + duplicates.length === 0 && <Preview contacts={left} />}
       {error && <Failure error={error} />}
-      {isBusy && <progress value={added} max={added + left.length} aria-label="How many contacts are added" />}
+      {isBusy && <progress value={added + duplicates.length} max={added + duplicates.length + left.length} aria-label="How many contacts are added" />}
       <p role="status">
-        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added === 0 && "No line is left that could be added. Mend the file, and choose it again."}
+        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added + duplicates.length === 0 && "No line is left that could be added. Mend the file, and choose it again."}
       </p>
       {isDone && (
         <div>
@@ -135,7 +139,7 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
       {left.length > 0 && (
         <div>
           <button type="button" className="primary" disabled={isBusy} onClick={() => void send()}>
-            {isBusy ? "Adding…" : `Add ${faults.length > 0 || added > 0 ? "the other " : ""}${plural(left.length, "contact")}`}
+            {isBusy ? "Adding…" : `Add ${faults.length + duplicates.length + added > 0 ? "the other " : ""}${plural(left.length, "contact")}`}
           </button>
         </div>
       )}
@@ -143,12 +147,14 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
   );
 }
 
-function Faults({ faults }: { faults: LineFault[] }) {
+function Lines({ lines, kind, what }: { lines: LineFault[]; kind: "bad" | "warn"; what: string }) {
   return (
-    <section className="note bad stack tight" role="alert" aria-label="Faults">
-      <strong>{plural(faults.length, "line is", "lines are")} left out:</strong>
+    <section className={`note ${kind} stack tight`} role={kind === "bad" ? "alert" : "status"} aria-label={kind === "bad" ? "Faults" : "Duplicates"}>
+      <strong>
+        {plural(lines.length, "line is", "lines are")} {what}:
+      </strong>
       <ul className={styles.faults}>
-        {faults
+        {lines
           .toSorted((a, b) => a.line - b.line)
           .slice(0, faultsShown)
           .map((fault, i) => (
@@ -157,7 +163,7 @@ function Faults({ faults }: { faults: LineFault[] }) {
             </li>
           ))}
       </ul>
-      {faults.length > faultsShown && <span>and {count(faults.length - faultsShown)} more</span>}
+      {lines.length > faultsShown && <span>and {count(lines.length - faultsShown)} more</span>}
     </section>
   );
 }

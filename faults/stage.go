@@ -113,7 +113,7 @@ func (s *stage) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := s.command(ctx, "keys", "create", "--company", id)
+	key, err := s.command(ctx, "keys", "create", "--company", id, "--scope", "admin")
 	if err != nil {
 		return err
 	}

@@ -225,8 +225,10 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	require.Contains(t, command("migrate", "status"), "0001_agent_graph.sql")
 	company := command("companies", "create", "--name", "Acme")
 	require.Contains(t, command("companies", "list"), company+"  Acme")
+	command("keys", "create", "--company", "Acme", "--name", "Plain")
 	secret := command("keys", "create", "--company", "Acme", "--scope", "read,simulate", "--expires-in", "1h")
 	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{40}$`, secret, "without a secret key it is not signed")
+	require.Regexp(t, `\[read write simulate\] +Plain`, command("keys", "list", "--company", company))
 	listed := strings.Fields(command("keys", "list", "--company", company))
 	require.Contains(t, listed, "good")
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 func TestKeysImportOnTheCommandLine(t *testing.T) {
@@ -36,6 +37,11 @@ func TestKeysImportOnTheCommandLine(t *testing.T) {
 	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"), "secret must have 24 to 200 characters")
 	require.Contains(t, command(1, secret+"\n"+secret+"2\n", "--company", "Acme", "--secret-from-stdin"), "without spaces")
 	require.Contains(t, command(2, secret, "--company", "Acme"), "--secret-from-stdin")
+	const plain = "sk-live-9876543210fedcba"
+	command(0, plain, "--company", "Other", "--secret-from-stdin")
+	_, key, err = store.ImportedKey(t.Context(), plain)
+	require.NoError(t, err)
+	require.Equal(t, []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}, key.Scopes)
 	keys, err := acme.APIKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, keys, 2, "the first one, and the one that was taken over")

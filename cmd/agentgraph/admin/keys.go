@@ -46,7 +46,8 @@ type keyFlags struct {
 func (f *keyFlags) Declare() cli.Flags {
 	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
 	return cli.Flags{
-		{Into: &f.Scope, Name: "scope", Env: "AGENTGRAPH_KEY_SCOPE", Default: "admin", Enum: scopes, Help: "What it may do: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
+		{Into: &f.Scope, Name: "scope", Env: "AGENTGRAPH_KEY_SCOPE", Default: "read,write,simulate", Enum: scopes,
+			Help: "What it may do: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
 		{Into: &f.ExpiresIn, Name: "expires-in", Env: "AGENTGRAPH_KEY_EXPIRES_IN", Help: "How long it is valid, such as 720h. Default: without end."},
 	}
 }

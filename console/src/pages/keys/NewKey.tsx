@@ -11,7 +11,7 @@ const day = 86_400_000;
 export function NewKey({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();
-  const [chosen, setChosen] = useState<readonly Scope[]>(["read"]);
+  const [chosen, setChosen] = useState<readonly Scope[]>(["read", "write", "simulate"]);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

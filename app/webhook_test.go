@@ -59,6 +59,17 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	}
 	g.must(t, key, `mutation ($url: String!) { createWebhook(input: {url: $url, description: "CI", events: [AgentTestExecutionEnded]}) { webhook { id url } secret } }`,
 		map[string]any{"url": server.URL}, &made)
+	for _, private := range []string{"http://10.0.0.1/", "http://169.254.169.254/"} {
+		refused := g.query(t, key, `mutation ($url: String!) { createWebhook(input: {url: $url, events: [AgentTestExecutionEnded]}) { secret } }`,
+			map[string]any{"url": private})
+		require.Contains(t, refused.Errors[0].Extensions.Fields["url"][0], "AGENTGRAPH_TOOL_ALLOW")
+		refused = g.query(t, key, `mutation ($id: ID!, $url: String!) { updateWebhook(input: {webhookId: $id, url: $url}) { webhook { id } } }`,
+			map[string]any{"id": made.CreateWebhook.Webhook.ID, "url": private})
+		require.Contains(t, refused.Errors[0].Extensions.Fields["url"][0], "AGENTGRAPH_TOOL_ALLOW")
+		refused = g.query(t, key, `mutation ($url: String!) { createTool(input: {name: "T", technicalName: "t", endpoint: {url: $url, method: GET}}) { tool { id } } }`,
+			map[string]any{"url": private})
+		require.Contains(t, refused.Errors[0].Extensions.Fields["endpoint.url"][0], "AGENTGRAPH_TOOL_ALLOW")
+	}
 	secret = made.CreateWebhook.Secret
 	id := map[string]any{"id": made.CreateWebhook.Webhook.ID}
 	go store.DeliverWebhooks(t.Context(), e.PostWebhook, slog.New(slog.DiscardHandler))

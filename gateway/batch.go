@@ -40,6 +40,10 @@ func (x exchange) batch(body []byte) {
 }
 
 func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
+	if x.settings.Batch == 0 {
+		return nil, refusal(http.StatusBadRequest, "the body must be one request: "+
+			"this server takes no lists of requests unless its operator sets AGENTGRAPH_MAX_BATCH")
+	}
 	var texts []json.RawMessage
 	if unmarshal(body, &texts) != nil {
 		return nil, refusal(http.StatusBadRequest, "the list of requests is not valid JSON")
@@ -53,7 +57,8 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 		return nil, refusal(http.StatusBadRequest, "the list of requests is empty")
 	case len(texts) > x.settings.Batch:
 		return nil, &fault{http.StatusBadRequest,
-			model.Errorf(model.LimitExceeded, "the list has %d requests, more than the limit of %d", len(texts), x.settings.Batch)}
+			model.Errorf(model.LimitExceeded, "the list has %d requests, more than the limit of %d (AGENTGRAPH_MAX_BATCH)",
+				len(texts), x.settings.Batch)}
 	}
 	requests := make([]request, len(texts))
 	for i, text := range texts {

@@ -231,6 +231,15 @@ func TestBatch(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, send("["+one+"]", "Idempotency-Key: k").status)
 }
 
+// Who sends a list learns what its operator can do.
+func TestBatchIsRefusedByItsSetting(t *testing.T) {
+	t.Parallel()
+	a := start(t).do(t, call{method: "POST", path: "/graphql", body: `[{"query":"{ hello }"}]`})
+	require.Equal(t, http.StatusBadRequest, a.status)
+	fault, _ := a.fault(t)
+	require.Contains(t, fault["message"], "AGENTGRAPH_MAX_BATCH")
+}
+
 // Each operation of a list counts.
 func TestBatchTakesFromTheRate(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		f.write(r.Context(), w, x.accept)
 		return
 	}
-	if t.settings.Batch > 0 && isBatch(body) {
+	if isBatch(body) {
 		x.batch(body)
 		return
 	}

@@ -13,6 +13,9 @@ func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.T
 }
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
+	if err := r.checkEndpoint(input.Endpoint); err != nil {
+		return nil, err
+	}
 	tool, err := r.tenant(ctx).CreateTool(ctx, input)
 	if err != nil {
 		return nil, err
@@ -21,6 +24,9 @@ func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToo
 }
 
 func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToolInput) (*model.UpdateToolPayload, error) {
+	if err := r.checkEndpoint(input.Endpoint); err != nil {
+		return nil, err
+	}
 	tool, err := r.tenant(ctx).UpdateTool(ctx, input)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,9 @@ import (
 )
 
 func (r *mutationResolver) CreateWebhook(ctx context.Context, input model.CreateWebhookInput) (*model.CreateWebhookPayload, error) {
+	if err := r.engine.CheckAddress("url", input.URL); err != nil {
+		return nil, err
+	}
 	webhook, secret, err := r.tenant(ctx).CreateWebhook(ctx, input)
 	if err != nil {
 		return nil, err
@@ -18,6 +21,11 @@ func (r *mutationResolver) CreateWebhook(ctx context.Context, input model.Create
 }
 
 func (r *mutationResolver) UpdateWebhook(ctx context.Context, input model.UpdateWebhookInput) (*model.UpdateWebhookPayload, error) {
+	if input.URL != nil {
+		if err := r.engine.CheckAddress("url", *input.URL); err != nil {
+			return nil, err
+		}
+	}
 	webhook, err := r.tenant(ctx).UpdateWebhook(ctx, input)
 	if err != nil {
 		return nil, err

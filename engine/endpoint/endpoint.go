@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -74,6 +75,12 @@ func New(o Options) (*Caller, error) {
 		}},
 		maxResponse: o.MaxResponse,
 	}, nil
+}
+
+// Refuses reports whether calls of an address are refused, whatever its name leads to.
+func (c *Caller) Refuses(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && c.guard.refuses(u.Hostname())
 }
 
 // Close closes idle connections.

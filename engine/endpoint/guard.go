@@ -118,6 +118,23 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
+// refuses reports whether a host is an address, or a name for one, that is never connected to. Whether another name leads to
+// such an address is only known once it is resolved.
+func (g *guard) refuses(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	gate := g.public
+	if g.hosts[host] {
+		gate = g.named
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return gate.check(ip) != nil
+	}
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return gate.check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil && gate.check(netip.IPv6Loopback()) != nil
+	}
+	return endsInNumber(host)
+}
+
 // dial connects to host:port. The error wraps ssrf.ErrProhibitedIP if that is not allowed.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)

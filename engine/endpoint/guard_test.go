@@ -130,3 +130,21 @@ func TestAHostMayBeAllowedByName(t *testing.T) {
 		_ = fails(t, err, Refused)
 	}
 }
+
+// Whoever saves an address is told at once what no name server changes.
+func TestRefusesWhatNoNameLeadsTo(t *testing.T) {
+	t.Parallel()
+	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})
+	require.NoError(t, err)
+	for address, refused := range map[string]bool{
+		"http://127.0.0.1/a": true, "https://[::1]:8443/": true, "http://localhost:3000/": true, "http://api.localhost./": true, "http://LOCALHOST/": true,
+		"http://10.2.0.1/": true, "http://169.254.169.254/": true, "http://0x7f.1/": true, "http://2130706433/": true, "http://[::ffff:127.0.0.1]/": true,
+		"http://192.168.1.1/{id}": true, "https://example.com/{id}": false, "http://10.1.2.3/": false, "http://crm.internal/": false, "http://8.8.8.8/": false,
+	} {
+		require.Equal(t, refused, caller.Refuses(address), address)
+	}
+	caller, err = New(Options{Allow: []string{"127.0.0.0/8", "localhost"}})
+	require.NoError(t, err)
+	require.False(t, caller.Refuses("http://localhost:3000/"))
+	require.False(t, caller.Refuses("http://127.0.0.1:3000/"))
+}

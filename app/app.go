@@ -216,7 +216,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()
-	go settle(ctx)
+	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)
 	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
 	var err error

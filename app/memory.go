@@ -34,6 +34,9 @@ const (
 	idleBytes = 4 << 20
 	// settledLive is the most that may be alive, in bytes. To look through more takes longer than so little garbage is worth.
 	settledLive = 64 << 20
+	// Every takenEvery it checks whether responses that held manyBytes or more were taken since, and returns their memory.
+	takenEvery = 2 * time.Second
+	manyBytes  = 32 << 20
 )
 
 // tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
@@ -76,15 +79,24 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle returns unused memory to the system until ctx ends: after the start, and then whenever the process is idle
-// and small.
-func settle(ctx context.Context) {
-	next := time.NewTimer(settleFirst)
+// settle returns unused memory to the system until ctx ends: after the start, whenever the process is idle and small,
+// and when clients have taken large responses. responses returns the bytes of responses that are not taken yet.
+func settle(ctx context.Context, responses func() int64) {
+	next, taken := time.NewTimer(settleFirst), time.NewTicker(takenEvery)
 	defer next.Stop()
+	defer taken.Stop()
+	heldMany := false
 	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	for looks, before := 0, uint64(0); ; looks++ {
+	for looks, before := 0, uint64(0); ; {
 		select {
 		case <-next.C:
+		case <-taken.C:
+			held := responses()
+			if heldMany && held < manyBytes/4 {
+				debug.FreeOSMemory()
+			}
+			heldMany = held >= manyBytes || heldMany && held >= manyBytes/4
+			continue
 		case <-ctx.Done():
 			return
 		}
@@ -96,6 +108,7 @@ func settle(ctx context.Context) {
 			metrics.Read(heap)
 		}
 		before = heap[0].Value.Uint64()
+		looks++
 		next.Reset(settleEvery)
 	}
 }

@@ -37,7 +37,8 @@ func TestAfterEachCollection(t *testing.T) {
 func TestAnIdleProcessReturnsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
-		go settle(ctx)
+		var responses atomic.Int64
+		go settle(ctx, responses.Load)
 		returned := func(within time.Duration) uint32 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -59,6 +60,10 @@ func TestAnIdleProcessReturnsMemory(t *testing.T) {
 		runtime.GC()
 		require.Zero(t, returned(2*settleEvery), "it is idle, and large")
 		runtime.KeepAlive(large)
+		responses.Store(manyBytes)
+		require.Zero(t, returned(2*takenEvery), "clients have not taken large responses")
+		responses.Store(manyBytes/4 - 1)
+		require.EqualValues(t, 1, returned(2*takenEvery), "they have")
 		end()
 	})
 }

@@ -35,7 +35,6 @@ func (x exchange) batch(body []byte) {
 		}
 		answer = x.inBatch(ctx, answer, params, i == 0)
 	}
-	x.limitWriting()
 	writeBody(x.w, http.StatusOK, x.accept.single, append(answer, ']'))
 }
 

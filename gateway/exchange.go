@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -54,7 +53,6 @@ func (x exchange) run(params request) {
 		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {
 			if body, ok := inPlace(*buffer, response); ok {
-				x.limitWriting()
 				writeBody(x.w, http.StatusOK, x.accept.single, body)
 				continue
 			}
@@ -130,13 +128,7 @@ func isUnavailable(operation *ast.OperationDefinition, response *graphql.Respons
 }
 
 func (x exchange) respond(status int, response *graphql.Response) {
-	x.limitWriting()
 	writeResponse(x.w, status, x.accept.single, response)
-}
-
-// limitWriting drops a client that takes its response too slowly.
-func (x exchange) limitWriting() {
-	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
 }
 
 func (x exchange) notAcceptable() {

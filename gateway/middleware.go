@@ -170,8 +170,16 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	r = r.WithContext(model.WithPrincipal(r.Context(), principal))
-	s.compressed(w, r, s.once)
+	ctx := model.WithPrincipal(r.Context(), principal)
+	out := s.memory.open(principal.Key(), func() {
+		s.slow(ctx, "", r.RemoteAddr)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
+	})
+	defer out.close()
+	if w, ok := w.(*statusWriter); ok {
+		w.timeout = s.settings.WriteTimeout
+	}
+	s.compressed(w, r.WithContext(withOutgoing(ctx, out)), s.once)
 }
 
 // permitted returns FORBIDDEN for a token that is good for one subscription on a path that has none, and for any other
@@ -289,6 +297,8 @@ type statusWriter struct {
 	http.ResponseWriter
 	status int
 	outlet *outlet
+	// timeout is how long the client may take to receive a response with a Content-Length; 0 means no limit.
+	timeout time.Duration
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -296,8 +306,8 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// begin notes the status, and joins the lines of Vary, which CORS and compression add to: nginx before 1.23 reads the last line
-// only, and would show one credential's response to another.
+// begin notes the status, limits how long writing may take, and joins the lines of Vary, which CORS and compression add
+// to: nginx before 1.23 reads the last line only, and would show one credential's response to another.
 func (w *statusWriter) begin(status int) {
 	if w.status != 0 {
 		return
@@ -305,6 +315,9 @@ func (w *statusWriter) begin(status int) {
 	w.status = status
 	if lines := w.Header().Values("Vary"); len(lines) > 1 {
 		w.Header().Set("Vary", strings.Join(lines, ", "))
+	}
+	if w.timeout > 0 && w.Header().Get("Content-Length") != "" {
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 	}
 }
 

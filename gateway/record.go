@@ -37,14 +37,18 @@ type Request struct {
 }
 
 // Load is how busy a Server is.
-type Load struct{ Requests, Sockets int }
+type Load struct {
+	Requests, Sockets int
+	// ResponseBytes counts responses that are being made or that clients have not taken yet.
+	ResponseBytes int64
+}
 
 // Load returns the server's current load.
 func (s *Server) Load() Load {
 	sockets := int(s.sockets.Load())
 	s.traffic.mu.Lock()
 	defer s.traffic.mu.Unlock()
-	return Load{Requests: max(0, s.traffic.underWay-sockets), Sockets: sockets}
+	return Load{Requests: max(0, s.traffic.underWay-sockets), Sockets: sockets, ResponseBytes: s.memory.held.Load()}
 }
 
 type recordKey struct{}

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -13,12 +12,18 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+func limitOf(bytes int64) responseLimit {
+	settings := Settings{ResponseBytes: bytes}
+	return responseLimit{settings, newResponseMemory(settings)}
+}
+
 // While many large responses are made, no other one may become large, but small ones go on.
 func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
-	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
-	l.underWay.Add(4 * 800)
-	s := &size{most: 800}
+	l := limitOf(800)
+	l.memory.held.Add(4 * 800)
+	out := l.memory.open(model.KeyRef{KeyID: "1"}, nil)
+	s := &size{most: 800, out: out}
 	l.add(s, 100)
 	require.False(t, s.isOver.Load())
 	l.add(s, 1)
@@ -26,49 +31,49 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	require.True(t, s.isBusy.Load())
 
 	// A response that is too large by itself is not worth a retry.
-	s = &size{most: 800}
+	s = &size{most: 800, out: out}
 	l.add(s, 801)
 	require.True(t, s.isOver.Load())
 	require.False(t, s.isBusy.Load())
 
-	s = &size{most: 800, isMutation: true}
+	s = &size{most: 800, isMutation: true, out: out}
 	l.add(s, 800)
 	require.False(t, s.isOver.Load())
 
-	l.underWay.Store(0)
+	l.memory.held.Store(0)
 	var last *size
 	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
 	l.InterceptResponse(ctx, func(ctx context.Context) *graphql.Response {
 		last = ctx.Value(sizeKey{}).(*size)
 		l.add(last, 700)
-		require.EqualValues(t, 700, l.underWay.Load())
+		require.EqualValues(t, 700, l.memory.held.Load())
 		return &graphql.Response{}
 	})
 	require.False(t, last.isOver.Load())
-	require.Zero(t, l.underWay.Load(), "a response that is made counts no more")
+	require.Zero(t, l.memory.held.Load(), "a response that nobody writes counts no more when it is made")
 }
 
 // What mutations read for themselves is bounded, too: alone, and together with all else.
 func TestLimitOfWhatMutationsRead(t *testing.T) {
 	t.Parallel()
-	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
+	l := limitOf(800)
 	mutate := func(bytes ...int) error {
-		_, err := l.bounded(func(ctx context.Context) (any, error) {
+		_, err := l.bounded(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
 			for _, n := range bytes {
 				if err := model.BudgetOf(ctx).Spend(n); err != nil {
 					return nil, fmt.Errorf("read: %w", err)
 				}
 			}
-			require.Positive(t, l.underWay.Load())
+			require.Positive(t, l.memory.held.Load())
 			return "done", nil
 		})(t.Context())
 		return err
 	}
 	require.NoError(t, mutate(2000, 400))
 	require.ErrorContains(t, mutate(2000, 401), "more than 2400 bytes")
-	require.Zero(t, l.underWay.Load())
+	require.Zero(t, l.memory.held.Load())
 
-	l.underWay.Add(4 * 800)
+	l.memory.held.Add(4 * 800)
 	require.NoError(t, mutate(300))
 	require.ErrorContains(t, mutate(301), "too many large responses")
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseLimit is an extension that bounds the memory of one response, or of one event of a subscription, while it is
-// made. The cost alone does not, as it is an estimate: lists may be longer and texts larger.
+// responseLimit is an extension that bounds the memory of one response, or of one event of a subscription, and of all
+// of them together until they are written. The cost alone does not, as it is an estimate: lists may be longer and texts
+// larger.
 type responseLimit struct {
 	settings Settings
-	// underWay is the total of all responses that are being made.
-	underWay *atomic.Int64
+	memory   *responseMemory
 }
 
 func (responseLimit) ExtensionName() string                   { return "ResponseLimit" }
@@ -44,9 +44,9 @@ const (
 // finds: as much as that of so many values, each of which takes the executor a microsecond or two.
 const workPerQuestion = 125
 
-// All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
-// mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on. What mutations read for
-// themselves counts with them.
+// All responses together may hold as much as mostLarge of the largest ones, from when they are begun until they are
+// written. Beyond that, none but a mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and
+// go on. What mutations read for themselves counts with them.
 const (
 	mostLarge  = 4
 	largeShare = 8
@@ -59,6 +59,9 @@ const yieldShift = 16
 
 // workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
 const workShift = 8
+
+// busyMessage is what clients are told when there is no memory for a large response.
+const busyMessage = "too many large responses are being made or wait to be read; try again, or ask for less at a time"
 
 type sizeKey struct{}
 
@@ -73,18 +76,39 @@ type size struct {
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
 	isMutation bool
+	// out counts it together with other responses.
+	out *outgoing
 	// objects caches what an object counts, by its selections.
 	objects sync.Map
 }
 
 // InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
-// missing.
+// missing. Its bytes count until whoever writes it says so.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
-	size := &size{most: l.settings.ResponseBytes, isMutation: operation != nil && operation.Operation == ast.Mutation}
-	defer func() { l.underWay.Add(-size.Load()) }()
+	of := graphql.GetOperationContext(ctx)
+	operation := of.Operation // nil when it was refused
+	out := outgoingOf(ctx)
+	if out == nil { // Nobody says when it is written.
+		out = l.memory.open(model.KeyRef{}, nil)
+		defer out.close()
+	}
+	size := &size{most: l.settings.ResponseBytes, isMutation: operation != nil && operation.Operation == ast.Mutation, out: out}
+	if operation != nil && operation.Operation == ast.Query && out.isHopeless(of.RawQuery) {
+		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, model.Errorf(model.Unavailable, busyMessage))}}
+	}
+	var response *graphql.Response
+	defer func() {
+		kept := int64(0)
+		if response != nil {
+			kept = int64(len(response.Data))
+		}
+		took := size.Load()
+		out.add(kept - took)
+		out.made(kept)
+		out.noteLarge(of.RawQuery, took)
+	}()
 	ctx = model.WithBudget(ctx, budget{l, size})
-	response := next(context.WithValue(ctx, sizeKey{}, size))
+	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
 			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
@@ -93,8 +117,11 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 			fault = model.Errorf(model.LimitExceeded,
 				"the response takes more work than the limit, which is that of making %d values one by one, a question to the database counting as %d: ask for fewer at a time, or for less of each",
 				l.settings.ResponseWork, workPerQuestion)
+		case size.isBusy.Load() && size.isMutation:
+			fault = model.Errorf(model.LimitExceeded,
+				"the mutation was carried out, but its response is left out: too many large responses wait to be read; query what it changed")
 		case size.isBusy.Load():
-			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
+			fault = model.Errorf(model.Unavailable, busyMessage)
 		}
 		response.Errors = append(gqlerror.List{shownTo(ctx, fault)}, response.Errors...)
 	}
@@ -111,7 +138,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	}
 	field := graphql.GetFieldContext(ctx)
 	if field.Object == "Mutation" {
-		next = l.bounded(next)
+		next = l.bounded(size.out, next)
 	} else if size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -139,16 +166,16 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 
 // bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and its transaction with
 // them, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
-func (l responseLimit) bounded(next graphql.Resolver) graphql.Resolver {
+func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
-		read := &size{most: ownShare * l.settings.ResponseBytes}
-		defer func() { l.underWay.Add(-read.Load()) }()
+		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
+		defer func() { out.add(-read.Load()) }()
 		value, err := next(model.WithBudget(ctx, ownReads{budget{l, read}}))
 		switch {
 		case !errors.Is(err, model.ErrTooLarge):
 			return value, err
 		case read.isBusy.Load():
-			return nil, model.Errorf(model.Unavailable, "too many large responses are being made; try again")
+			return nil, model.Errorf(model.Unavailable, "too many large responses are being made or wait to be read; try again")
 		default:
 			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes: give fewer or smaller ones at a time", read.most)
 		}
@@ -197,11 +224,12 @@ func (l responseLimit) toil(s *size, work int) {
 }
 
 func (l responseLimit) add(s *size, bytes int64) {
-	now, all := s.Add(bytes), l.underWay.Add(bytes)
-	switch {
+	now := s.Add(bytes)
+	s.out.add(bytes)
+	switch most := s.out.most(s.most); {
 	case now > s.most:
 		s.isOver.Store(true)
-	case all > mostLarge*l.settings.ResponseBytes && now > s.most/largeShare && !s.isMutation:
+	case now > most && (!s.isMutation || most < s.most/largeShare):
 		if s.isOver.CompareAndSwap(false, true) {
 			s.isBusy.Store(true)
 		}

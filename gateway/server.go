@@ -101,6 +101,7 @@ type Server struct {
 	schema    *ast.Schema
 	compress  func(http.Handler) http.HandlerFunc
 	sdl       func() []byte
+	memory    *responseMemory
 }
 
 // schemas serialises changes to a schema, which several servers may share. The first New makes them all.
@@ -138,6 +139,7 @@ func New(o Options) *Server {
 		compress:     newCompression(),
 		schema:       o.Schema.Schema(),
 		persisted:    newPersisted(o.Settings.PersistedBytes),
+		memory:       newResponseMemory(o.Settings),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
@@ -157,7 +159,7 @@ func New(o Options) *Server {
 	}
 	s.exec.Use(idempotency{s})
 	s.exec.Use(resume{})
-	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
+	s.exec.Use(responseLimit{o.Settings, s.memory})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	s.exec.SetDefaultRulesFn(func() *rules.Rules { return validation(o.Settings.Introspection) })
 	if o.Settings.Introspection {

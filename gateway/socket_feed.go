@@ -73,7 +73,8 @@ func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
 	for sent := 0; sent < turn || x.feed.Holds(); {
 		messages, err := x.gather(op)
-		if len(messages) > 0 && !s.sendOf(op, false, messages...) {
+		isOpen := len(messages) == 0 || s.sendOf(op, false, messages...)
+		if op.out.written(); !isOpen {
 			return false
 		}
 		sent += len(messages)

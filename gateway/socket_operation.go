@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -18,6 +19,8 @@ type operation struct {
 	cancel context.CancelFunc
 	// opening is the beginning of a message that carries a result.
 	opening []byte
+	// out counts its responses.
+	out *outgoing
 	// execution and ended belong to a subscription with a feed, which has no goroutine while it is idle.
 	execution *execution
 	ended     func()
@@ -80,8 +83,11 @@ func (s *socket) complete(id string) {
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
+	op.out = s.memory.open(rec.caller.Key(), func() { s.drop(op.name) })
+	ctx = withOutgoing(ctx, op.out)
 	ended := func() {
 		op.cancel()
+		op.out.close()
 		s.ended(ctx, rec, 0, "operation")
 	}
 	if s.revoked(ctx, s.credential) {
@@ -96,7 +102,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 			s.follow(op, x, ended)
 			return
 		}
-		s.results(op, x)
+		s.results(ctx, op, x)
 	}
 	ended()
 }
@@ -123,28 +129,37 @@ func (s *socket) start(ctx context.Context, op *operation, params request, at ti
 	return s.begin(ctx, s.exec, operation)
 }
 
-// results sends the results of an operation as they come.
-func (s *socket) results(op *operation, x *execution) {
+// results sends the results of an operation as they come. Queries wait while the client does not take earlier results.
+func (s *socket) results(ctx context.Context, op *operation, x *execution) {
+	isQuery := x.operation.Operation.Operation == ast.Query
+	if isQuery {
+		if !s.backlog.enter(ctx) {
+			return
+		}
+		defer s.backlog.leave()
+	}
 	for response := range x.responses() {
+		if isQuery {
+			s.backlog.made()
+		}
 		// Without data nothing was executed, or a subscription's source could not be opened.
 		if len(response.Data) == 0 && len(response.Errors) > 0 {
 			s.last(op, "error", errorsJSON(response.Errors))
 			return
 		}
-		if !s.next(op, appendResponse(nil, response)) {
+		head, tail := envelope(response)
+		isOpen := s.sendOf(op, false, op.message(head, response.Data, tail))
+		if op.out.written(); !isOpen {
 			return
 		}
 	}
 	s.last(op, "complete", nil)
 }
 
-// next sends a result. It reports false once the operation has ended for the client.
-func (s *socket) next(op *operation, result []byte) bool {
-	return s.sendOf(op, false, op.message(result))
-}
-
 // message returns the parts of a message that carries a result.
-func (op *operation) message(result []byte) [][]byte { return [][]byte{op.opening, result, closing} }
+func (op *operation) message(result ...[]byte) [][]byte {
+	return append(append([][]byte{op.opening}, result...), closing)
+}
 
 // last sends the message that ends an operation, and frees its id.
 func (s *socket) last(op *operation, kind string, payload []byte) {
@@ -156,7 +171,7 @@ func (s *socket) last(op *operation, kind string, payload []byte) {
 	s.sendOf(op, true, [][]byte{append(text, '}')})
 }
 
-// sendOf sends messages of an operation unless it has ended.
+// sendOf sends messages of an operation unless it has ended. It reports false once the operation has ended for the client.
 func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,8 +61,10 @@ func (e events) next(result []byte) bool {
 		begin = "event: next\nid: " + id + "\ndata: "
 	}
 	// In JSON a line break can only stand between values, so it may start another data line.
-	result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
-	result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
+	if bytes.ContainsAny(result, "\r\n") {
+		result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
+		result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
+	}
 	return e.send([]byte(begin), result, []byte("\n\n"))
 }
 
@@ -115,13 +117,18 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	}
 	defer closed()
 	ctx, cancel := context.WithCancel(withLastEvent(ctx, x.r.Header))
-	results, left := make(chan []byte), make(chan struct{})
+	results, written, left := make(chan []byte), make(chan struct{}), make(chan struct{})
 	var producer sync.WaitGroup
 	producer.Go(func() {
 		defer close(results)
 		for result := range x.begin(ctx, x.exec, operation).texts() {
 			select {
 			case results <- result:
+			case <-left:
+				return
+			}
+			select { // Nothing more is made before the client has taken this.
+			case <-written:
 			case <-left:
 				return
 			}
@@ -145,6 +152,10 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 			if !out.next(result) {
 				return
 			}
+			if taken := outgoingOf(ctx); taken != nil {
+				taken.written()
+			}
+			written <- struct{}{}
 		case <-ticker.C:
 			if x.revoked(ctx, credentialOf(x.r.Header)) {
 				revoke()

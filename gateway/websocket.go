@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -25,28 +24,6 @@ const subprotocol = "graphql-transport-ws"
 // mostSigns bounds what a client sends between two pings of the server and no rate limit counts: pings, pongs, as messages or
 // as frames, and what ends operations. For each KiB that one has it counts once more.
 const mostSigns = 1_000
-
-// closure is the reason why the server closes a socket, in the protocol's codes.
-type closure struct {
-	code   websocket.StatusCode
-	reason string
-}
-
-// The protocol's closures. They are compared and sent, never changed.
-var (
-	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
-	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
-	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
-	closeInvalid     = &closure{4400, "Invalid message"}
-	closeNotInit     = &closure{4401, "Unauthorized"}
-	closeForbidden   = &closure{4403, "Forbidden"}
-	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
-	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
-	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
-	closeBusy        = &closure{websocket.StatusPolicyViolation, fmt.Sprintf("More than %d pings between two of the server's", mostSigns)}
-	closeTooMany     = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
-	closeInitTwice   = &closure{4429, "Too many initialisation requests"}
-)
 
 // socketTransport serves operations of any kind over WebSocket.
 type socketTransport struct{ *Server }
@@ -131,6 +108,7 @@ type socket struct {
 	session func()
 
 	running sync.WaitGroup
+	backlog backlog
 	// mu is held for every write, so that nothing of an operation is sent after its end.
 	mu         sync.Mutex
 	closed     bool
@@ -335,6 +313,13 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 		s.slow(s.ctx, operation, s.remote)
 	}
 	_ = s.conn.CloseNow()
+}
+
+// drop closes the connection of a client that does not read while others need the memory. A close frame cannot reach it, as
+// a message before it was sent in part.
+func (s *socket) drop(operation string) {
+	s.slow(s.ctx, operation, s.remote)
+	_ = s.wire.Close()
 }
 
 // close ends all operations and tells the client why.

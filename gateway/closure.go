@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/coder/websocket"
+)
+
+// closure is the reason why the server closes a socket, in the protocol's codes.
+type closure struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// The protocol's closures. They are compared and sent, never changed.
+var (
+	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
+	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
+	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
+	closeInvalid     = &closure{4400, "Invalid message"}
+	closeNotInit     = &closure{4401, "Unauthorized"}
+	closeForbidden   = &closure{4403, "Forbidden"}
+	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
+	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
+	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
+	closeBusy        = &closure{websocket.StatusPolicyViolation,
+		fmt.Sprintf("More than %d pings between two of the server's", mostSigns)}
+	closeTooMany   = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
+	closeInitTwice = &closure{4429, "Too many initialisation requests"}
+)

@@ -41,7 +41,7 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	return d.spelled, nil
 }
 
-// rawBody reads the body before the deadline of the request's context.
+// rawBody reads the body before the connection's read deadline, which the gateway has set.
 func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	contentType, encoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
 	isEmpty := r.ContentLength == 0 && contentType == ""
@@ -49,20 +49,15 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
 	}
-	control := http.NewResponseController(w)
-	until, limited := r.Context().Deadline()
-	if limited {
-		_ = control.SetReadDeadline(until)
-	}
 	source := r.Body
 	if t.maxBody > 0 {
 		source = http.MaxBytesReader(w, r.Body, t.maxBody)
 	}
 	text, err := io.ReadAll(source)
-	if err == nil && limited {
+	if err == nil {
 		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
 		// as net/http would wait for the rest of the body before it answers.
-		_ = control.SetReadDeadline(time.Time{})
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -46,7 +46,7 @@ func (c *company) renamed(o options) {
 
 // isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the name.
 func isLike(t, old *thing) bool {
-	given, present := linesOf(t, t.given), linesOf(t, old.present)
+	given, present := memberLines(t, t.given), memberLines(t, old.present)
 	counts := map[string]int{}
 	var inGiven, inPresent, same int
 	for _, line := range present {
@@ -63,9 +63,9 @@ func isLike(t, old *thing) bool {
 	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
 }
 
-// linesOf returns the members of an object that the files give, as lines. Names, the agent, and what its tests have in common say
+// memberLines returns the members of an object that the files give, as lines. Names, the agent, and what its tests have in common say
 // nothing.
-func linesOf(t *thing, from object) (lines []string) {
+func memberLines(t *thing, from object) (lines []string) {
 	for _, given := range t.given {
 		f := t.kind.member(given.name)
 		value, _ := from.get(given.name)

@@ -1,7 +1,7 @@
 package apply
 
-// report is a plan for programs.
-type report struct {
+// planReport is a plan for programs.
+type planReport struct {
 	Created int            `json:"created"`
 	Changed int            `json:"changed"`
 	Deleted int            `json:"deleted"`
@@ -42,8 +42,8 @@ type documentReport struct {
 }
 
 // report returns the plan, and what of it was done, for programs.
-func (p *plan) report() report {
-	all := report{Changes: []changeReport{}, Notes: append([]string{}, p.notes...)}
+func (p *plan) report() planReport {
+	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...)}
 	for _, ch := range p.changes {
 		switch ch.verb {
 		case "create":

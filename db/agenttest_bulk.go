@@ -281,15 +281,17 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 
 // testsInOrder returns the tests in the order of their ids; NOT_FOUND names one that is not there.
 func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
-	tests := make([]*model.AgentTestRow, len(ids))
+	byID := make(map[string]*model.AgentTestRow, len(found))
+	for _, test := range found {
+		byID[test.ID] = test
+	}
+	ordered := make([]*model.AgentTestRow, len(ids))
 	for i, id := range ids {
-		at := slices.IndexFunc(found, func(test *model.AgentTestRow) bool { return test.ID == id })
-		if at < 0 {
+		if ordered[i] = byID[id]; ordered[i] == nil {
 			return nil, model.Missing(agentTest, id)
 		}
-		tests[i] = found[at]
 	}
-	return tests, nil
+	return ordered, nil
 }
 
 // testsOf returns tests that remember each other.

@@ -51,15 +51,7 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 	if err := t.find(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	tests := make([]*model.AgentTestRow, len(ids))
-	for i, id := range ids {
-		at := slices.IndexFunc(rows, func(row *model.AgentTestRow) bool { return row.ID == id })
-		if at < 0 {
-			return nil, model.Missing(agentTest, id)
-		}
-		tests[i] = rows[at]
-	}
-	return tests, nil
+	return testsInOrder(ids, rows)
 }
 
 // idsToRun returns the ids of the tests that the input names, in its order, or oldest first.
@@ -92,8 +84,8 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 	case len(ids) == 0:
 		faults.Add(path, "has no tests")
 		return nil, faults.Err()
-	case len(ids) > model.MaxTests:
-		faults.Add(path, "has %d tests, and an execution at most %d: give testIds instead", len(ids), model.MaxTests)
+	case len(ids) > model.MaxRuns:
+		faults.Add(path, "has %d tests, and an execution has at most %d runs: give testIds instead", len(ids), model.MaxRuns)
 	}
 	return ids, faults.As(model.Unprocessable)
 }
@@ -312,18 +304,18 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err != nil {
 		return nil, err
 	}
+	if tests, err = testsInOrder(ids, tests); err != nil {
+		return nil, err
+	}
+	agentByID := make(map[string]*model.Agent, len(agents))
+	for _, agent := range agents {
+		agentByID[agent.ID] = agent
+	}
 	snapshots := make([]model.RunSnapshot, len(ids))
-	for i, id := range ids {
-		at := slices.IndexFunc(tests, func(row *model.AgentTestRow) bool { return row.ID == id })
-		if at < 0 {
-			return nil, model.Missing(agentTest, id)
+	for i, test := range tests {
+		if snapshots[i] = (model.RunSnapshot{Test: test, Agent: agentByID[test.AgentID]}); snapshots[i].Agent == nil {
+			return nil, model.Missing("agent", test.AgentID)
 		}
-		snapshots[i].Test = tests[at]
-		of := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == tests[at].AgentID })
-		if of < 0 {
-			return nil, model.Missing("agent", tests[at].AgentID)
-		}
-		snapshots[i].Agent = agents[of]
 	}
 	return snapshots, nil
 }

@@ -115,11 +115,8 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 			return translate(err)
 		}
 		s.AgentID = nil
-		for _, id := range s.TestIds {
-			at := slices.IndexFunc(tests, func(test *model.AgentTestRow) bool { return test.ID == id })
-			if at < 0 {
-				return model.Missing(agentTest, id)
-			}
+		if _, err := testsInOrder(s.TestIds, tests); err != nil {
+			return err
 		}
 		if !slices.ContainsFunc(tests, func(test *model.AgentTestRow) bool { return test.AgentID != tests[0].AgentID }) {
 			s.AgentID = &tests[0].AgentID
@@ -144,7 +141,34 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 	if s.AfterPromptChange && s.AgentID == nil {
 		faults.Add("afterPromptChange", "needs tests of one agent only")
 	}
+	if s.IsEnabled {
+		if err := t.countScheduledRuns(ctx, s, &faults); err != nil {
+			return err
+		}
+	}
 	return faults.As(model.Unprocessable)
+}
+
+// countScheduledRuns records a fault when the schedule's tests, as they are now, make more runs than an execution may have. Folders and
+// agents without tests are no fault: tests may be added before the schedule is due.
+func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSchedule, faults *model.Fields) error {
+	path, in, runs := "testIds", s.Execution(), 0
+	q := t.find((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), 1)), 0)")
+	switch {
+	case in.TestIds != nil:
+		q = q.Where("?TableAlias.id IN (?)", bun.List(in.TestIds))
+	case in.FolderID != nil:
+		path, q = "folderId", q.Where("?TableAlias.folder_id = ?", *in.FolderID)
+	default:
+		path, q = "agentId", q.Where("?TableAlias.agent_id = ?", *in.AgentID)
+	}
+	if err := q.Scan(ctx, &runs); err != nil {
+		return translate(err)
+	}
+	if runs *= int(in.Repeats); runs > model.MaxRuns {
+		faults.Add(path, "has tests, rows and repeats that make %d runs, and an execution has at most %d", runs, model.MaxRuns)
+	}
+	return nil
 }
 
 // runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is for a

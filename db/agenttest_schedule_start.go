@@ -99,10 +99,14 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	if len(there) == 0 {
 		return nil, model.Errorf(model.NotFound, "all of its tests were deleted")
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(there, id) }), nil
+	left := make(map[string]bool, len(there))
+	for _, id := range there {
+		left[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 
-// failSchedule keeps why a schedule could not start what it was due for. Without what it runs it is disabled.
+// failSchedule keeps why a schedule could not start what it was due for, and tells webhooks. Without what it runs it is disabled.
 func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule, reason *model.Error) error {
 	schedule, err := t.lockDue(ctx, due)
 	if err != nil || schedule == nil {
@@ -112,12 +116,19 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 	if reason.Code == model.NotFound {
 		schedule.Disable(reason.Error(), now())
 	}
-	return t.keepStart(ctx, schedule)
+	if err := t.keepStart(ctx, schedule); err != nil {
+		return err
+	}
+	told, err := t.listening(ctx, model.WebhookEventAgentTestScheduleFailed)
+	if err != nil {
+		return err
+	}
+	return t.tell(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed, nil, schedule.Failure())
 }
 
 // keepStart writes what came of being due.
 func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
-	_, err := t.change(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at", "last_execution_id", "last_error", "updated_at").
+	_, err := t.change(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at", "last_execution_id", "last_error", "last_failed_at", "updated_at").
 		WherePK().Exec(ctx)
 	return translate(err)
 }

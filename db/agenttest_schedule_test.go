@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -140,7 +141,7 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 
 func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
-	store := dbtest.New(t)
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Folder", Color: "#112233"})
@@ -150,6 +151,7 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	ofTests := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.TestIds = []string{gone.ID, kept.ID, kept.ID} })
 	require.Equal(t, agent.ID, *ofFolder.AgentID)
 
+	hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestScheduleFailed)
 	setBudget(t, tenant, 1)
 	recordNow(t, tenant, 1)
 	pass(t, tenant)
@@ -157,6 +159,14 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	require.Contains(t, *scheduleByID(t, tenant, ofTests.ID).LastError, "is used up")
 	require.Contains(t, *scheduleByID(t, tenant, ofFolder.ID).LastError, "folderId has no tests")
 	require.True(t, scheduleByID(t, tenant, ofTests.ID).IsEnabled)
+	types, failures := told(t, tenant, hook.ID)
+	require.Equal(t, []string{"agent_test_schedule.failed", "agent_test_schedule.failed"}, types)
+	for _, failure := range failures {
+		failed := scheduleByID(t, tenant, failure["scheduleId"].(string))
+		require.Equal(t, []any{*failed.LastError, failed.Name, true}, []any{failure["error"], failure["name"], failure["isEnabled"]})
+		require.NotEmpty(t, failure["nextRunAt"])
+		require.NotNil(t, failed.LastFailedAt)
+	}
 	require.NoError(t, tenant.ClearPlan(t.Context()))
 
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone.ID))
@@ -181,6 +191,36 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
 	require.Equal(t, "the agent was deleted", *scheduleByID(t, tenant, ofAgent.ID).DisabledReason)
 	require.Nil(t, scheduleByID(t, tenant, ofAgent.ID).NextRunAt)
+}
+
+func TestSchedulesThatCannotRunAreRefused(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	rows := make([]*model.TestRow, 150)
+	for i := range rows {
+		rows[i] = &model.TestRow{Values: model.JSONObject(fmt.Sprintf(`{"hour": %d}`, i))}
+	}
+	_, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: agent.ID, Name: "Hours", Scenario: "Ask.", Criteria: []string{"Polite."}, MaxTurns: 1, Rows: rows,
+	})
+	require.NoError(t, err)
+	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID, in.Repeats = &agent.ID, 20 })
+	for range 51 {
+		newSimulationTest(t, tenant, agent.ID)
+	}
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, Votes: new(int32(3))})
+	require.Contains(t, fails(t, err, model.Unprocessable), "agentId has tests, rows and repeats that make 4020 runs, and an execution has at most 4000")
+	_, err = tenant.CreateAgentTestSchedule(t.Context(), model.CreateAgentTestScheduleInput{
+		Name: "All", AgentID: &agent.ID, Repeats: 20, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC", IsEnabled: true,
+	})
+	require.Contains(t, fails(t, err, model.Unprocessable), "4020 runs")
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(false)})
+	require.NoError(t, err, "what starts nothing may be too large")
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(true)})
+	fails(t, err, model.Unprocessable)
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(true), Repeats: new(int32(19))})
+	require.NoError(t, err)
 }
 
 func TestSchedulesAreBounded(t *testing.T) {

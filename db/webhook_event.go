@@ -148,7 +148,11 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = ?TableAlias.created_at", before).
 		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).Scan(ctx, &passed)
-	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !slices.Contains(passed, test.ID) }), translate(err)
+	hasPassed := make(map[string]bool, len(passed))
+	for _, id := range passed {
+		hasPassed[id] = true
+	}
+	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !hasPassed[test.ID] }), translate(err)
 }
 
 // tellOfDocument tells that the indexing of a document has ended.

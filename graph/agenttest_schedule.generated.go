@@ -609,6 +609,29 @@ func (ec *executionContext) fieldContext_AgentTestSchedule_lastError(_ context.C
 	return graphql.NewScalarFieldContext("AgentTestSchedule", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestSchedule_lastFailedAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestSchedule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestSchedule_lastFailedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastFailedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestSchedule_lastFailedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestSchedule", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestSchedule_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestSchedule) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1496,6 +1519,11 @@ func (ec *executionContext) _AgentTestSchedule(ctx context.Context, sel ast.Sele
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "lastError":
 			out.Values[i] = ec._AgentTestSchedule_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastFailedAt":
+			out.Values[i] = ec._AgentTestSchedule_lastFailedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -1946,8 +1946,8 @@ input StopRepeatingInput {
 
 "What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them."
 input StartAgentTestExecutionInput {
-  "Tests, 1 to 200; duplicates are dropped."
-  testIds: [ID!] @bounds(minItems: 1, maxItems: 200)
+  "Tests, 1 to 4,000; duplicates are dropped."
+  testIds: [ID!] @bounds(minItems: 1, maxItems: 4000)
   "All tests of this folder."
   folderId: ID
   "All tests of this agent."
@@ -2067,7 +2067,7 @@ input RejudgeAgentTestExecutionInput {
   "By which criteria."
   criteria: RejudgedCriteria! = AsRun
   "Tests that are judged otherwise, each once."
-  tests: [RejudgedTestInput!]! = [] @bounds(maxItems: 200)
+  tests: [RejudgedTestInput!]! = [] @bounds(maxItems: 4000)
   "How many of its runs may be under way at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
 }
@@ -2687,6 +2687,8 @@ type AgentTestSchedule implements Node {
   lastExecution: AgentTestExecution
   "Why it could not start one when it last should have; null when it did."
   lastError: String
+  "When it last could not start one."
+  lastFailedAt: DateTime
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -2717,7 +2719,7 @@ type AgentTestScheduleEdge {
 input CreateAgentTestScheduleInput {
   "1 to 100 characters."
   name: String!
-  "Tests, 1 to 200; duplicates are dropped. Those that are deleted are left out later."
+  "Tests, 1 to 4,000; duplicates are dropped. Those that are deleted are left out later."
   testIds: [ID!]
   "All tests of this folder."
   folderId: ID
@@ -2836,9 +2838,9 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Makes a schedule of tests; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 50."
+  "Makes a schedule of tests; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 50, or the tests are too many for an execution."
   createAgentTestSchedule("The schedule." input: CreateAgentTestScheduleInput!): CreateAgentTestSchedulePayload @requires(scope: simulate)
-  "Changes a schedule."
+  "Changes a schedule. ` + "`" + `UNPROCESSABLE` + "`" + ` when it is enabled, and the tests are too many for an execution."
   updateAgentTestSchedule("The changes." input: UpdateAgentTestScheduleInput!): UpdateAgentTestSchedulePayload @requires(scope: simulate)
   "Deletes a schedule."
   deleteAgentTestSchedule("The schedule." input: DeleteAgentTestScheduleInput!): DeleteAgentTestSchedulePayload @requires(scope: simulate)
@@ -5992,6 +5994,8 @@ enum WebhookEvent {
   AgentTestExecutionEnded
   "Tests that passed when they were last judged have failed in an execution that has ended (` + "`" + `agent_tests.turned_red` + "`" + `): one message for all of them. Drafts, and what was judged again, count for nothing."
   AgentTestsTurnedRed
+  "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
+  AgentTestScheduleFailed
   "80 percent of the month's budget are used, or all of it (` + "`" + `budget.warned` + "`" + `)."
   BudgetWarned
   "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
@@ -6884,6 +6888,8 @@ func (ec *executionContext) childFields_AgentTestSchedule(ctx context.Context, f
 		return ec.fieldContext_AgentTestSchedule_lastExecution(ctx, field)
 	case "lastError":
 		return ec.fieldContext_AgentTestSchedule_lastError(ctx, field)
+	case "lastFailedAt":
+		return ec.fieldContext_AgentTestSchedule_lastFailedAt(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_AgentTestSchedule_createdAt(ctx, field)
 	case "updatedAt":

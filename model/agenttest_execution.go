@@ -10,10 +10,9 @@ import (
 
 // Bounds of an execution.
 const (
-	MaxTests   = 200
 	maxRepeats = 20
-	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated.
-	MaxRuns = MaxTests * maxRepeats
+	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated. So it bounds its tests, too.
+	MaxRuns = 4_000
 	// MaxRunsValues bounds the values of the rows of its runs, in bytes.
 	MaxRunsValues = 20_000_000
 	// MaxTestsBytes bounds what its tests hold, in bytes: they are in memory together when it starts.
@@ -127,7 +126,7 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 		if len(in.TestIds) == 0 {
 			f.Add("testIds", "must have at least one test")
 		}
-		f.list("testIds", len(in.TestIds), MaxTests)
+		f.list("testIds", len(in.TestIds), MaxRuns)
 	}
 	if in.FolderID != nil {
 		given++

@@ -55,7 +55,7 @@ func (in *RejudgeAgentTestExecutionInput) Validate() error {
 	if !in.Criteria.IsValid() {
 		faults.Add("criteria", "must be one of %v", AllRejudgedCriteria)
 	}
-	if faults.list("tests", len(in.Tests), MaxTests) {
+	if faults.list("tests", len(in.Tests), MaxRuns) {
 		named := map[string]bool{}
 		for i, test := range in.Tests {
 			if named[test.TestID] {

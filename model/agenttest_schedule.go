@@ -52,7 +52,9 @@ type AgentTestSchedule struct {
 	LastRunAt *time.Time
 	// LastExecutionID is that of an execution that may have been deleted.
 	LastExecutionID *string
-	LastError       *string
+	// LastError is why it could not start an execution when it last should have; nil if it did. LastFailedAt is when it last could not.
+	LastError    *string
+	LastFailedAt *time.Time
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -223,7 +225,7 @@ func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
 
 // Failed notes why it could not start an execution that was due.
 func (s *AgentTestSchedule) Failed(err error, now time.Time) {
-	s.LastError = new(err.Error())
+	s.LastError, s.LastFailedAt = new(err.Error()), &now
 	s.goOn(now)
 }
 

@@ -562,7 +562,7 @@ type CreateAgentTestInput struct {
 type CreateAgentTestScheduleInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
-	// Tests, 1 to 200; duplicates are dropped. Those that are deleted are left out later.
+	// Tests, 1 to 4,000; duplicates are dropped. Those that are deleted are left out later.
 	TestIds []string `json:"testIds,omitempty"`
 	// All tests of this folder.
 	FolderID *string `json:"folderId,omitempty"`
@@ -1437,7 +1437,7 @@ type SimulationChatFilter struct {
 
 // What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them.
 type StartAgentTestExecutionInput struct {
-	// Tests, 1 to 200; duplicates are dropped.
+	// Tests, 1 to 4,000; duplicates are dropped.
 	TestIds []string `json:"testIds,omitempty"`
 	// All tests of this folder.
 	FolderID *string `json:"folderId,omitempty"`
@@ -4390,6 +4390,8 @@ const (
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
 	// Tests that passed when they were last judged have failed in an execution that has ended (`agent_tests.turned_red`): one message for all of them. Drafts, and what was judged again, count for nothing.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
+	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
+	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
 	// 80 percent of the month's budget are used, or all of it (`budget.warned`).
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
@@ -4401,6 +4403,7 @@ const (
 var AllWebhookEvent = []WebhookEvent{
 	WebhookEventAgentTestExecutionEnded,
 	WebhookEventAgentTestsTurnedRed,
+	WebhookEventAgentTestScheduleFailed,
 	WebhookEventBudgetWarned,
 	WebhookEventDocumentReady,
 	WebhookEventDocumentFailed,
@@ -4408,7 +4411,7 @@ var AllWebhookEvent = []WebhookEvent{
 
 func (e WebhookEvent) IsValid() bool {
 	switch e {
-	case WebhookEventAgentTestExecutionEnded, WebhookEventAgentTestsTurnedRed, WebhookEventBudgetWarned, WebhookEventDocumentReady, WebhookEventDocumentFailed:
+	case WebhookEventAgentTestExecutionEnded, WebhookEventAgentTestsTurnedRed, WebhookEventAgentTestScheduleFailed, WebhookEventBudgetWarned, WebhookEventDocumentReady, WebhookEventDocumentFailed:
 		return true
 	}
 	return false

@@ -38,6 +38,7 @@ const typePing = "webhook.ping"
 var messageTypes = map[WebhookEvent]string{
 	WebhookEventAgentTestExecutionEnded: "agent_test_execution.ended",
 	WebhookEventAgentTestsTurnedRed:     "agent_tests.turned_red",
+	WebhookEventAgentTestScheduleFailed: "agent_test_schedule.failed",
 	WebhookEventBudgetWarned:            "budget.warned",
 	WebhookEventDocumentReady:           "document.ready",
 	WebhookEventDocumentFailed:          "document.failed",

@@ -24,6 +24,18 @@ type (
 		CreatedAt  string           `json:"createdAt"`
 		FinishedAt string           `json:"finishedAt"`
 	}
+	// ScheduleFailed is a schedule that could not start its tests.
+	ScheduleFailed struct {
+		ScheduleID string  `json:"scheduleId"`
+		Name       string  `json:"name"`
+		AgentID    *string `json:"agentId"`
+		Error      string  `json:"error"`
+		// IsEnabled is false when it starts nothing any more, because its tests were deleted.
+		IsEnabled bool   `json:"isEnabled"`
+		FailedAt  string `json:"failedAt"`
+		// NextRunAt is nil when it has no next time.
+		NextRunAt *string `json:"nextRunAt"`
+	}
 	// EndedSchedule is the schedule that started an execution.
 	EndedSchedule struct {
 		ID   string `json:"id"`
@@ -91,6 +103,18 @@ func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) Execu
 		PassRate: counts.PassRate(), FailedTests: failed[:min(len(failed), mostFailedTests)],
 		CreatedAt: e.CreatedAt.UTC().Format(dateTimeLayout), FinishedAt: e.FinishedAt.UTC().Format(dateTimeLayout),
 	}
+}
+
+// Failure is what webhooks are told of a schedule that has just failed.
+func (s *AgentTestSchedule) Failure() ScheduleFailed {
+	failure := ScheduleFailed{
+		ScheduleID: s.ID, Name: s.Name, AgentID: s.AgentID, Error: *s.LastError, IsEnabled: s.IsEnabled,
+		FailedAt: s.LastFailedAt.UTC().Format(dateTimeLayout),
+	}
+	if s.NextRunAt != nil {
+		failure.NextRunAt = new(s.NextRunAt.UTC().Format(dateTimeLayout))
+	}
+	return failure
 }
 
 // FailedTests are the tests of which a run failed, each once whatever rows it has, in the order of the tallies.

@@ -202,7 +202,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
 			return err
 		}
-		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.engine.RunTest, Index: a.engine.Knowledge().Index}); err != nil {
+		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.engine.RunTest, ExtractChat: a.engine.ExtractChat, Index: a.engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -93,6 +93,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	if o.isOffline() {
 		options.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
 		options.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
+		options.Extractor = o.Observer.Model(offline.Extractor(), offlineProvider)
 		options.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
 	if o.Judge.Model != "" {

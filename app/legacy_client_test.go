@@ -223,3 +223,32 @@ func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
 		require.Equal(t, map[int]int{200: 1, 412: cap(statuses) - 1}, taken)
 	}
 }
+
+// Scripts of v1 create the same test again and again, and need no criteria where there are checks.
+func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Scripts")
+	agent, _ := newAgentWithTest(t, tenant)
+	body := `{"agentId":"` + agent + `","name":"Nightly","scenario":"S","checks":[{"expect":{"turnsAtMost":3},"weight":2}]}`
+	var created struct {
+		ID       string
+		Criteria []string
+		Warnings []string
+	}
+	for range 2 {
+		require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", "/AgentTest/simulation", key, body)), &created))
+		require.Empty(t, created.Criteria)
+		require.Len(t, created.Warnings, 1)
+		require.Contains(t, created.Warnings[0], "the weights have no effect")
+	}
+	for range 2 {
+		g.text(t, "POST", "/AgentTest/classification", key, `{"agentId":"`+agent+`","name":"Mood","tagExpected":"A","conversationContext":{"messages":[{"role":"user","text":"Hi"}]}}`)
+	}
+	g.text(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"Nightly","scenario":"Another"}`)
+	const create = `mutation ($a: ID!, $n: String!, $r: Boolean! = false) { createSimulationTest(input: {agentId: $a, name: $n, scenario: "S", checks: [{expect: {turnsAtMost: 1}}], mayRepeatName: $r}) { agentTest { criteria } } }`
+	refused := g.query(t, key, create, map[string]any{"a": agent, "n": "Nightly"})
+	require.Equal(t, []string{"UNPROCESSABLE"}, refused.codes())
+	g.must(t, key, create, map[string]any{"a": agent, "n": "Nightly", "r": true}, nil)
+	g.must(t, key, create, map[string]any{"a": agent, "n": "Checks alone"}, nil)
+}

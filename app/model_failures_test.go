@@ -128,7 +128,7 @@ var modelFailures = map[string]modelFailure{
 	"more than 8 model calls": {
 		script: times(8, book),
 		made:   slices.Repeat([]string{booked}, 7),
-		says:   faulty + "was asked 8 times in one turn without coming to an answer",
+		says:   faulty + "was asked 25 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound",
 	},
 	"500 after a call": {
 		script: append(times(1, book), times(3, overloaded)...),

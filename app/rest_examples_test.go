@@ -163,6 +163,8 @@ func tell(t *testing.T, s *story) {
 		object{"expect": object{"tag": "booking"}, "weight": 1},
 		object{"expect": object{"durationAtMost": 60}},
 		object{"expect": object{"creditsAtMost": 5}},
+		object{"expect": object{"extracts": object{"name": "guest", "equals": "Ana"}}, "weight": 1},
+		object{"expect": object{"extracts": object{"name": "guest", "matches": "^A"}}, "weight": 1},
 		object{"expect": object{"resultJson": object{"technicalName": "book_room", "schema": object{"type": "object", "required": []any{"number"}}}}, "weight": 1},
 	}
 	persona := object{"mood": "Hurried", "patience": 3, "language": "French", "knowledge": "The room number is 7."}

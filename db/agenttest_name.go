@@ -11,7 +11,8 @@ import (
 )
 
 // Names of tests are unique within the folders of an agent, and at its root, because they are checked whenever a test gets one
-// or comes to a place, with the agent held. No index says so: databases have tests from before that share their names.
+// or comes to a place, with the agent held. No index says so: tests that are created over REST may repeat names, and databases have tests from
+// before that do.
 
 // placed is where a name stands.
 type placed struct{ agentID, folderID, name string }
@@ -34,7 +35,7 @@ func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at
 	var faults model.Fields
 	for i, test := range tests {
 		place := placeOf(test)
-		if id, isTaken := taken[place]; isTaken && id != test.ID {
+		if id, isTaken := taken[place]; isTaken && id != test.ID && !test.MayRepeatName {
 			faults.Add(at(i), "is %q, the name of another test in the same folder, %s", test.Name, id)
 		} else if !isTaken {
 			taken[place] = test.ID

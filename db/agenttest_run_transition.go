@@ -214,7 +214,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
 	runs := t.change(&b.changed).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason", "held",
-			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "version", "started_at", "finished_at", "duration_ms").Bulk()
+			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "extracted", "extraction_error", "version", "started_at", "finished_at", "duration_ms").Bulk()
 	batch := &pgx.Batch{}
 	batch.Queue(tests.String())
 	batch.Queue(runs.String())

@@ -82,7 +82,7 @@ var archivedTables = []archivedTable{
 	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"description": "", "position": 0})
 	}},
-	{name: "simulation_chats", row: (*model.SimulationChat)(nil), kept: ofUnmarkedAgent},
+	{name: "simulation_chats", row: (*model.SimulationChat)(nil), without: []string{"extraction_at"}, kept: ofUnmarkedAgent},
 	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
 	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
 	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: func() map[string]any {

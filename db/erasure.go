@@ -33,7 +33,7 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 		}
 		deleted := []string{}
 		err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
-			Where("strpos(data_bag::text, ?0) > 0 OR EXISTS (?1) OR EXISTS (?2)", digits,
+			Where("strpos(concat(data_bag, extracted, extraction_error), ?0) > 0 OR EXISTS (?1) OR EXISTS (?2)", digits,
 				held("simulation_chat_messages", "held.text"), held("tool_calls", "concat(held.arguments, held.result)")).
 			Returning("id").Scan(ctx, &deleted)
 		for _, id := range deleted {
@@ -69,9 +69,9 @@ func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
 // What a run holds of what was said, as JSON and as text.
 var (
 	toldAsJSON = []string{
-		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held", "row_values",
+		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held", "row_values", "extracted",
 	}
-	toldAsText = []string{"row_key", "row_name"}
+	toldAsText = []string{"row_key", "row_name", "extraction_error"}
 )
 
 // eraseFromRuns puts nines in place of the digits in those of the runs that are finished, and returns in how many they stood.

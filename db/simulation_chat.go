@@ -114,7 +114,7 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 // ended stays as it is.
 func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).
+		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).Set("extraction_at = ?", now()).
 		Set("reply_id = NULL").Set("reply_until = NULL").
 		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded).ApplyQueryBuilder(t.reachable))
 	if err != nil {

@@ -173,7 +173,7 @@ func endTurn(s *Store) Statement {
 	return statement(s.db.NewUpdate().Model((*model.SimulationChat)(nil)).Where(own, parameter(1)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("status = ?", parameter(4)).Set("last_sequence = ?", parameter(5)).
 		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", parameter(6)).
-		Set("ended_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
+		Set("ended_at = ?", parameter(7)).Set("extraction_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
 		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).String())
 }
 

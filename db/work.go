@@ -15,6 +15,7 @@ import (
 const (
 	runJob      = "agentTestRun"
 	documentJob = "document"
+	chatJob     = "simulationChat"
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two
@@ -30,6 +31,8 @@ type Later = queue.Later
 type Workers struct {
 	// RunTest works on a run of an agent test, by the run's id.
 	RunTest Worker
+	// ExtractChat extracts values from a chat that has ended, by the chat's id.
+	ExtractChat Worker
 	// Index indexes a document, by the id of the indexing.
 	Index Worker
 }
@@ -40,6 +43,8 @@ func (w Workers) of(kind string) (Worker, error) {
 		return w.RunTest, nil
 	case documentJob:
 		return w.Index, nil
+	case chatJob:
+		return w.ExtractChat, nil
 	}
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }
@@ -90,14 +95,14 @@ const forgetEvery = time.Minute
 // startEvery is how often a process looks for schedules that are due, which are so to the minute.
 const startEvery = 5 * time.Second
 
-// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, removes what is marked as deleted, and now and then
+// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, has ended chats read, removes what is marked as deleted, and now and then
 // forgets what counts no more. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	var old []*model.Retention // that have not been looked at, or have more to delete
 	var started time.Time
 	return func(ctx context.Context) error {
-		errs := []error{s.endAbandonedRuns(ctx)}
+		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx)}
 		if time.Since(started) >= startEvery {
 			started = time.Now()
 			errs = append(errs, s.startScheduled(ctx))

@@ -8,14 +8,20 @@ import (
 	"strings"
 )
 
-// thoughtsEnd closes what reasoning models write before their answer. Some templates leave out where it begins.
-const thoughtsEnd = "</think>"
+// thoughtsEnd closes what reasoning models write before their answer, which thoughtsBegin opens. Some templates leave out where it begins.
+const (
+	thoughtsBegin = "<think>"
+	thoughtsEnd   = "</think>"
+)
 
-// withoutThoughts returns what a model says after its thoughts.
+// withoutThoughts returns what a model says after its thoughts. Of thoughts that never end, nothing is an answer.
 func withoutThoughts(text string) string {
 	text = strings.TrimSpace(text)
 	if at := strings.LastIndex(text, thoughtsEnd); at >= 0 && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") {
-		return strings.TrimSpace(text[at+len(thoughtsEnd):])
+		text = strings.TrimSpace(text[at+len(thoughtsEnd):])
+	}
+	if at := strings.Index(text, thoughtsBegin); at >= 0 && !strings.Contains(text[:at], "{") {
+		text = strings.TrimSpace(text[:at])
 	}
 	return text
 }
@@ -23,8 +29,15 @@ func withoutThoughts(text string) string {
 // objectIn returns the last complete JSON object in a text, without thoughts, drafts, the words or the code fence around
 // it. What is within another object or a list does not count. A text without such an object is returned whole.
 func objectIn(text string) []byte {
+	objects := objectsIn(text)
+	return objects[len(objects)-1]
+}
+
+// objectsIn returns the complete JSON objects in a text, as objectIn does. There is at least one: the text itself, if it has none, or
+// breaks off within one.
+func objectsIn(text string) [][]byte {
 	text = withoutThoughts(text)
-	last := []byte(text)
+	objects := [][]byte{[]byte(text)}
 	for at := 0; at < len(text); {
 		begins := strings.IndexAny(text[at:], "{[")
 		if begins < 0 {
@@ -37,16 +50,19 @@ func objectIn(text string) []byte {
 		switch err := decoder.Decode(&value); {
 		case err == nil:
 			if bytes.IndexByte(value, '{') >= 0 { // and not "[1]"
-				last = value
+				objects = append(objects, value)
 			}
 			at += len(value)
 		case errors.As(err, &syntax):
 			at += max(int(syntax.Offset)-1, 1)
 		default: // the text ends within it
-			return []byte(text)
+			return append(objects, []byte(text))
 		}
 	}
-	return last
+	if len(objects) > 1 {
+		return objects[1:]
+	}
+	return objects
 }
 
 // readObject reads a JSON object into a value. Its members, and those of objects within it, are named exactly, each at

@@ -162,7 +162,7 @@ func TestCallsWhoseResultsCannotBeReadAreNotMade(t *testing.T) {
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
 	s.limits.modelCalls = 2
 	got := s.play(t)
-	require.Equal(t, "the language model was asked 2 times in one turn without coming to an answer", requireFault(t, got.err))
+	require.Equal(t, "the language model was asked 2 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound", requireFault(t, got.err))
 	require.Equal(t, []string{"look{}"}, s.effected)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))

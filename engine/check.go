@@ -32,6 +32,9 @@ type heldConversation struct {
 	spent      model.Credits
 	// values fill the placeholders of checks.
 	values bag
+	// extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
+	extracted       map[string]*string
+	extractionError *string
 	// tag asks the agent's classifier.
 	tag func(context.Context) (*string, error)
 }
@@ -96,11 +99,19 @@ func (c *checks) decide(ctx context.Context, all []model.TestCheck, held *heldCo
 			first = faultOfCheck(err)
 		case err == nil:
 			results = append(results, model.CheckResult{
-				Check: check, Passed: found.passed, Observed: found.observed, Evidence: slices.Concat([]model.Evidence{}, found.evidence),
+				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.passed, Observed: found.observed, Evidence: slices.Concat([]model.Evidence{}, found.evidence),
 			})
 		}
 	}
 	return results, first
+}
+
+// filledIn says what was expected, where placeholders were filled; empty if there were none.
+func filledIn(given, filled *model.TestExpectation) string {
+	if text := filled.String(); text != given.String() {
+		return text
+	}
+	return ""
 }
 
 func faultOfCheck(err error) error {
@@ -122,7 +133,7 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 		return c.called(ctx, e.Called, held)
 	case e.NeverCalled != nil:
 		matching, _, err := c.matching(ctx, e.NeverCalled, held)
-		return finding{len(matching) == 0, times(len(matching)), held.citeCalls(matching)}, err
+		return finding{len(matching) == 0, timesWithFailures(matching), held.citeCalls(matching)}, err
 	case e.Says != nil:
 		cited, err := c.saying(ctx, e.Says, held)
 		return finding{len(cited) > 0, saidIn(cited), cited}, err
@@ -134,6 +145,8 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 			speakerAgent: model.ConversationEnderAgent, speakerContact: model.ConversationEnderContact, endedByLimit: model.ConversationEnderLimit,
 		}[held.ending.By]
 		return finding{by == *e.EndedBy, string(by), held.lastMessage()}, nil
+	case e.Extracts != nil:
+		return c.extracts(ctx, e.Extracts, held)
 	case e.Tag != nil:
 		tag, err := held.tag(ctx)
 		if err != nil || tag == nil {
@@ -156,10 +169,17 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 
 func (c *checks) called(ctx context.Context, e *model.CalledExpectation, held *heldConversation) (finding, error) {
 	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, held)
+	all := matching
+	if e.Succeeded {
+		matching = slices.DeleteFunc(slices.Clone(all), (*model.ToolCall).Failed)
+	}
 	n := len(matching)
-	found := finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), times(n), held.citeCalls(matching)}
-	if n == 0 && len(others) > 0 {
+	found := finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), timesWithFailures(all), held.citeCalls(matching)}
+	switch {
+	case len(all) == 0 && len(others) > 0:
 		found.observed, found.evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
+	case n == 0:
+		found.evidence = held.citeCalls(all)
 	}
 	if err != nil || n == 0 || e.Before == nil {
 		return found, err
@@ -218,7 +238,7 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 			return nil, err
 		}
 		if found && len(cited) < maxEvidence {
-			cited = append(cited, model.Evidence{MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &held.messages[i].Role})
+			cited = append(cited, model.Evidence{MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &held.messages[i].Role, Kind: new(model.EvidenceKindSaid)})
 		}
 	}
 	return cited, nil
@@ -323,7 +343,7 @@ func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	for _, call := range calls[:min(len(calls), maxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent,
+			Quote:        shortQuote(call.TechnicalName + " " + encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
 		})
 	}
 	return cited
@@ -340,7 +360,7 @@ func (h *heldConversation) lastMessage() []model.Evidence {
 func (h *heldConversation) lastOf(role model.MessageRole) []model.Evidence {
 	for i, m := range slices.Backward(h.messages) {
 		if m.Role == role && h.turns[i] != beforehand {
-			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role}}
+			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role, Kind: new(model.EvidenceKindSaid)}}
 		}
 	}
 	return nil
@@ -361,6 +381,25 @@ func times(n int) string {
 		return "called once"
 	}
 	return fmt.Sprintf("called %d times", n)
+}
+
+// timesWithFailures says how often something was called, and how many of these calls failed.
+func timesWithFailures(calls []*model.ToolCall) string {
+	failed := 0
+	for _, call := range calls {
+		if call.Failed() {
+			failed++
+		}
+	}
+	switch {
+	case failed == 0:
+		return times(len(calls))
+	case failed < len(calls):
+		return fmt.Sprintf("%s, of which %d failed", times(len(calls)), failed)
+	case failed == 1:
+		return "called once, which failed"
+	}
+	return times(len(calls)) + ", all of which failed"
 }
 
 func saidIn(cited []model.Evidence) string {

@@ -67,6 +67,10 @@ func TestEachExpectation(t *testing.T) {
 		c.Min, c.Max = least, most
 		return c
 	}
+	succeeding := func(c *model.CalledExpectation) *model.CalledExpectation {
+		c.Succeeded = true
+		return c
+	}
 	before := func(name string, c *model.CalledExpectation) *model.CalledExpectation {
 		c.Before = &name
 		return c
@@ -82,19 +86,23 @@ func TestEachExpectation(t *testing.T) {
 		// at are the messages of the evidence.
 		at []int32
 	}{
-		{model.TestExpectation{Called: calling("book_slot")}, true, "called 2 times", []int32{5, 5}},
+		{model.TestExpectation{Called: calling("book_slot")}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: calling("book_slot", monday)}, true, "called once", []int32{5}},
 		{model.TestExpectation{Called: calling("book_slot", model.MockCondition{Argument: "slot.hour", Matches: new(`^\d$`)})}, true, "called once", []int32{5}},
-		{model.TestExpectation{Called: calling("book_slot", model.MockCondition{Argument: "slot.hour", Present: new(false)}, tuesday)}, true, "called once", []int32{5}},
+		{model.TestExpectation{Called: calling("book_slot", model.MockCondition{Argument: "slot.hour", Present: new(false)}, tuesday)}, true, "called once, which failed", []int32{5}},
 		{model.TestExpectation{Called: calling("book_slot", sunday)}, false, "called 2 times, never with such arguments", []int32{5, 5}},
 		{model.TestExpectation{Called: calling("refund")}, false, "never called", nil},
-		{model.TestExpectation{Called: often(3, nil, calling("book_slot"))}, false, "called 2 times", []int32{5, 5}},
-		{model.TestExpectation{Called: often(1, new(int32(1)), calling("book_slot"))}, false, "called 2 times", []int32{5, 5}},
+		{model.TestExpectation{Called: often(3, nil, calling("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: often(1, new(int32(1)), calling("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: before("book_slot", calling("find_slots"))}, true, "called once", []int32{3}},
-		{model.TestExpectation{Called: before("find_slots", calling("book_slot"))}, false, "called 2 times, but find_slots was called before", []int32{3, 5}},
-		{model.TestExpectation{Called: before("refund", calling("book_slot"))}, true, "called 2 times", []int32{5, 5}},
+		{model.TestExpectation{Called: before("find_slots", calling("book_slot"))}, false, "called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
+		{model.TestExpectation{Called: before("refund", calling("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: succeeding(calling("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(often(2, nil, calling("book_slot")))}, false, "called 2 times, of which 1 failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(calling("book_slot", tuesday))}, false, "called once, which failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(calling("refund"))}, false, "never called", nil},
 		{model.TestExpectation{NeverCalled: avoiding("refund")}, true, "never called", nil},
-		{model.TestExpectation{NeverCalled: avoiding("book_slot", tuesday)}, false, "called once", []int32{5}},
+		{model.TestExpectation{NeverCalled: avoiding("book_slot", tuesday)}, false, "called once, which failed", []int32{5}},
 		{model.TestExpectation{NeverCalled: &model.NeverCalledExpectation{Kind: &transfer}}, true, "never called", nil},
 		{model.TestExpectation{Says: saying("monday at nine")}, true, "said in message 3", []int32{3}},
 		{model.TestExpectation{Says: saying("refund")}, false, "never said", nil},
@@ -212,8 +220,11 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	for _, result := range run.CheckResults {
 		require.True(t, result.Passed, result.Check.Description())
 		require.Contains(t, result.Check.Description(), "{name}")
+		require.Contains(t, result.Expected(), "Ana")
+		require.NotContains(t, result.Expected(), "{name}")
 	}
 	require.Equal(t, "If asked, greets {name}", run.CriteriaResults[0].Criterion)
+	require.Equal(t, "If asked, greets Ana (VIP)", run.CriteriaResults[0].Expected())
 	require.False(t, run.CriteriaResults[0].Applies())
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, "greets Ana (VIP)")
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
@@ -233,5 +244,5 @@ func TestChecksOfWhatTheAgentDoesNotHave(t *testing.T) {
 		{Expect: model.TestExpectation{Tag: new("A")}}, {Expect: model.TestExpectation{Tag: new("B")}}, {Expect: model.TestExpectation{Called: calling("look")}},
 		{Expect: model.TestExpectation{Called: calling("lok")}}, {Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
 	}
-	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, s.knownTo(checks))
+	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, s.knownTo(checks, s.callable()))
 }

@@ -62,7 +62,7 @@ func TestDelegationThatFails(t *testing.T) {
 		cause   string
 	}{
 		"the model":     {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}}, "the provider answered 429"},
-		"too long":      {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer"},
+		"too long":      {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
 		"wrong calls":   {[]answer{do("digg", `{}`)}, `the language model made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
 		"an empty word": {[]answer{say(" ")}, "the language model gave an empty answer"},
 	} {

@@ -17,7 +17,7 @@ import (
 const (
 	defaultReplyTimeout  = time.Minute
 	defaultLease         = 10 * time.Second
-	defaultMaxModelCalls = 8
+	defaultMaxModelCalls = 25
 	defaultMaxDepth      = 5
 )
 
@@ -25,8 +25,9 @@ const (
 type Options struct {
 	// Tested speaks for the agents in tests. Nil means the model of their chats.
 	Tested llm.Model
-	// Contact, Judge and Classifier play their roles in tests of agents. Nil means the agents' own model.
-	Contact, Judge, Classifier llm.Model
+	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of conversations that are over. Nil
+	// means the agents' own model.
+	Contact, Judge, Classifier, Extractor llm.Model
 	// Judges are models that executions can be judged again by, beside the judge.
 	Judges []llm.Model
 	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
@@ -104,6 +105,7 @@ func New(m llm.Model, o Options) *Engine {
 		contact:    part{Model: orElse(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: e.limits.reply},
 		judge:      part{name: "the judge", cause: model.RunErrorCauseJudge, timeout: e.limits.reply},
 		classifier: part{Model: orElse(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
+		extractor:  part{Model: orElse(o.Extractor, m), name: "the extraction of values", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
 	}
 	e.judges = map[string]llm.Model{}
 	for _, judge := range append([]llm.Model{orElse(o.Judge, m)}, o.Judges...) {

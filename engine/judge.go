@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ const (
 - Passed means that the transcript shows that the criterion holds. When it does not show it, it has not passed.
 - A criterion may have a condition, such as "If the contact asks for a price, …". When that never came about, "applies" is false. In all other cases, and when in doubt, it is true. What the agent left undone is no such condition.
 
-Give as evidence the places that decide: the "messageIndex" of a message, and a quote that stands in its text word for word, as short as possible. A call is quoted by the "messageIndex" of the message that it is in: its name and its arguments, a part of its result, or of its error. What the agent did is shown by what it wrote or called itself, never by what the contact says or by messages with "isGiven" alone. Give no evidence for what is nowhere. Then give the rationale in a sentence or two, and then the verdict.`
+Give as evidence the places that decide: the "messageIndex" of a message, and a quote that stands in its text word for word, as short as possible. A call is quoted by the "messageIndex" of the message that it is in: its name and its arguments, a part of its result, or of its error. What the agent says, tells or mentions is shown by the text of its own messages alone: the contact never saw what a call returned. What the agent did is shown by what it wrote or called itself, never by what the contact says or by messages with "isGiven" alone. Give no evidence for what is nowhere. Then give the rationale in a sentence or two, and then the verdict.`
 
 	verdictSchema = `{"type":"object","properties":{` +
 		`"evidence":{"type":"array","items":{"type":"object","properties":{"messageIndex":{"type":"integer"},"quote":{"type":"string"}},` +
@@ -75,6 +76,9 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 		if faults[i] == nil {
 			if i < len(weights) {
 				verdicts[i].Weight = weights[i]
+			}
+			if filled := t.values.filled(criteria[i]); filled != criteria[i] {
+				verdicts[i].Filled = filled
 			}
 			results = append(results, *verdicts[i])
 		} else if first == nil {
@@ -156,6 +160,17 @@ func parseVerdict(text string) (*verdict, error) {
 	return v, nil
 }
 
+// checkDrafts returns an error if an answer holds, before its last verdict, a complete one that comes to something else.
+func (v *verdict) checkDrafts(text string) error {
+	objects := objectsIn(text)
+	for _, draft := range objects[:max(len(objects)-1, 0)] {
+		if other, err := parseVerdict(string(draft)); err == nil && (other.passed != v.passed || other.doesNotApply != v.doesNotApply) {
+			return unusable("it holds two verdicts that contradict each other")
+		}
+	}
+	return nil
+}
+
 // readGrounds returns a verdict with its grounds alone.
 func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error) {
 	switch {
@@ -172,6 +187,9 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 // what the agent did, if it did anything.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	verdict, err := parseVerdict(text)
+	if err == nil {
+		err = verdict.checkDrafts(text)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +197,33 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	if err != nil {
 		return nil, err
 	}
-	if result.Passed && !result.DoesNotApply && len(result.Evidence) > 0 && t.hasOwn() && !slices.ContainsFunc(result.Evidence, func(e model.Evidence) bool {
-		return t.at(int(e.MessageIndex)).isOwn()
-	}) {
+	if !result.Passed || result.DoesNotApply || !t.hasOwn() {
+		return result, nil
+	}
+	own := slices.DeleteFunc(slices.Clone(result.Evidence), func(e model.Evidence) bool { return !t.at(int(e.MessageIndex)).isOwn() })
+	isSaid := slices.ContainsFunc(own, func(e model.Evidence) bool { return *e.Kind == model.EvidenceKindSaid })
+	switch {
+	case len(result.Evidence) > 0 && len(own) == 0:
 		return nil, unusable("no evidence is of what the agent wrote or called itself")
+	case !isSaid && wantsSaid(criterion):
+		return nil, unusable("the criterion is about what the agent says, and no evidence is from the text of a message of the agent")
 	}
 	return result, nil
+}
+
+// agentSays finds criteria by which the agent says something. Their quotes must stand in its messages: what a tool returned, the contact
+// never heard.
+var agentSays = regexp.MustCompile(`(?i)(?:^|\b(?:agent|assistant|bot)\s+|\b(?:agent|assistant|bot)\b[^.;,]*?\band\s+)` +
+	`(?:(?:also|then|only|\w+ly)\s+)*(?:says|tells|mentions|states|informs)\b(.*)`)
+
+// saysNothing finds those that want something left unsaid.
+var saysNothing = regexp.MustCompile(`(?i)^\s+(?:(?:the|a|an|its|their)?\s*(?:contact|customer|caller|user|client|him|her|them|anyone|anybody)\s+)?` +
+	`(?:nothing|nobody|no|none|not|never|neither|nowhere)\b`)
+
+// wantsSaid reports whether a criterion holds only if the agent says something.
+func wantsSaid(criterion string) bool {
+	found := agentSays.FindStringSubmatch(criterion)
+	return found != nil && !saysNothing.MatchString(found[1])
 }
 
 // cite looks up the evidence in the transcript. What is trusted stands there even if it is too short to be looked up.
@@ -212,6 +251,7 @@ func (v *verdict) cite(criterion string, t transcript, isTrusted bool) (*model.C
 		}
 		result.Evidence = append(result.Evidence, model.Evidence{
 			MessageIndex: int32(*e.MessageIndex), Quote: cmp.Or(found, *e.Quote), ToolCallID: callID, Speaker: message.role(),
+			Kind: new(message.kindOf(*e.Quote, callID)),
 		})
 	}
 	return result, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,9 +61,11 @@ func TestJudgeVerdicts(t *testing.T) {
 	const good = `{"evidence":[{"messageIndex":2,"quote":"is \"booked\""},{"messageIndex":2,"quote":"book {\"day\": \"Monday\"}"},` +
 		`{"messageIndex":1,"quote":"Monday"}],"rationale":" It did. ","passed":false}`
 	byAgent, byContact := new(model.MessageRoleAssistant), new(model.MessageRoleUser)
+	said, called := new(model.EvidenceKindSaid), new(model.EvidenceKindCalled)
 	want := model.CriterionResult{Criterion: "Books", Rationale: "It did.", Evidence: []model.Evidence{
-		{MessageIndex: 2, Quote: "is “booked”", Speaker: byAgent}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2"), Speaker: byAgent},
-		{MessageIndex: 1, Quote: "Monday", Speaker: byContact},
+		{MessageIndex: 2, Quote: "is “booked”", Speaker: byAgent, Kind: said},
+		{MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2"), Speaker: byAgent, Kind: called},
+		{MessageIndex: 1, Quote: "Monday", Speaker: byContact, Kind: said},
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
 		"right at once":                {good, ""},
@@ -84,6 +87,9 @@ func TestJudgeVerdicts(t *testing.T) {
 		"thoughts":                     {"<think>\nPerhaps {\"passed\":true}, or {\n</think>\n" + good, ""},
 		"thoughts without a beginning": {"It was booked, I think: {\n</think>" + good, ""},
 		"thoughts only":                {"<think>" + "It was booked.", "not the JSON object"},
+		"a draft in endless thoughts":  {"<think>\nFirst try: " + strings.Replace(good, "false", "true", 1), "not the JSON object"},
+		"two verdicts":                 {strings.Replace(good, `"passed":false`, `"passed":true`, 1) + "\n" + good, "two verdicts that contradict each other"},
+		"a verdict that applies":       {strings.Replace(good, `"passed"`, `"applies":false,"passed"`, 1) + good, "two verdicts that contradict each other"},
 		"a draft that breaks off":      {`{"evidence":[{"messageIndex":2,"quo` + "\n\nAgain:\n" + good, ""},
 		"an object after it":           {good + ` {"passed":true}`, `"evidence" is missing`},
 		"passed twice":                 {`{"evidence":[],"rationale":"r","passed":false,"passed":true}`, `"passed" is there more than once`},
@@ -127,6 +133,38 @@ func TestJudgeVerdicts(t *testing.T) {
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), test.wrong)
 			require.Empty(t, results, "an unusable verdict is none")
 		})
+	}
+}
+
+func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
+	t.Parallel()
+	const result, said = `{"messageIndex":2,"quote":"500"}`, `{"messageIndex":2,"quote":"booked"}`
+	verdict := func(passed bool, evidence string) string {
+		return fmt.Sprintf(`{"evidence":[%s],"rationale":"r","passed":%t}`, evidence, passed)
+	}
+	for criterion, wantsSaid := range map[string]bool{
+		"The agent says that the tool failed": true, "tells the contact about the error": true, "Mentions the code 500.": true,
+		"The agent calls book and then clearly tells the contact what came back": true, "The assistant only mentions what it knows": true,
+		"The agent says nothing about errors": false, "tells the caller nothing": false, "The agent never mentions a code": false,
+		"The agent does not say that it failed": false, "If the contact says Monday, the agent calls book": false, "Books Monday": false,
+	} {
+		shown := transcriptOf(booked(), 0, ending{})
+		of := func(answers ...string) ([]model.CriterionResult, error) {
+			return judge(t.Context(), nil, as(lines(answers...), model.RunErrorCauseJudge), []string{criterion}, shown)
+		}
+		_, err := of(verdict(true, result), verdict(true, ""))
+		if wantsSaid {
+			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), "no evidence is from the text of a message of the agent", criterion)
+		} else {
+			require.NoError(t, err, criterion)
+		}
+		results, err := of(verdict(true, result+","+said))
+		require.NoError(t, err, criterion)
+		require.Equal(t, model.EvidenceKindResult, *results[0].Evidence[0].Kind)
+		require.Equal(t, model.EvidenceKindSaid, *results[0].Evidence[1].Kind)
+		results, err = of(verdict(false, result))
+		require.NoError(t, err, criterion)
+		require.False(t, results[0].Passed)
 	}
 }
 

@@ -24,7 +24,9 @@ func (m *meter) of(counted llm.Model) llm.Model {
 
 // ofAll wraps the models of the parts.
 func (m *meter) ofAll(p parts) parts {
-	p.contact.Model, p.judge.Model, p.classifier.Model = m.of(p.contact.Model), m.of(p.judge.Model), m.of(p.classifier.Model)
+	for _, each := range []*part{&p.contact, &p.judge, &p.classifier, &p.extractor} {
+		each.Model = m.of(each.Model)
+	}
 	return p
 }
 

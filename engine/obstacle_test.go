@@ -60,3 +60,40 @@ func TestObstacles(t *testing.T) {
 		require.Equal(t, "the agent: "+found[run.TestedID][0], ended[0].Error.Message)
 	}
 }
+
+// What agents that an agent delegates to can call, it can call too, as deep as delegations go.
+func TestObstaclesOfChecksAndWeights(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	e := newEngine(offline.New(), engine.Options{})
+	expert, deepest := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, nil)
+	c.subAgent(t, c.agent, expert, "ask_expert")
+	c.subAgent(t, expert, deepest, "ask_deepest")
+	c.subAgent(t, deepest, c.agent, "ask_first")
+	require.NotNil(t, c.tool(t, deepest, "refund", ""))
+	called := func(name string) *model.TestCheck {
+		return &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{
+			NeverCalledExpectation: model.NeverCalledExpectation{TechnicalName: &name}, Min: 1,
+		}}}
+	}
+	kind := model.ToolCallKindRetrieval
+	searches := &model.TestCheck{Weight: new(int32(1)), Expect: model.TestExpectation{Called: &model.CalledExpectation{
+		NeverCalledExpectation: model.NeverCalledExpectation{Kind: &kind}, Min: 1,
+	}}}
+	test, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: c.agent.ID, Name: "S", Scenario: "S", MaxTurns: 1, Variables: model.JSONObject(`{"clinic":"Lakeside"}`),
+		Checks: []*model.TestCheck{called("ask_expert"), called("refund"), called("ask_first"), called("refnd"), searches},
+	})
+	require.NoError(t, err)
+	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds",
+		"check 4 expects a call of refnd, which the agent cannot make", "check 5 expects a call of the knowledge base, which the agent cannot make",
+	}, found[test.ID])
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: test.ID, PassAt: new(0.5), Checks: []*model.TestCheck{called("refund"), searches}})
+	require.NoError(t, err)
+	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{"check 2 expects a call of the knowledge base, which the agent cannot make"}, found[test.ID])
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,6 +38,10 @@ func (b bag) expected(e model.TestExpectation) model.TestExpectation {
 			copied := **said
 			copied.Text, copied.Matches, *said = b.replaced(copied.Text, itself), b.replaced(copied.Matches, regexp.QuoteMeta), &copied
 		}
+	}
+	if e.Extracts != nil {
+		copied := *e.Extracts
+		copied.Equals, copied.Matches, e.Extracts = b.replaced(copied.Equals, itself), b.replaced(copied.Matches, regexp.QuoteMeta), &copied
 	}
 	e.Tag = b.replaced(e.Tag, itself)
 	return e
@@ -111,21 +114,21 @@ func (b bag) knowing(instruction string) string {
 	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + encode(told)
 }
 
-// knownTo returns warnings about what checks expect and the agent does not have: tags, and, of an agent that cannot
-// delegate, calls.
-func (s *speaker) knownTo(checks []model.TestCheck) []string {
-	names := []string{llm.TransferCall, knowledgeBase}
-	for _, tool := range s.tools {
-		names = append(names, tool.TechnicalName)
-	}
+// knownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
+// delegates to can make.
+func (s *speaker) knownTo(checks []model.TestCheck, callable []callableTarget) []string {
 	var warnings []string
 	for i, check := range checks {
 		e := check.Expect
 		if e.Tag != nil && !placeholder().MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
 			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
 		}
-		if e.Called != nil && e.Called.TechnicalName != nil && len(s.subAgents) == 0 && !slices.Contains(names, *e.Called.TechnicalName) {
-			warnings = append(warnings, fmt.Sprintf("check %d expects a call of %s, which the agent cannot make", i+1, *e.Called.TechnicalName))
+		if e.Extracts != nil && !slices.ContainsFunc(s.agent.ExtractedValues, func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects the value %q, which the agent does not extract", i+1, e.Extracts.Name))
+		}
+		if e.Called != nil && !canBeCalled(e.Called, callable) {
+			called := model.NeverCalledExpectation{TechnicalName: e.Called.TechnicalName, Kind: e.Called.Kind}
+			warnings = append(warnings, fmt.Sprintf("check %d expects a call of %s, which the agent cannot make", i+1, &called))
 		}
 	}
 	return warnings

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // outerPunctuation may be missing, or be more, at the ends of a quote. A folded text has no quotation marks there.
@@ -38,6 +40,25 @@ func (m transcriptMessage) find(quote string, cited map[string]bool) (found stri
 		}
 	}
 	return found, callID
+}
+
+// kindOf returns where in the message a quote stands that find has found: in the text without a call.
+func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKind {
+	if callID == nil {
+		return model.EvidenceKindSaid
+	}
+	for _, call := range m.Calls {
+		call.Result, call.Error, call.excerpts = nil, nil, nil
+		if call.id != *callID {
+			continue
+		}
+		for _, text := range call.texts() {
+			if fold(text, true).find(seek(quote, true)) != "" {
+				return model.EvidenceKindCalled
+			}
+		}
+	}
+	return model.EvidenceKindResult
 }
 
 // texts returns what can be quoted of the message itself: what is shown of it.

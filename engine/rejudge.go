@@ -29,7 +29,7 @@ func (e *Engine) withJudge(take *parts, name string, counted *meter) error {
 // rejudge decides the conversation again that another run held, and sets the outcome in the run as simulate does.
 func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
-		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results")
+		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
 	if err != nil {
 		if db.IsAway(err) {
 			return err
@@ -42,6 +42,7 @@ func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run 
 	}
 	held := found[0].(*model.AgentTestRun)
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
+	run.Extracted = held.Extracted
 	variables, err := bagOf(run.Snapshot.Test.Variables)
 	if err != nil {
 		return conclude(ctx, run, false, faultOfGateway(err))

@@ -14,7 +14,7 @@ import (
 )
 
 // parts are the roles in a test other than the agent's.
-type parts struct{ contact, judge, classifier part }
+type parts struct{ contact, judge, classifier, extractor part }
 
 func orElse(chosen, preset llm.Model) llm.Model {
 	if chosen != nil {
@@ -114,7 +114,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	if err := e.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, isReviewed: e.isReviewed, now: now, checks: e.checks}
+	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: e.isReviewed, now: now, checks: e.checks}
 	if run.RejudgeOfID != nil {
 		return e.rejudge(ctx, t, runner, run)
 	}

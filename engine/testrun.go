@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ type tester struct {
 	rules      llm.Model
 	judge      part
 	classifier part
+	extractor  part
 	// isReviewed has the judge say of each conversation whether the contact played its part.
 	isReviewed bool
 	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
@@ -82,8 +84,12 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values bag) error {
 	test := run.Snapshot.Test
 	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
+	t.extract(ctx, run)
 	held := heldBy(run, given, end)
-	held.values, held.tag = values, t.tagOf(run)
+	held.values, held.tag, held.extractionError = values, t.tagOf(run), run.ExtractionError
+	if run.Extracted != nil {
+		_ = json.Unmarshal([]byte(*run.Extracted), &held.extracted) // texts and nulls, as the extractor has written them
+	}
 	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = values.told(), values
 	transcript.show(run, given, values)
@@ -151,7 +157,7 @@ func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 func reset(run *model.AgentTestRun) {
 	run.CheckResults, run.CriteriaResults, run.Score = []model.CheckResult{}, []model.CriterionResult{}, nil
 	run.ClassificationResult, run.Error = nil, nil
-	run.Compared, run.Agreed = nil, nil
+	run.Compared, run.Agreed, run.Extracted, run.ExtractionError = nil, nil, nil, nil
 }
 
 // conclude sets the status, the score and the error of a finished run. What is false decides even if others have no

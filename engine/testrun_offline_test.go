@@ -57,8 +57,8 @@ func TestOfflineSimulation(t *testing.T) {
 	require.Equal(t, "All is done.", *run.EndReason)
 	require.Len(t, run.CriteriaResults, 6)
 	byAgent := new(model.MessageRoleAssistant)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked", Speaker: byAgent}}, run.CriteriaResults[0].Evidence)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID, Speaker: byAgent}}, run.CriteriaResults[3].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked", Speaker: byAgent, Kind: new(model.EvidenceKindSaid)}}, run.CriteriaResults[0].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID, Speaker: byAgent, Kind: new(model.EvidenceKindCalled)}}, run.CriteriaResults[3].Evidence)
 
 	failed := offlineRun(`transfers the call`, `ends the conversation`)
 	require.NoError(t, withoutKey().simulate(t.Context(), failed))

@@ -228,7 +228,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 			return &reply{text: text, citations: citations}, nil
 		}
 	}
-	return nil, c.fault("was asked %d times in one turn without coming to an answer", c.limits.modelCalls)
+	return nil, c.fault("was asked %d times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound", c.limits.modelCalls)
 }
 
 // close returns the last reply of a conversation that is over. If the model said nothing, it emits a farewell.

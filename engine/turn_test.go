@@ -122,7 +122,7 @@ func TestModelThatFails(t *testing.T) {
 		"nothing":            {[]answer{{}}, "the language model gave an empty answer"},
 		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
 		"no end":             {[]answer{say(strings.Repeat("x", maxReply+1))}, "the language model gave an answer that is too long to keep"},
-		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer"},
+		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
 		"too many calls":     {[]answer{many}, "the language model made 65 calls in one answer, and 64 are the most"},
 		"wrong twice": {
 			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},

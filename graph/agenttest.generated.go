@@ -2696,8 +2696,11 @@ func (ec *executionContext) unmarshalInputCreateClassificationTestInput(ctx cont
 	if _, present := asMap["rows"]; !present {
 		asMap["rows"] = []any{}
 	}
+	if _, present := asMap["mayRepeatName"]; !present {
+		asMap["mayRepeatName"] = false
+	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "conversationContext", "tagExpected", "rows", "folderId"}
+	fieldsInOrder := [...]string{"agentId", "name", "conversationContext", "tagExpected", "rows", "folderId", "mayRepeatName"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2746,6 +2749,13 @@ func (ec *executionContext) unmarshalInputCreateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.FolderID = data
+		case "mayRepeatName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mayRepeatName"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MayRepeatName = data
 		}
 	}
 	return it, nil
@@ -2762,6 +2772,9 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
+	if _, present := asMap["criteria"]; !present {
+		asMap["criteria"] = []any{}
+	}
 	if _, present := asMap["criteriaWeights"]; !present {
 		asMap["criteriaWeights"] = []any{}
 	}
@@ -2783,8 +2796,11 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 	if _, present := asMap["rows"]; !present {
 		asMap["rows"] = []any{}
 	}
+	if _, present := asMap["mayRepeatName"]; !present {
+		asMap["mayRepeatName"] = false
+	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId"}
+	fieldsInOrder := [...]string{"agentId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId", "mayRepeatName"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2903,6 +2919,13 @@ func (ec *executionContext) unmarshalInputCreateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.FolderID = data
+		case "mayRepeatName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mayRepeatName"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MayRepeatName = data
 		}
 	}
 	return it, nil

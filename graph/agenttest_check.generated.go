@@ -102,6 +102,29 @@ func (ec *executionContext) fieldContext_CalledExpectation_where(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _CalledExpectation_succeeded(ctx context.Context, field graphql.CollectedField, obj *model.CalledExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CalledExpectation_succeeded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Succeeded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CalledExpectation_succeeded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CalledExpectation", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _CalledExpectation_min(ctx context.Context, field graphql.CollectedField, obj *model.CalledExpectation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -203,6 +226,52 @@ func (ec *executionContext) fieldContext_CheckResult_check(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _CheckResult_expected(ctx context.Context, field graphql.CollectedField, obj *model.CheckResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CheckResult_expected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Expected(), nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CheckResult_expected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CheckResult", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CheckResult_passed(ctx context.Context, field graphql.CollectedField, obj *model.CheckResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -302,6 +371,75 @@ func (ec *executionContext) fieldContext_CheckResult_evidence(_ context.Context,
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ExtractsExpectation_name(ctx context.Context, field graphql.CollectedField, obj *model.ExtractsExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExtractsExpectation_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExtractsExpectation_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExtractsExpectation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExtractsExpectation_equals(ctx context.Context, field graphql.CollectedField, obj *model.ExtractsExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExtractsExpectation_equals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Equals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExtractsExpectation_equals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExtractsExpectation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExtractsExpectation_matches(ctx context.Context, field graphql.CollectedField, obj *model.ExtractsExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExtractsExpectation_matches(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Matches, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExtractsExpectation_matches(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExtractsExpectation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _NeverCalledExpectation_technicalName(ctx context.Context, field graphql.CollectedField, obj *model.NeverCalledExpectation) (ret graphql.Marshaler) {
@@ -873,6 +1011,38 @@ func (ec *executionContext) fieldContext_TestExpectation_resultJson(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _TestExpectation_extracts(ctx context.Context, field graphql.CollectedField, obj *model.TestExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestExpectation_extracts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Extracts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExtractsExpectation) graphql.Marshaler {
+			return ec.marshalOExtractsExpectation2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractsExpectation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestExpectation_extracts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TestExpectation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExtractsExpectation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -891,11 +1061,14 @@ func (ec *executionContext) unmarshalInputCalledExpectationInput(ctx context.Con
 	if _, present := asMap["where"]; !present {
 		asMap["where"] = []any{}
 	}
+	if _, present := asMap["succeeded"]; !present {
+		asMap["succeeded"] = false
+	}
 	if _, present := asMap["min"]; !present {
 		asMap["min"] = 1
 	}
 
-	fieldsInOrder := [...]string{"technicalName", "kind", "where", "min", "max", "before"}
+	fieldsInOrder := [...]string{"technicalName", "kind", "where", "succeeded", "min", "max", "before"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -923,6 +1096,13 @@ func (ec *executionContext) unmarshalInputCalledExpectationInput(ctx context.Con
 				return it, err
 			}
 			it.Where = data
+		case "succeeded":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("succeeded"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Succeeded = data
 		case "min":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("min"))
 			data, err := ec.unmarshalNInt2int32(ctx, v)
@@ -944,6 +1124,50 @@ func (ec *executionContext) unmarshalInputCalledExpectationInput(ctx context.Con
 				return it, err
 			}
 			it.Before = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputExtractsExpectationInput(ctx context.Context, obj any) (model.ExtractsExpectation, error) {
+	var it model.ExtractsExpectation
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "equals", "matches"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "equals":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("equals"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Equals = data
+		case "matches":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("matches"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Matches = data
 		}
 	}
 	return it, nil
@@ -1137,7 +1361,7 @@ func (ec *executionContext) unmarshalInputTestExpectationInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"called", "neverCalled", "says", "neverSays", "endedBy", "tag", "turnsAtMost", "durationAtMost", "creditsAtMost", "resultJson"}
+	fieldsInOrder := [...]string{"called", "neverCalled", "says", "neverSays", "endedBy", "tag", "turnsAtMost", "durationAtMost", "creditsAtMost", "resultJson", "extracts"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1214,6 +1438,13 @@ func (ec *executionContext) unmarshalInputTestExpectationInput(ctx context.Conte
 				return it, err
 			}
 			it.ResultJSON = data
+		case "extracts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extracts"))
+			data, err := ec.unmarshalOExtractsExpectationInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractsExpectation(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Extracts = data
 		}
 	}
 	return it, nil
@@ -1251,6 +1482,11 @@ func (ec *executionContext) _CalledExpectation(ctx context.Context, sel ast.Sele
 			}
 		case "where":
 			out.Values[i] = ec._CalledExpectation_where(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "succeeded":
+			out.Values[i] = ec._CalledExpectation_succeeded(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1307,6 +1543,11 @@ func (ec *executionContext) _CheckResult(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "expected":
+			out.Values[i] = ec._CheckResult_expected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "passed":
 			out.Values[i] = ec._CheckResult_passed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1320,6 +1561,54 @@ func (ec *executionContext) _CheckResult(ctx context.Context, sel ast.SelectionS
 		case "evidence":
 			out.Values[i] = ec._CheckResult_evidence(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var extractsExpectationImplementors = []string{"ExtractsExpectation"}
+
+func (ec *executionContext) _ExtractsExpectation(ctx context.Context, sel ast.SelectionSet, obj *model.ExtractsExpectation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, extractsExpectationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExtractsExpectation")
+		case "name":
+			out.Values[i] = ec._ExtractsExpectation_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "equals":
+			out.Values[i] = ec._ExtractsExpectation_equals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "matches":
+			out.Values[i] = ec._ExtractsExpectation_matches(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -1597,6 +1886,11 @@ func (ec *executionContext) _TestExpectation(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "extracts":
+			out.Values[i] = ec._TestExpectation_extracts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1719,6 +2013,21 @@ func (ec *executionContext) marshalOConversationEnder2ᚖgithubᚗcomᚋagentgra
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOExtractsExpectation2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractsExpectation(ctx context.Context, sel ast.SelectionSet, v *model.ExtractsExpectation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ExtractsExpectation(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOExtractsExpectationInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractsExpectation(ctx context.Context, v any) (*model.ExtractsExpectation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputExtractsExpectationInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalONeverCalledExpectation2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐNeverCalledExpectation(ctx context.Context, sel ast.SelectionSet, v *model.NeverCalledExpectation) graphql.Marshaler {

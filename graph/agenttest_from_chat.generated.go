@@ -94,6 +94,9 @@ func (ec *executionContext) unmarshalInputCreateTestFromSimulationChatInput(ctx 
 		asMap[k] = v
 	}
 
+	if _, present := asMap["criteria"]; !present {
+		asMap["criteria"] = []any{}
+	}
 	if _, present := asMap["checks"]; !present {
 		asMap["checks"] = []any{}
 	}

@@ -598,6 +598,75 @@ func (ec *executionContext) fieldContext_AgentTestRun_endReason(_ context.Contex
 	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRun_extracted(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_extracted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Extracted, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JSONObject) graphql.Marshaler {
+			return ec.marshalOJSONObject2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_extracted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type JSONObject does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestRun_extractionError(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_extractionError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtractionError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_extractionError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestRun_checkResults(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1521,6 +1590,52 @@ func (ec *executionContext) fieldContext_CriterionResult_criterion(_ context.Con
 	return graphql.NewScalarFieldContext("CriterionResult", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CriterionResult_expected(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CriterionResult_expected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Expected(), nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CriterionResult_expected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CriterionResult", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CriterionResult_weight(ctx context.Context, field graphql.CollectedField, obj *model.CriterionResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1829,6 +1944,29 @@ func (ec *executionContext) fieldContext_Evidence_speaker(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Evidence", field, false, false, errors.New("field of type MessageRole does not have child fields"))
 }
 
+func (ec *executionContext) _Evidence_kind(ctx context.Context, field graphql.CollectedField, obj *model.Evidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Evidence_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.EvidenceKind) graphql.Marshaler {
+			return ec.marshalOEvidenceKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEvidenceKind(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Evidence_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Evidence", field, false, false, errors.New("field of type EvidenceKind does not have child fields"))
+}
+
 func (ec *executionContext) _RunError_cause(ctx context.Context, field graphql.CollectedField, obj *model.RunError) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2118,6 +2256,16 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 			}
 		case "endReason":
 			out.Values[i] = ec._AgentTestRun_endReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "extracted":
+			out.Values[i] = ec._AgentTestRun_extracted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "extractionError":
+			out.Values[i] = ec._AgentTestRun_extractionError(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -2555,6 +2703,11 @@ func (ec *executionContext) _CriterionResult(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "expected":
+			out.Values[i] = ec._CriterionResult_expected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "weight":
 			out.Values[i] = ec._CriterionResult_weight(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2640,6 +2793,11 @@ func (ec *executionContext) _Evidence(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "speaker":
 			out.Values[i] = ec._Evidence_speaker(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._Evidence_kind(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -2940,6 +3098,22 @@ func (ec *executionContext) marshalOClassificationResult2ᚖgithubᚗcomᚋagent
 		return graphql.Null
 	}
 	return ec._ClassificationResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOEvidenceKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEvidenceKind(ctx context.Context, v any) (*model.EvidenceKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.EvidenceKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEvidenceKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEvidenceKind(ctx context.Context, sel ast.SelectionSet, v *model.EvidenceKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalORunError2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRunError(ctx context.Context, sel ast.SelectionSet, v *model.RunError) graphql.Marshaler {

@@ -141,6 +141,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDraftLabelledQuestionsInput,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
+		ec.unmarshalInputExtractsExpectationInput,
 		ec.unmarshalInputImportAgentTestRowsInput,
 		ec.unmarshalInputLabelledQuestionInput,
 		ec.unmarshalInputLlmSettingsInput,
@@ -1054,12 +1055,12 @@ input ContactPersonaInput {
 input CreateSimulationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name."
+  "1 to 255 characters. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
   scenario: String! @bounds(minLength: 1, maxLength: 10000)
   "At most 30 success criteria of 1 to 2,000 characters, each judged on its own; at least 1 where there are no checks."
-  criteria: [String!]! @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
+  criteria: [String!]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "What the criteria at the same places count for, each 1 to 100; those with null, or without an entry, are required."
   criteriaWeights: [Int]! = [] @bounds(maxItems: 30)
   "What the program decides, at most 50."
@@ -1087,6 +1088,8 @@ input CreateSimulationTestInput {
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
+  "Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may."
+  mayRepeatName: Boolean! = false
 }
 
 "The new test."
@@ -1099,7 +1102,7 @@ type CreateSimulationTestPayload {
 input CreateClassificationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name."
+  "1 to 255 characters. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "The conversation to classify."
   conversationContext: ConversationContextInput!
@@ -1109,6 +1112,8 @@ input CreateClassificationTestInput {
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
+  "Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may."
+  mayRepeatName: Boolean! = false
 }
 
 "The new test."
@@ -1430,11 +1435,13 @@ type TestExpectation {
   creditsAtMost: Float
   "JSON that fits a schema."
   resultJson: ResultExpectation
+  "A value that is extracted from the conversation."
+  extracts: ExtractsExpectation
 }
 
 """
-Calls of the agent, or of one that it delegates to, whatever came of them. Those match that have the name and the kind, as far
-as they are given, and for which every condition holds.
+Calls of the agent, or of one that it delegates to. Those match that have the name and the kind, as far as they are given, and for
+which every condition holds.
 """
 type CalledExpectation {
   "The name by which the language model calls it."
@@ -1443,6 +1450,8 @@ type CalledExpectation {
   kind: ToolCallKind
   "Conditions on the arguments; none always hold."
   where: [MockCondition!]! @listSize(assumedSize: 2)
+  "Whether only calls that succeeded count. When false, those that failed count too."
+  succeeded: Boolean!
   "So many calls match at least."
   min: Int!
   "So many calls match at most."
@@ -1451,7 +1460,7 @@ type CalledExpectation {
   before: String
 }
 
-"Calls that are not made. See ` + "`" + `CalledExpectation` + "`" + `."
+"Calls that are not made, not even in vain. See ` + "`" + `CalledExpectation` + "`" + `."
 type NeverCalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
@@ -1486,6 +1495,16 @@ type ResultExpectation {
   schema: JSONObject!
 }
 
+"A value that is extracted from the conversation. Either ` + "`" + `equals` + "`" + ` or ` + "`" + `matches` + "`" + ` is not null."
+type ExtractsExpectation {
+  "The name of the value."
+  name: String!
+  "What it is. Case, white space and the shapes of quotation marks do not count."
+  equals: String
+  "A regular expression (RE2) that it matches somewhere."
+  matches: String
+}
+
 "Who ends a conversation."
 enum ConversationEnder {
   "The agent."
@@ -1500,9 +1519,11 @@ enum ConversationEnder {
 type CheckResult {
   "The check, as it stands in the test."
   check: TestCheck!
+  "What was expected, in words, with placeholders filled."
+  expected: String! @requires(scope: contacts)
   "Whether it holds."
   passed: Boolean!
-  "What was found, in words."
+  "What was found, in words. Of calls it says how many failed."
   observed: String! @requires(scope: contacts)
   "Where, at most 10 places. A call is quoted by its name and its arguments."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
@@ -1538,6 +1559,8 @@ input TestExpectationInput @oneOf @strict {
   creditsAtMost: Float @bounds(min: 0, max: 1000000000)
   "JSON that fits a schema."
   resultJson: ResultExpectationInput
+  "A value that is extracted from the conversation, one of the agent's ` + "`" + `extractedValues` + "`" + `."
+  extracts: ExtractsExpectationInput
 }
 
 "See ` + "`" + `CalledExpectation` + "`" + `. At least one of ` + "`" + `technicalName` + "`" + ` and ` + "`" + `kind` + "`" + ` is given."
@@ -1548,6 +1571,8 @@ input CalledExpectationInput @strict {
   kind: ToolCallKind
   "Conditions on the arguments, at most 20."
   where: [MockConditionInput!]! = [] @bounds(maxItems: 20)
+  "Count only calls that succeeded. By default, calls that failed count too."
+  succeeded: Boolean! = false
   "1 to 1,000."
   min: Int! = 1 @bounds(min: 1, max: 1000)
   "` + "`" + `min` + "`" + ` to 1,000."
@@ -1576,6 +1601,16 @@ input SaidExpectationInput @strict {
   role: MessageRole! = assistant
   "-30 to 30."
   turn: Int @bounds(min: -30, max: 30)
+}
+
+"See ` + "`" + `ExtractsExpectation` + "`" + `. Exactly one of ` + "`" + `equals` + "`" + ` and ` + "`" + `matches` + "`" + ` is given."
+input ExtractsExpectationInput @strict {
+  "1 to 100 characters."
+  name: String! @bounds(minLength: 1, maxLength: 100)
+  "1 to 2,000 characters."
+  equals: String @bounds(minLength: 1, maxLength: 2000)
+  "Bounds as of ` + "`" + `SaidExpectationInput.matches` + "`" + `."
+  matches: String @bounds(minLength: 1, maxLength: 1000)
 }
 
 "See ` + "`" + `ResultExpectation` + "`" + `. The checks of a test have at most 5."
@@ -2318,7 +2353,7 @@ input CreateTestFromSimulationChatInput {
   "Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them."
   scenario: String!
   "Success criteria in plain text, each judged on its own; at least 1 where there are no checks. A chat does not tell them."
-  criteria: [String!]!
+  criteria: [String!]! = []
   "What the program decides."
   checks: [TestCheckInput!]! = []
   "Exchanges at most, after the messages that the test starts from."
@@ -2457,6 +2492,10 @@ type AgentTestRun implements Node {
   turnCount: Int!
   "Why the conversation ended; null while it has not, and when the simulation went wrong."
   endReason: String @requires(scope: contacts)
+  "What the agent's ` + "`" + `extractedValues` + "`" + ` came to, by their names: a text, or null for what the conversation does not tell. Null until they are extracted, which begins when the conversation ends, and when the agent has no such values."
+  extracted: JSONObject @requires(scope: contacts)
+  "Why they could not be extracted; null when they were."
+  extractionError: String
   "Whether each check holds, for a simulation."
   checkResults: [CheckResult!]!
   """
@@ -2518,8 +2557,10 @@ type AgentTestRunSummary {
 
 "The verdict on one criterion."
 type CriterionResult {
-  "The criterion."
+  "The criterion, as it stands in the test."
   criterion: String!
+  "The criterion with its placeholders filled, as it was judged."
+  expected: String! @requires(scope: contacts)
   "What it counts for in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required."
   weight: Int
   "Whether it holds; also true of one that does not apply, because nothing is against it."
@@ -2554,6 +2595,18 @@ type Evidence {
   toolCallId: ID
   "Whose message it is; the agent's for a call. Null in verdicts of versions that did not keep it."
   speaker: MessageRole
+  "Where it stands. Null in verdicts of versions that did not keep it."
+  kind: EvidenceKind
+}
+
+"Where a quote of a run stands."
+enum EvidenceKind {
+  "In the text of a message: somebody said it."
+  Said
+  "In a call: its name or its arguments."
+  Called
+  "In what came back from a call: its result, its error, or what a search found. Nobody said it for that."
+  Result
 }
 
 "The verdict on a classification."
@@ -5009,6 +5062,10 @@ type SimulationChat implements Node {
   createdAt: DateTime! @openTo(scope: chat)
   "When it ended."
   endedAt: DateTime @openTo(scope: chat)
+  "What the agent's ` + "`" + `extractedValues` + "`" + ` came to, by their names: a text, or null for what the conversation does not tell. Null until they are extracted, which begins when the conversation ends, and when the agent has no such values."
+  extracted: JSONObject @requires(scope: contacts)
+  "Why they could not be extracted; null when they were."
+  extractionError: String
 }
 
 "A message of a simulated chat."
@@ -6732,6 +6789,10 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_turnCount(ctx, field)
 	case "endReason":
 		return ec.fieldContext_AgentTestRun_endReason(ctx, field)
+	case "extracted":
+		return ec.fieldContext_AgentTestRun_extracted(ctx, field)
+	case "extractionError":
+		return ec.fieldContext_AgentTestRun_extractionError(ctx, field)
 	case "checkResults":
 		return ec.fieldContext_AgentTestRun_checkResults(ctx, field)
 	case "score":
@@ -7020,6 +7081,8 @@ func (ec *executionContext) childFields_CalledExpectation(ctx context.Context, f
 		return ec.fieldContext_CalledExpectation_kind(ctx, field)
 	case "where":
 		return ec.fieldContext_CalledExpectation_where(ctx, field)
+	case "succeeded":
+		return ec.fieldContext_CalledExpectation_succeeded(ctx, field)
 	case "min":
 		return ec.fieldContext_CalledExpectation_min(ctx, field)
 	case "max":
@@ -7298,6 +7361,8 @@ func (ec *executionContext) childFields_CheckResult(ctx context.Context, field g
 	switch field.Name {
 	case "check":
 		return ec.fieldContext_CheckResult_check(ctx, field)
+	case "expected":
+		return ec.fieldContext_CheckResult_expected(ctx, field)
 	case "passed":
 		return ec.fieldContext_CheckResult_passed(ctx, field)
 	case "observed":
@@ -7682,6 +7747,8 @@ func (ec *executionContext) childFields_CriterionResult(ctx context.Context, fie
 	switch field.Name {
 	case "criterion":
 		return ec.fieldContext_CriterionResult_criterion(ctx, field)
+	case "expected":
+		return ec.fieldContext_CriterionResult_expected(ctx, field)
 	case "weight":
 		return ec.fieldContext_CriterionResult_weight(ctx, field)
 	case "passed":
@@ -8018,6 +8085,8 @@ func (ec *executionContext) childFields_Evidence(ctx context.Context, field grap
 		return ec.fieldContext_Evidence_toolCallId(ctx, field)
 	case "speaker":
 		return ec.fieldContext_Evidence_speaker(ctx, field)
+	case "kind":
+		return ec.fieldContext_Evidence_kind(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Evidence", field.Name)
 }
@@ -8032,6 +8101,18 @@ func (ec *executionContext) childFields_ExtractedValue(ctx context.Context, fiel
 		return ec.fieldContext_ExtractedValue_type(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ExtractedValue", field.Name)
+}
+
+func (ec *executionContext) childFields_ExtractsExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ExtractsExpectation_name(ctx, field)
+	case "equals":
+		return ec.fieldContext_ExtractsExpectation_equals(ctx, field)
+	case "matches":
+		return ec.fieldContext_ExtractsExpectation_matches(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExtractsExpectation", field.Name)
 }
 
 func (ec *executionContext) childFields_ImportAgentTestRowsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8638,6 +8719,10 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_createdAt(ctx, field)
 	case "endedAt":
 		return ec.fieldContext_SimulationChat_endedAt(ctx, field)
+	case "extracted":
+		return ec.fieldContext_SimulationChat_extracted(ctx, field)
+	case "extractionError":
+		return ec.fieldContext_SimulationChat_extractionError(ctx, field)
 	case "toolCalls":
 		return ec.fieldContext_SimulationChat_toolCalls(ctx, field)
 	case "coverage":
@@ -8840,6 +8925,8 @@ func (ec *executionContext) childFields_TestExpectation(ctx context.Context, fie
 		return ec.fieldContext_TestExpectation_creditsAtMost(ctx, field)
 	case "resultJson":
 		return ec.fieldContext_TestExpectation_resultJson(ctx, field)
+	case "extracts":
+		return ec.fieldContext_TestExpectation_extracts(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TestExpectation", field.Name)
 }

@@ -1018,6 +1018,75 @@ func (ec *executionContext) fieldContext_SimulationChat_endedAt(_ context.Contex
 	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _SimulationChat_extracted(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_extracted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Extracted, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JSONObject) graphql.Marshaler {
+			return ec.marshalOJSONObject2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_extracted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type JSONObject does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationChat_extractionError(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_extractionError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtractionError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_extractionError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _SimulationChat_toolCalls(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2466,6 +2535,16 @@ func (ec *executionContext) _SimulationChat(ctx context.Context, sel ast.Selecti
 			}
 		case "endedAt":
 			out.Values[i] = ec._SimulationChat_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "extracted":
+			out.Values[i] = ec._SimulationChat_extracted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "extractionError":
+			out.Values[i] = ec._SimulationChat_extractionError(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

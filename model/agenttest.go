@@ -42,6 +42,8 @@ type AgentTestRow struct {
 	FolderID *string
 	Kind     AgentTestKind
 	Name     string
+	// MayRepeatName is true of a new test that may have the name of another one in its folder. It is not kept.
+	MayRepeatName bool `bun:"-" json:"-"`
 	// The most recent run, its state, and when it last changed.
 	LastRunID     *string
 	LastRunStatus *AgentTestRunStatus
@@ -173,7 +175,7 @@ func (t *AgentTestRow) Test() AgentTest {
 // is for those who know it.
 func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*SimulationTest, error) {
 	t := &SimulationTest{&AgentTestRow{
-		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now, MayRepeatName: in.MayRepeatName,
 		Variables: JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
 		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{}, JudgeSees: []JudgeSight{}, ContactSays: []*string{}, Rows: []TestRow{},
 	}}
@@ -257,7 +259,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 // that it breaks. Whether the folder and the tag fit the agent is for those who know it.
 func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
 	t := &ClassificationTest{&AgentTestRow{
-		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now, MayRepeatName: in.MayRepeatName,
 		Rows: []TestRow{},
 	}}
 	return t, t.Update(UpdateClassificationTestInput{

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,14 +37,17 @@ type TestExpectation struct {
 	DurationAtMost *float64                `json:"durationAtMost,omitempty"`
 	CreditsAtMost  *float64                `json:"creditsAtMost,omitempty"`
 	ResultJSON     *ResultExpectation      `json:"resultJson,omitempty"`
+	Extracts       *ExtractsExpectation    `json:"extracts,omitempty"`
 }
 
 // CalledExpectation expects Min to Max calls that match, the first of them before any call of Before.
 type CalledExpectation struct {
 	NeverCalledExpectation
-	Min    int32   `json:"min"`
-	Max    *int32  `json:"max,omitempty"`
-	Before *string `json:"before,omitempty"`
+	// Succeeded is true if calls that failed do not count.
+	Succeeded bool    `json:"succeeded,omitempty"`
+	Min       int32   `json:"min"`
+	Max       *int32  `json:"max,omitempty"`
+	Before    *string `json:"before,omitempty"`
 }
 
 // NeverCalledExpectation matches calls that have the name and the kind and for which all conditions hold. A nil name or kind
@@ -69,13 +73,25 @@ type ResultExpectation struct {
 	Schema        JSONObject `json:"schema"`
 }
 
+// ExtractsExpectation is about a value that is extracted from the conversation: it is the text, or matches the expression.
+type ExtractsExpectation struct {
+	Name    string  `json:"name"`
+	Equals  *string `json:"equals,omitempty"`
+	Matches *string `json:"matches,omitempty"`
+}
+
 // CheckResult says whether a check holds.
 type CheckResult struct {
-	Check    TestCheck  `json:"check"`
+	Check TestCheck `json:"check"`
+	// Filled is the description of the check with its placeholders filled; empty if it has none.
+	Filled   string     `json:"expected,omitempty"`
 	Passed   bool       `json:"passed"`
 	Observed string     `json:"observed"`
 	Evidence []Evidence `json:"evidence"`
 }
+
+// Expected says what was expected, with placeholders filled.
+func (r *CheckResult) Expected() string { return cmp.Or(r.Filled, r.Check.Description()) }
 
 // checks records the faults that checks alone show. Whether the agent has what they name is for those who know it.
 func (f *Fields) checks(path string, checks []TestCheck) {
@@ -125,6 +141,9 @@ func (e *TestExpectation) expressions() (n int) {
 			n++
 		}
 	}
+	if e.Extracts != nil && e.Extracts.Matches != nil {
+		n++
+	}
 	conditions := e.conditions()
 	if len(conditions) > maxRules {
 		return n
@@ -152,7 +171,7 @@ func (e *TestExpectation) conditions() []MockCondition {
 func (e *TestExpectation) given() (n int) {
 	for _, isGiven := range []bool{
 		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
-		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil,
+		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil, e.Extracts != nil,
 	} {
 		if isGiven {
 			n++
@@ -179,6 +198,8 @@ func (f *Fields) expectation(path string, e TestExpectation) {
 		f.Add(path+".endedBy", "must be one of Agent, Contact, Limit")
 	case e.Tag != nil:
 		f.text(path+".tag", *e.Tag, 1, 100)
+	case e.Extracts != nil:
+		f.extracts(path+".extracts", e.Extracts)
 	case e.ResultJSON != nil:
 		f.named(path+".resultJson.technicalName", e.ResultJSON.TechnicalName)
 		f.resultSchema(path+".resultJson.schema", e.ResultJSON.Schema)
@@ -225,6 +246,20 @@ func (f *Fields) said(path string, s *SaidExpectation) {
 		f.Add(path+".role", "must be one of assistant, user")
 	}
 	f.count(path+".turn", s.Turn, -MaxTurns, MaxTurns)
+}
+
+func (f *Fields) extracts(path string, e *ExtractsExpectation) {
+	f.text(path+".name", e.Name, 1, 100)
+	if (e.Equals == nil) == (e.Matches == nil) {
+		f.Add(path, "must give exactly one of equals and matches")
+	}
+	if e.Equals != nil {
+		f.name(path+".equals", *e.Equals, maxCheckText)
+	}
+	if e.Matches != nil {
+		f.text(path+".matches", *e.Matches, 1, 1_000)
+	}
+	f.expression(path+".matches", e.Matches)
 }
 
 func (f *Fields) named(path string, name *string) {
@@ -274,6 +309,10 @@ func (e *TestExpectation) String() string {
 		return fmt.Sprintf("the %s ends the conversation", strings.ToLower(string(*e.EndedBy)))
 	case e.Tag != nil:
 		return fmt.Sprintf("gets the tag %q", *e.Tag)
+	case e.Extracts != nil && e.Extracts.Equals != nil:
+		return fmt.Sprintf("extracts %s = %q", e.Extracts.Name, *e.Extracts.Equals)
+	case e.Extracts != nil && e.Extracts.Matches != nil:
+		return fmt.Sprintf("extracts %s like /%s/", e.Extracts.Name, *e.Extracts.Matches)
 	case e.TurnsAtMost != nil:
 		return fmt.Sprintf("turns: at most %d", *e.TurnsAtMost)
 	case e.DurationAtMost != nil:
@@ -289,6 +328,9 @@ func (e *TestExpectation) String() string {
 // String says in words what is to be called.
 func (c *CalledExpectation) String() string {
 	text := "calls " + c.NeverCalledExpectation.String()
+	if c.Succeeded {
+		text = "successfully " + text
+	}
 	switch {
 	case c.Max != nil && *c.Max == c.Min:
 		text += fmt.Sprintf(", %d times", c.Min)
@@ -368,6 +410,9 @@ func (e *TestExpectation) Texts() []string {
 		if said != nil {
 			given = append(given, said.Text, said.Matches)
 		}
+	}
+	if e.Extracts != nil {
+		given = append(given, e.Extracts.Equals, e.Extracts.Matches)
 	}
 	for _, condition := range e.conditions() {
 		given = append(given, condition.Equals, condition.Matches)

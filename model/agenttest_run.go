@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -57,6 +58,9 @@ type AgentTestRun struct {
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
+	// Extracted are the values that the agent wants to know, by name; nil if none were extracted. ExtractionError is why they could not be.
+	Extracted       *JSONObject `bun:"type:json"`
+	ExtractionError *string
 	// Compared criteria were decided before too, on the same conversation, and Agreed of them came to the same.
 	Compared *int32
 	Agreed   *int32
@@ -87,6 +91,8 @@ type RunSnapshot struct {
 // CriterionResult is the verdict on one criterion.
 type CriterionResult struct {
 	Criterion string `json:"criterion"`
+	// Filled is the criterion with its placeholders filled; empty if it has none.
+	Filled string `json:"expected,omitempty"`
 	// Weight is what it counts for; nil if it is required.
 	Weight    *int32     `json:"weight,omitempty"`
 	Passed    bool       `json:"passed"`
@@ -159,6 +165,14 @@ func (t *AgentTestRow) weight() (sum int32) {
 	return sum
 }
 
+// HasIdleWeights reports whether weights count for nothing: without a score below 1 to reach, all that has a weight must hold.
+func (t *AgentTestRow) HasIdleWeights() bool {
+	return t.weight() > 0 && (t.PassAt == nil || *t.PassAt >= 1)
+}
+
+// Expected is the criterion as it was judged.
+func (r *CriterionResult) Expected() string { return cmp.Or(r.Filled, r.Criterion) }
+
 // Applies reports whether the criterion is met or missed.
 func (r *CriterionResult) Applies() bool { return !r.DoesNotApply }
 
@@ -178,6 +192,8 @@ type Evidence struct {
 	ToolCallID *string `json:"toolCallId,omitempty"`
 	// Speaker is whose message it is; nil in verdicts of versions that did not keep it.
 	Speaker *MessageRole `json:"speaker,omitempty"`
+	// Kind is where the quote stands; nil in verdicts of versions that did not keep it.
+	Kind *EvidenceKind `json:"kind,omitempty"`
 }
 
 // AgentTestRunFilter narrows a list of runs. Empty fields narrow nothing.

@@ -55,8 +55,8 @@ type AgentTestSchedule struct {
 	// LastError is why it could not start an execution when it last should have; nil if it did. LastFailedAt is when it last could not.
 	LastError    *string
 	LastFailedAt *time.Time
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 // IsNode marks a Node.

@@ -651,7 +651,7 @@ type CreateCampaignPayload struct {
 type CreateClassificationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters. `UNPROCESSABLE` if another test of the folder, or at the root, has this name.
+	// 1 to 255 characters. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
 	Name string `json:"name"`
 	// The conversation to classify.
 	ConversationContext *ConversationContext `json:"conversationContext"`
@@ -661,6 +661,8 @@ type CreateClassificationTestInput struct {
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may.
+	MayRepeatName bool `json:"mayRepeatName"`
 }
 
 // The new test.
@@ -711,7 +713,7 @@ type CreateKnowledgeBaseChatPayload struct {
 type CreateSimulationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters. `UNPROCESSABLE` if another test of the folder, or at the root, has this name.
+	// 1 to 255 characters. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
 	Name string `json:"name"`
 	// Persona and intent of the simulated contact, 1 to 10,000 characters.
 	Scenario string `json:"scenario"`
@@ -742,6 +744,8 @@ type CreateSimulationTestInput struct {
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may.
+	MayRepeatName bool `json:"mayRepeatName"`
 }
 
 // The new test.
@@ -3508,6 +3512,67 @@ func (e *DocumentStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e DocumentStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a quote of a run stands.
+type EvidenceKind string
+
+const (
+	// In the text of a message: somebody said it.
+	EvidenceKindSaid EvidenceKind = "Said"
+	// In a call: its name or its arguments.
+	EvidenceKindCalled EvidenceKind = "Called"
+	// In what came back from a call: its result, its error, or what a search found. Nobody said it for that.
+	EvidenceKindResult EvidenceKind = "Result"
+)
+
+var AllEvidenceKind = []EvidenceKind{
+	EvidenceKindSaid,
+	EvidenceKindCalled,
+	EvidenceKindResult,
+}
+
+func (e EvidenceKind) IsValid() bool {
+	switch e {
+	case EvidenceKindSaid, EvidenceKindCalled, EvidenceKindResult:
+		return true
+	}
+	return false
+}
+
+func (e EvidenceKind) String() string {
+	return string(e)
+}
+
+func (e *EvidenceKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = EvidenceKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid EvidenceKind", str)
+	}
+	return nil
+}
+
+func (e EvidenceKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *EvidenceKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e EvidenceKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -41,6 +41,9 @@ type SimulationChat struct {
 	EndedAt    *time.Time
 	// EndReason says why the agent ended the chat; nil when a client did.
 	EndReason *string
+	// Extracted are the values that the agent wants to know, by name; nil until they are extracted. ExtractionError is why they could not be.
+	Extracted       *JSONObject `bun:"type:json"`
+	ExtractionError *string
 }
 
 // SimulationChatMessage is a message of a chat. Messages of one chat are numbered from 1 without gaps.

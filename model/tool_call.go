@@ -46,6 +46,9 @@ func (c *ToolCall) Begin() {
 	c.Result, c.Error, c.IsOutcomeUnknown = nil, &text, true
 }
 
+// Failed reports whether the call came to nothing, or its outcome is unknown.
+func (c *ToolCall) Failed() bool { return c.Error != nil }
+
 // MayHaveHappened reports whether the call was begun for real and its outcome is unknown.
 func (c *ToolCall) MayHaveHappened() bool {
 	return c.IsOutcomeUnknown || c.Error != nil && *c.Error == outcomeUnknown

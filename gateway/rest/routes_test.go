@@ -26,7 +26,7 @@ const (
 		`"subAgents":[{"id":"<id>","name":"<name>","technicalName":"<technicalName>","description":"<description>"}],` +
 		`"knowledgeBaseChatId":"<knowledgeBaseChatId>"}`
 	simulationChatBody = `{"simulationChatId":"<id>","messages":[{"role":"assistant","text":"<text>","timestamp":"<timestamp>",` +
-		`"isConversationEnded":true,"endReason":"<endReason>"}],"status":"Open","endedAt":"<endedAt>","agent":` + agentBody + `}`
+		`"isConversationEnded":true,"endReason":"<endReason>"}],"status":"Open","endedAt":"<endedAt>","extracted":"<extracted>","extractionError":"<extractionError>","agent":` + agentBody + `}`
 	connectionBody = `{"agentId":"<id>","chatId":"<knowledgeBaseChatId>","chatName":"<knowledgeBaseChatName>"}`
 	chatBody       = `{"id":"<id>","name":"<name>","datasetIds":["<datasetIds>"],"datasetNames":["<datasetNames>"],"connectedAgentCount":7,` +
 		`"llmSettings":{"temperature":0.50,"topP":0.50,"presencePenalty":0.50,"frequencyPenalty":0.50},` +
@@ -41,13 +41,13 @@ const (
 		`"lastRunStatus":"Queued","lastRunAt":"<lastRunAt>","createdAt":"<createdAt>","updatedAt":"<updatedAt>"`
 	testMessages = `[{"role":"assistant","text":"<text>","timestamp":"<timestamp>"}]`
 	checkBody    = `{"description":"<description>","expect":{"called":{"technicalName":"<technicalName>","kind":"Tool",` +
-		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}],"min":7,"max":7,"before":"<before>"},` +
+		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}],"succeeded":true,"min":7,"max":7,"before":"<before>"},` +
 		`"neverCalled":{"technicalName":"<technicalName>","kind":"Tool",` +
 		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}]},` +
 		`"says":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},` +
 		`"neverSays":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},"endedBy":"Agent","tag":"<tag>","turnsAtMost":7,` +
-		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"}},"weight":7}`
-	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant"}]`
+		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"},"extracts":{"name":"<name>","equals":"<equals>","matches":"<matches>"}},"weight":7}`
+	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant","kind":"Said"}]`
 	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +
 		`],"passAt":0.50,"judgeSees":["Prompt"],"persona":{"mood":"Friendly","patience":7,"language":"<language>","knowledge":"<knowledge>"},` +
 		`"contactSays":["<contactSays>"],"maxTurns":7,"conversationMessages":` + testMessages +
@@ -64,8 +64,8 @@ const (
 	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"status":"Queued",` +
 		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
 		`"arguments":"<arguments>","result":"<result>","mocked":true,"messageSequence":7,"durationMs":7,"error":"<error>"}],` +
-		`"turnCount":7,"endReason":"<endReason>","checkResults":[{"check":` + checkBody + `,"passed":true,"observed":"<observed>",` + evidenceBody +
-		`}],"score":0.50,"criteriaResults":[{"criterion":"<criterion>","weight":7,"passed":true,"applies":true,"rationale":"<rationale>",` +
+		`"turnCount":7,"endReason":"<endReason>","extracted":"<extracted>","extractionError":"<extractionError>","checkResults":[{"check":` + checkBody + `,"expected":"<expected>","passed":true,"observed":"<observed>",` + evidenceBody +
+		`}],"score":0.50,"criteriaResults":[{"criterion":"<criterion>","expected":"<expected>","weight":7,"passed":true,"applies":true,"rationale":"<rationale>",` +
 		evidenceBody + `}],"classificationResult":{"tagExpected":"<tagExpected>",` +
 		`"tagProduced":"<tagProduced>","passed":true,"rationale":"<rationale>"},"error":{"cause":"Agent","message":"<message>"},` +
 		`"promptVersion":7,"durationMs":7,"createdAt":"<createdAt>","startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`

@@ -115,6 +115,7 @@ type runShown struct {
 
 type checkShown struct {
 	Check    describedCheck  `json:"check"`
+	Expected string          `json:"expected"`
 	Passed   bool            `json:"passed"`
 	Observed string          `json:"observed"`
 	Evidence []evidenceShown `json:"evidence"`
@@ -127,6 +128,7 @@ type describedCheck struct {
 
 type criterionShown struct {
 	Criterion string          `json:"criterion"`
+	Expected  string          `json:"expected"`
 	Weight    *int            `json:"weight"`
 	Passed    bool            `json:"passed"`
 	Applies   bool            `json:"applies"`
@@ -177,8 +179,8 @@ const executionFields = `fragment execution on AgentTestExecution {
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status promptVersion turnCount endReason
-	checkResults { check { description weight } passed observed evidence { messageIndex quote } } score
-	criteriaResults { criterion weight passed applies agreement rationale evidence { messageIndex quote } }
+	checkResults { check { description weight } expected passed observed evidence { messageIndex quote } } score
+	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote } }
 	classificationResult { tagExpected tagProduced passed rationale }
 	error { cause message } durationMs startedAt finishedAt
 }

@@ -160,10 +160,10 @@ type verdict struct {
 func (r runShown) verdicts() []verdict {
 	var all []verdict
 	for _, c := range r.CheckResults {
-		all = append(all, verdict{c.Check.Description, "Observed: " + c.Observed, c.Check.Weight, c.Passed, false, c.Evidence, nil})
+		all = append(all, verdict{c.Expected, "Observed: " + c.Observed, c.Check.Weight, c.Passed, false, c.Evidence, nil})
 	}
 	for _, c := range r.CriteriaResults {
-		all = append(all, verdict{c.Criterion, c.Rationale, c.Weight, c.Passed, !c.Applies, c.Evidence, c.Agreement})
+		all = append(all, verdict{c.Expected, c.Rationale, c.Weight, c.Passed, !c.Applies, c.Evidence, c.Agreement})
 	}
 	return all
 }

@@ -205,13 +205,17 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 		}
 		return client.Exit(client.ExitFailed, err)
 	}
-	_, _ = fmt.Fprintln(out, made.summary())
+	warnings, err := made.warn(ctx, out, server)
+	if err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	_, _ = fmt.Fprintln(out, made.summary(warnings))
 	made.showNotes(out)
 	return nil
 }
 
-// summary says what was done.
-func (p *plan) summary() string {
+// summary says what was done, and how many warnings there were about it.
+func (p *plan) summary(warnings int) string {
 	counts := map[string]int{}
 	for _, ch := range p.changes {
 		counts[ch.verb]++
@@ -219,7 +223,14 @@ func (p *plan) summary() string {
 	if len(p.changes) == 0 {
 		return "Nothing differs."
 	}
-	return fmt.Sprintf("%d created, %d changed, %d deleted", counts["create"], counts["change"], counts["delete"])
+	text := fmt.Sprintf("%d created, %d changed, %d deleted", counts["create"], counts["change"], counts["delete"])
+	switch warnings {
+	case 0:
+		return text
+	case 1:
+		return text + ", 1 warning"
+	}
+	return fmt.Sprintf("%s, %d warnings", text, warnings)
 }
 
 // ask asks before something is deleted.
@@ -296,6 +307,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		return err
 	}
 	files := there.files(c.IDs)
+	there.tellNotes(cmd.ErrOrStderr())
 	if err := there.checkDocuments(); err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}

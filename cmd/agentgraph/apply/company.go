@@ -14,7 +14,7 @@ type company struct {
 	told      map[*kind]bool
 	toldTests map[*thing]bool
 	wrong     faults
-	// notes are what people should know of the plan.
+	// notes are what people should know of the plan, or of the files that are written.
 	notes []string
 }
 

@@ -184,18 +184,19 @@ var (
 	calls  = []field{in("technicalName", plainText), in("kind", plainText), in("where", conditions)}
 	said   = recordOf(in("text", plainText), in("matches", plainText), in("role", initially("assistant")), in("turn", plainText))
 	checks = listOf(recordOf(in("expect", recordOf(
-		in("called", recordOf(append(calls[:len(calls):len(calls)], in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
+		in("called", recordOf(append(calls[:len(calls):len(calls)], in("succeeded", initially(false)), in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
 		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText), in("tag", plainText),
 		in("turnsAtMost", plainText), in("durationAtMost", plainText), in("creditsAtMost", plainText),
+		in("extracts", recordOf(in("name", plainText), in("equals", plainText), in("matches", plainText))),
 		in("resultJson", recordOf(in("technicalName", plainText), in("schema", shape{form: schema}))),
 	)), in("weight", plainText)))
 )
 
 const checkFields = `expect {
-	called { technicalName kind where { argument equals matches present } min max before }
+	called { technicalName kind where { argument equals matches present } succeeded min max before }
 	neverCalled { technicalName kind where { argument equals matches present } }
 	says { text matches role turn } neverSays { text matches role turn } endedBy tag turnsAtMost durationAtMost creditsAtMost
-	resultJson { technicalName schema }
+	resultJson { technicalName schema } extracts { name equals matches }
 } weight`
 
 const mockedFields = `resultTemplate delaySeconds rules { when { argument equals matches present } callIndex resultTemplate delaySeconds failure { kind status body } }`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,10 @@ func (c *company) order(k *kind) {
 	}
 	taken := map[string]bool{}
 	for _, t := range c.things[k] {
-		t.isAmbiguous = len(named[c.called(t)]) > 1
+		same := named[c.called(t)]
+		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
+			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d of this name, which are written with their ids: %s", t, len(same), idsOf(same)))
+		}
 		prefix := ""
 		if k == folder {
 			prefix = t.agent.id + "/"
@@ -113,6 +117,13 @@ func (c *company) order(k *kind) {
 			key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
 		}
 		t.key, taken[prefix+key] = key, true
+	}
+}
+
+// tellNotes says what people should know of the files that are written.
+func (c *company) tellNotes(out io.Writer) {
+	for _, note := range c.notes {
+		_, _ = fmt.Fprintln(out, "Note:", note)
 	}
 }
 

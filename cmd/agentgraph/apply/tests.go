@@ -54,6 +54,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
+	there.tellNotes(cmd.ErrOrStderr())
 	if c.Output != "" {
 		return client.WriteFile(c.Output, text)
 	}

@@ -256,7 +256,7 @@ type conversationFlags struct {
 func (f *conversationFlags) Declare() cli.Flags {
 	return slices.Concat(cli.Flags{
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m", Help: "How long an agent may take to answer one message, including its calls and their delays."},
-		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "8", Help: "How often the model may be asked for one response of an agent. Each sub-agent has as many calls of its own, all together 5 times as many."},
+		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "25", Help: "How often the model may be asked for one response of an agent. Each sub-agent has as many calls of its own, all together 5 times as many."},
 		{Into: &f.ToolAllow, Name: "tool-allow", Env: "AGENTGRAPH_TOOL_ALLOW", Placeholder: "HOST", Help: "Private host or CIDR that tools may reach. By default they reach public addresses only."},
 		{Into: &f.Workers, Name: "workers", Env: "AGENTGRAPH_WORKERS", Default: "10", Help: "How many jobs (test runs and documents to index) this process works on at once; 0 leaves them to other processes."},
 		{Into: &f.RunsPerCompany, Name: "runs-per-company", Env: "AGENTGRAPH_RUNS_PER_COMPANY", Default: "50", Help: "How many jobs of one company are worked on at once, across all processes. Give each of them the same value."},

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkKinds, checkOf, rowOf, type Check } from "./checks";
+import { checkKinds, checkOf, initialMore, rowOf, type Check } from "./checks";
 
 const checks: Check[] = [
   { expect: { called: { technicalName: "book", max: 1, where: [{ argument: "day", equals: "Monday" }] } }, weight: null },
@@ -12,6 +12,7 @@ const checks: Check[] = [
   { expect: { turnsAtMost: 6 }, weight: 1 },
   { expect: { durationAtMost: 1.5 }, weight: null },
   { expect: { creditsAtMost: 5 }, weight: null },
+  { expect: { extracts: { name: "day", equals: "Monday" } }, weight: null },
   { expect: { resultJson: { technicalName: "book", schema: { type: "object", properties: { min: { type: "null" } } } } }, weight: null },
 ];
 
@@ -21,9 +22,14 @@ test("each check is the same after it was shown in a form", () => {
 });
 
 test("what the API adds to a check is not shown", () => {
-  const read = { called: { technicalName: "book", kind: null, where: [{ argument: "day", equals: "Monday", matches: null, present: null }], min: 1, max: null, before: null }, says: null };
+  const read = { called: { technicalName: "book", kind: null, where: [{ argument: "day", equals: "Monday", matches: null, present: null }], succeeded: false, min: 1, max: null, before: null }, says: null };
   assert.deepEqual(rowOf({ expect: read, weight: null }), { kind: "called", value: "book", more: '{"where":[{"argument":"day","equals":"Monday"}]}', weight: null });
   assert.equal(rowOf({ expect: { says: { text: "hello", matches: null, role: "assistant", turn: null } }, weight: null }).more, "");
+});
+
+test("a new check of calls counts only calls that succeeded", () => {
+  assert.deepEqual(checkOf({ kind: "called", value: "book", more: initialMore("called"), weight: null }), { expect: { called: { technicalName: "book", succeeded: true } }, weight: null });
+  assert.equal(initialMore("neverCalled"), "");
 });
 
 test("a row that cannot be read is no check", () => {

@@ -26,7 +26,7 @@ interface Kind {
 
 /** What a check can expect. */
 export const checkKinds: Record<string, Kind> = {
-  called: { label: "Calls", value: "Technical name", member: "technicalName", more: '{"max": 1, "before": "book", "where": [{"argument": "day", "equals": "Monday"}]}' },
+  called: { label: "Calls", value: "Technical name", member: "technicalName", more: '{"succeeded": true, "max": 1, "before": "book", "where": [{"argument": "day", "equals": "Monday"}]}' },
   neverCalled: { label: "Never calls", value: "Technical name", member: "technicalName", more: '{"kind": "CallTransfer"}' },
   says: { label: "Says", value: "Words", member: "text", more: '{"role": "user", "turn": 0} or {"matches": "…"}' },
   neverSays: { label: "Never says", value: "Words", member: "text", more: '{"matches": "(?i)refund|discount"}' },
@@ -35,11 +35,17 @@ export const checkKinds: Record<string, Kind> = {
   turnsAtMost: { label: "Turns at most", value: "Turns", isNumber: true },
   durationAtMost: { label: "Seconds at most", value: "Seconds", isNumber: true },
   creditsAtMost: { label: "Credits at most", value: "Credits", isNumber: true },
+  extracts: { label: "Extracts", value: "Name of the value", member: "name", more: '{"equals": "Monday"} or {"matches": "(?i)mon"}' },
   resultJson: { label: "Result fits a schema", value: "Technical name", member: "technicalName", more: '{"schema": {"type": "object"}}' },
 };
 
+/** What a new check of a kind says besides its main value. */
+export function initialMore(kind: string): string {
+  return kind === "called" ? '{"succeeded":true}' : "";
+}
+
 /** What a member is where nothing is said. */
-const usual: Record<string, unknown> = { min: 1, role: "assistant" };
+const usual: Record<string, unknown> = { min: 1, role: "assistant", succeeded: false };
 
 export function rowOf({ expect, weight }: Check): CheckRow {
   const [kind = "says", given] = Object.entries(expect).find(([, value]) => value !== null && value !== undefined) ?? [];

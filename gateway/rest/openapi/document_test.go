@@ -105,9 +105,9 @@ func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
 	criteria := schema("CreateSimulationTestBody", "criteria")
 	require.EqualValues(t, 30, *criteria.MaxItems)
 	require.EqualValues(t, 2_000, *criteria.Items.Value.MaxLength)
-	require.False(t, criteria.Type.Includes("null"))
+	require.Equal(t, []any{}, criteria.Default)
 	require.True(t, schema("UpdateAgentTestBody", "criteria").Type.Includes("null"))
-	require.Equal(t, []string{"agentId", "name", "scenario", "criteria"}, schema("CreateSimulationTestBody").Required)
+	require.Equal(t, []string{"agentId", "name", "scenario"}, schema("CreateSimulationTestBody").Required)
 	require.Equal(t, []any{}, schema("CreateSimulationTestBody", "conversationContext").Default)
 
 	require.False(t, *schema("StartSimulationChatBody").AdditionalProperties.Has)

@@ -4,9 +4,9 @@ export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
     id testId testName rowNumber rowName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
-    checkResults { check { description weight } passed observed evidence { messageIndex quote toolCallId speaker } }
+    checkResults { check { weight } expected passed observed evidence { messageIndex quote toolCallId speaker } }
     score
-    criteriaResults { criterion weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
+    criteriaResults { expected weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
@@ -29,8 +29,8 @@ export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "ap
 
 export function verdictsOf(run: RunOfPage): Verdict[] {
   return [
-    ...run.checkResults.map(({ check, observed, passed, evidence }) => ({
-      what: check.description,
+    ...run.checkResults.map(({ check, expected, observed, passed, evidence }) => ({
+      what: expected,
       why: `Observed: ${observed}`,
       weight: check.weight,
       passed,
@@ -39,6 +39,6 @@ export function verdictsOf(run: RunOfPage): Verdict[] {
       agreement: null,
       evidence,
     })),
-    ...run.criteriaResults.map(({ criterion, rationale, ...rest }) => ({ ...rest, what: criterion, why: rationale })),
+    ...run.criteriaResults.map(({ expected, rationale, ...rest }) => ({ ...rest, what: expected, why: rationale })),
   ];
 }

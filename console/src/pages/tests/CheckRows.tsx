@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { CombinedError } from "@urql/core";
-import { checkKinds, checkOf, type CheckRow } from "../../logic/checks";
+import { checkKinds, checkOf, initialMore, type CheckRow } from "../../logic/checks";
 import { faultsAt } from "../../logic/faults";
 
 const none: CheckRow = { kind: "says", value: "", more: "", weight: null };
@@ -37,7 +37,7 @@ function Row({ row, number, faults, change, remove }: {
   return (
     <div className="row top">
       <div className="field">
-        <select aria-label={`Check ${number} expects`} value={row.kind} onChange={(event) => change({ kind: event.target.value, value: "", more: "" })}>
+        <select aria-label={`Check ${number} expects`} value={row.kind} onChange={(event) => change({ kind: event.target.value, value: "", more: initialMore(event.target.value) })}>
           {Object.entries(checkKinds).map(([name, { label }]) => (
             <option key={name} value={name}>
               {label}

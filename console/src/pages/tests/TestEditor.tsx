@@ -25,10 +25,10 @@ const EditedTest = graphql(`
         checks {
           weight
           expect {
-            called { technicalName kind where { argument equals matches present } min max before }
+            called { technicalName kind where { argument equals matches present } succeeded min max before }
             neverCalled { technicalName kind where { argument equals matches present } }
             says { text matches role turn } neverSays { text matches role turn }
-            endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema }
+            endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema } extracts { name equals matches }
           }
         }
       }

@@ -1,0 +1,47 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// testsAtOnce is how many tests the server is asked about in one request.
+const testsAtOnce = 50
+
+const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
+
+// warn prints the obstacles of the tests that the plan has written, and returns how many there are.
+func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
+	var tests []*thing
+	for _, ch := range p.changes {
+		if isTest := ch.thing.kind == simulation || ch.thing.kind == classification; isTest && ch.verb != "delete" {
+			tests = append(tests, ch.thing)
+		}
+	}
+	for some := range slices.Chunk(tests, testsAtOnce) {
+		ids := make([]string, len(some))
+		for i, test := range some {
+			ids[i] = test.id
+		}
+		var read struct {
+			Nodes []*struct{ Obstacles []string }
+		}
+		if err := server.ask(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
+			return warnings, fmt.Errorf("all is written, but the warnings about the tests cannot be read: %w", err)
+		}
+		for i, node := range read.Nodes {
+			if node == nil {
+				continue // deleted meanwhile
+			}
+			for _, obstacle := range node.Obstacles {
+				warnings++
+				_, _ = fmt.Fprintf(out, "Warning: %s: %s\n", some[i], client.Printable(obstacle))
+			}
+		}
+	}
+	return warnings, nil
+}

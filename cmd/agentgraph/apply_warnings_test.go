@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is written and cannot work is printed and counted, and is no error.
+func TestWhatIsWrittenWithObstaclesIsToldAndCounted(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Desk")
+	const tests = `agentTests:
+  - agent: Desk
+    simulations:
+      - name: Books
+        scenario: Book a table.
+        checks:
+          - expect: {called: {technicalName: book_table, succeeded: true}}
+          - expect: {turnsAtMost: 3}
+            weight: 2
+      - name: Greets
+        scenario: Say hello.
+        criteria: [says "hello"]
+`
+	company := write(t, `agents:
+  - name: Desk
+    channel: Web
+    direction: Inbound
+    language: en
+    prompt: Help.
+`+tests)
+	const (
+		weights = `Warning: simulation test "Books" of agent "Desk": the weights have no effect`
+		calls   = `Warning: simulation test "Books" of agent "Desk": check 1 expects a call of book_table, which the agent cannot make`
+	)
+	told := c.good(t, key, "apply", "-f", company)
+	require.Contains(t, told, weights)
+	require.Contains(t, told, calls)
+	require.Contains(t, told, "3 created, 0 changed, 0 deleted, 2 warnings\n")
+	require.Contains(t, c.good(t, key, "apply", "-f", company), "Nothing differs.")
+
+	changed := write(t, tests)
+	edit(t, changed, "turnsAtMost: 3", "turnsAtMost: 4")
+	told = c.good(t, key, "test", "import", changed)
+	require.Contains(t, told, weights)
+	require.Contains(t, told, "0 created, 1 changed, 0 deleted, 2 warnings\n")
+}

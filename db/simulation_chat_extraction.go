@@ -1,0 +1,79 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// chatsPerSweep is how many chats of a company one sweep puts into the queue.
+const chatsPerSweep = 200
+
+// enqueueExtractions puts the chats that have ended into the queue, so that a worker extracts what their agents want to know. The end of
+// a chat only marks it: a model that does not answer keeps no chat from its end.
+func (s *Store) enqueueExtractions(ctx context.Context) error {
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT NULL")
+	errs := []error{err}
+	for _, companyID := range companies {
+		t := s.Tenant(companyID)
+		errs = append(errs, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.enqueueExtractions(ctx) }))
+	}
+	return errors.Join(errs...)
+}
+
+func (t tenantTx) enqueueExtractions(ctx context.Context) error {
+	ended := []*model.SimulationChat{}
+	if err := t.db.NewSelect().Model(&ended).Column("id", "agent_id").Where(own, t.companyID).Where("extraction_at IS NOT NULL").Order("id").
+		Limit(chatsPerSweep).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx); err != nil || len(ended) == 0 {
+		return translate(err)
+	}
+	ids, agentIDs := make([]string, len(ended)), make([]string, len(ended))
+	for i, chat := range ended {
+		ids[i], agentIDs[i] = chat.ID, chat.AgentID
+	}
+	_, err := t.db.NewUpdate().Model((*model.SimulationChat)(nil)).Set("extraction_at = NULL").Where(own, t.companyID).
+		Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	agents := []string{}
+	if err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(model.Unique(agentIDs))).
+		Where("jsonb_array_length(extracted_values) > 0").Scan(ctx, &agents); err != nil {
+		return translate(err)
+	}
+	extracts := make(map[string]bool, len(agents))
+	for _, id := range agents {
+		extracts[id] = true
+	}
+	wanted := []string{}
+	for _, chat := range ended {
+		if extracts[chat.AgentID] {
+			wanted = append(wanted, chat.ID)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	_, err = t.changeQueue(ctx, queue.Change{Enqueue: t.jobs(chatJob, wanted)})
+	return err
+}
+
+// KeepExtracted keeps what was extracted from a chat that has ended, or why nothing could be, and what that has cost. What was kept before
+// stays: a job that is delivered again costs nothing more.
+func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string, spent *model.UsageEntry) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		result, err := t.change((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).Set("extraction_error = ?", failure).
+			Where("id = ?", chatID).Where("extracted IS NULL").Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 || extracted == nil {
+			return err
+		}
+		return t.spend(ctx, map[string]*model.UsageEntry{chatID + ":extracted": spent})
+	})
+}

@@ -1,0 +1,120 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+)
+
+var (
+	// isDay and isCount match definitions of values that are a day, or how many there are of something.
+	isDay   = lazyregexp.New(`(?i)\b(?:day|date|jour)\b`)
+	isHour  = lazyregexp.New(`(?i)\b(?:time|hour|heure)\b|HH:MM`)
+	isCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
+)
+
+// Extractor returns the model that reads values out of what the contact said: names, days, times, numbers, references and what follows the
+// value's name, as the agents of this package read arguments of tools. It leaves out what was not clearly said.
+func Extractor() llm.Model {
+	p := part{name: "extractor"}
+	p.answer = func(req llm.Request) (llm.Answer, error) {
+		var asked struct {
+			Values       []wantedValue
+			Date         string
+			Conversation []saidMessage
+		}
+		if len(req.Messages) == 0 || json.Unmarshal([]byte(req.Messages[0].Text), &asked) != nil {
+			return llm.Answer{}, p.refuse("it only extracts values")
+		}
+		day, _, _ := strings.Cut(asked.Date, ",")
+		today, _ := time.Parse(time.DateOnly, day)
+		values := map[string]*string{}
+		for _, wanted := range asked.Values {
+			values[wanted.Name] = wanted.in(asked.Conversation, today)
+		}
+		text, err := json.Marshal(values)
+		return llm.Answer{Text: string(text)}, err
+	}
+	return p
+}
+
+type wantedValue struct{ Name, Definition, Type string }
+
+type saidMessage struct{ Speaker, Text string }
+
+// in returns the value as the contact said it last, nil if it did not.
+func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
+	p, ok := v.property()
+	if !ok {
+		return nil
+	}
+	for at, m := range slices.Backward(conversation) {
+		if m.Speaker == agentSpeaker {
+			continue
+		}
+		isAsked := at > 0 && v.isAskedIn(conversation[at-1])
+		if isAsked && p.isText() {
+			if value, ok := p.in(m.Text, true, today); ok {
+				return shownAs(value)
+			}
+		}
+		for _, sentence := range slices.Backward(read.Sentences(m.Text)) {
+			if value, ok := p.in(sentence, isAsked && !p.isText(), today); ok {
+				return shownAs(value)
+			}
+		}
+	}
+	return nil
+}
+
+// property returns the value as a property of a tool.
+func (v wantedValue) property() (property, bool) {
+	said := strings.Join(read.NameWords(v.Name), " ") + " " + read.FirstSentence(v.Definition)
+	schema := map[string]string{"type": "string", "description": v.Definition}
+	switch hasDay, hasHour := isDay().MatchString(said), isHour().MatchString(said); {
+	case v.Type == "Nom":
+	case isCount().MatchString(said):
+		schema["type"] = "integer"
+	case hasDay && hasHour:
+		schema["format"] = "date-time"
+	case hasDay:
+		schema["format"] = "date"
+	case hasHour:
+		schema["format"] = "time"
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return property{}, false
+	}
+	p, ok := readProperty(v.Name, raw)
+	if v.Type == "Nom" && p.holder == "" {
+		// Names of others than the contact are not what it introduces itself by.
+		p.holder = holderOf("full name " + strings.ToLower(said))
+	}
+	return p, ok
+}
+
+// isAskedIn reports whether a message of the agent ends by asking for the value.
+func (v wantedValue) isAskedIn(m saidMessage) bool {
+	question, _ := read.LastQuestion(m.Text)
+	if m.Speaker != agentSpeaker || question == "" {
+		return false
+	}
+	words := subjectWords(question)
+	return slices.ContainsFunc(subjectWords(spread(v.Name)), func(word string) bool { return hasWord(words, word) })
+}
+
+// shownAs returns a value as text.
+func shownAs(value any) *string {
+	text := strings.TrimSpace(fmt.Sprint(value))
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -16,7 +16,7 @@ const SchedulesQuery = graphql(`
   query Schedules($agentId: ID) {
     agentTestSchedules(agentId: $agentId, first: 50) {
       nodes {
-        id name agentId folderId testIds repeats stopRepeating { good bad } cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError
+        id name agentId folderId testIds repeats stopRepeating { good bad } cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError lastFailedAt
         agent { id name }
         folder { id name }
         lastExecution { id status verdict finishedAt counts { total passed failed error } }
@@ -100,7 +100,11 @@ function ScheduleTable({ schedules, edit }: { schedules: Schedule[]; edit: (sche
                 ) : (
                   !schedule.lastError && <span className="muted">{schedule.lastExecution ? <Status of={schedule.lastExecution.verdict ?? schedule.lastExecution.status} /> : "never run"}</span>
                 )}
-                {schedule.lastError && <div className="fault small">{schedule.lastError}</div>}
+                {schedule.lastError && (
+                  <div className="fault small">
+                    Failed {schedule.lastFailedAt && <Time at={schedule.lastFailedAt} />}: {schedule.lastError}
+                  </div>
+                )}
               </td>
               <td>
                 <Act scope="simulate" onClick={() => edit(schedule)}>

@@ -185,6 +185,7 @@ function State({ of }: { of: Webhook }) {
 export const events: Record<string, string> = {
   AgentTestExecutionEnded: "ends of test executions",
   AgentTestsTurnedRed: "tests that turn red",
+  AgentTestScheduleFailed: "schedules that cannot start",
   BudgetWarned: "budget warnings",
   DocumentReady: "documents that are ready",
   DocumentFailed: "documents that fail",

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -13,55 +14,94 @@ import (
 // rowsPerSearch is how many chats or runs one statement searches for a contact.
 const rowsPerSearch = 500
 
-// EraseContact deletes the campaign items with a contact's number, and the simulated chats in which its digits stand. Runs of
-// tests, whose results stay, have nines in place of these digits. It goes through all that the company has, some at a time, each
-// in a transaction of its own unless the Tenant is in one; when it is interrupted, call it again. CONFLICT, and nothing is
-// erased, while the contact is being called.
+// errDryRun rolls back an erasure that was only tried.
+var errDryRun = errors.New("dry run")
+
+// EraseContact deletes the campaign items with a contact's number, and the simulated chats in which it stands. Other items and runs
+// of tests, whose results stay, have nines in its place. It goes through all that the company has, some at a time, each in a
+// transaction of its own unless the Tenant is in one; when it is interrupted, call it again. CONFLICT, and nothing is erased, while
+// the contact is being called. A dry run does all of it in one transaction, and rolls that back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
-	digits, err := in.Digits()
+	number, pattern, err := in.Number()
 	if err != nil {
 		return erased, err
 	}
-	if erased.Items, err = t.eraseItems(ctx, "+"+digits); err != nil {
+	e := erasure{number: number, pattern: pattern, nines: ninesFor(strings.TrimPrefix(number, "+"))}
+	if !in.IsDryRun {
+		return e.erase(ctx, t)
+	}
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if erased, err = e.erase(ctx, t.Tenant); err == nil {
+			err = errDryRun
+		}
+		return err
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return erased, err
+}
+
+// erasure is a number in E.164 form with the pattern that finds it, and what is put in its place.
+type erasure struct{ number, pattern, nines string }
+
+func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, err error) {
+	if erased.Items, err = t.eraseItems(ctx, e.number); err != nil {
+		return erased, err
+	}
+	if erased.OtherItems, err = e.eraseFromItems(ctx, t); err != nil {
 		return erased, err
 	}
 	erased.Chats, err = t.searchAll(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		held := func(table, text string) *bun.SelectQuery {
-			return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").Where("held.company_id = ?", t.companyID).
-				Where("held.chat_id = simulation_chat.id").Where("strpos(?, ?) > 0", bun.Safe(text), digits)
-		}
-		deleted := []string{}
-		err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
-			Where("strpos(concat(data_bag, extracted, extraction_error), ?0) > 0 OR EXISTS (?1) OR EXISTS (?2)", digits,
-				held("simulation_chat_messages", "held.text"), held("tool_calls", "concat(held.arguments, held.result)")).
-			Returning("id").Scan(ctx, &deleted)
-		for _, id := range deleted {
-			t.wake(id)
-		}
-		return int64(len(deleted)), translate(err)
+		return e.eraseChats(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
 	erased.Runs, err = t.searchAll(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		return t.eraseFromRuns(ctx, ids, digits)
+		return e.eraseFromRuns(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
 	_, err = t.searchAll(ctx, (*model.AgentTestExecution)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		finished := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
-		_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = replace(definition::text, ?1, ?2)::json
-			WHERE company_id = ?0 AND execution_id IN (?3) AND strpos(definition::text, ?1) > 0`, t.companyID, digits, ninesFor(digits), finished).Exec(ctx)
-		if err != nil {
-			return 0, translate(err)
-		}
-		_, err = t.change((*model.AgentTestExecution)(nil)).Set("left_out_tests = replace(left_out_tests::text, ?, ?)::jsonb", digits, ninesFor(digits)).
-			Where("id IN (?)", finished).Where("strpos(left_out_tests::text, ?) > 0", digits).Exec(ctx)
-		return 0, translate(err)
+		return 0, e.eraseFromExecutions(ctx, t, ids)
 	})
+	if err != nil {
+		return erased, err
+	}
+	erased.Left, err = e.left(ctx, t)
 	return erased, err
+}
+
+// eraseChats deletes those of the chats in which the number stands: in what they were given, were told, or have called.
+func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64, error) {
+	held := func(table string) *bun.SelectQuery {
+		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").Where("held.company_id = ?", t.companyID).
+			Where("held.chat_id = simulation_chat.id").Where("held::text ~ ?", e.pattern)
+	}
+	deleted := []string{}
+	err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
+		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"), held("tool_calls")).
+		Returning("id").Scan(ctx, &deleted)
+	for _, id := range deleted {
+		t.wake(id)
+	}
+	return int64(len(deleted)), translate(err)
+}
+
+// eraseFromExecutions puts nines in place of the number in what finished executions keep of their tests.
+func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) error {
+	finished := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
+	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
+		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~ ?1`, t.companyID, e.pattern, e.nines, finished).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	_, err = t.change((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
+		Where("id IN (?)", finished).Where("left_out_tests::text ~ ?", e.pattern).Exec(ctx)
+	return translate(err)
 }
 
 func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
@@ -74,21 +114,21 @@ var (
 	toldAsText = []string{"row_key", "row_name", "extraction_error"}
 )
 
-// eraseFromRuns puts nines in place of the digits in those of the runs that are finished, and returns in how many they stood.
-func (t *Tenant) eraseFromRuns(ctx context.Context, ids []string, digits string) (int64, error) {
+// eraseFromRuns puts nines in place of the number in those of the runs that are finished, and returns in how many it stood.
+func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.change((*model.AgentTestRun)(nil))
 	for _, column := range toldAsJSON {
-		update = update.Set("?0 = replace(?0::text, ?1, ?2)::json", bun.Ident(column), digits, ninesFor(digits))
+		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
 	}
 	for _, column := range toldAsText {
-		update = update.Set("?0 = replace(?0, ?1, ?2)", bun.Ident(column), digits, ninesFor(digits))
+		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
 	// What its execution keeps for it is changed after all runs are.
 	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
-		Where(`strpos(concat_ws(' ', ?1), ?0) > 0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
+		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
 			WHERE kept.company_id = ?TableAlias.company_id AND kept.execution_id = ?TableAlias.execution_id
-			AND kept.id = ?TableAlias.tested_id AND strpos(kept.definition::text, ?0) > 0)`,
-			digits, bun.Safe(strings.Join(slices.Concat(toldAsJSON, toldAsText), ", "))).Exec(ctx)
+			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
+			e.pattern, bun.Safe(strings.Join(slices.Concat(toldAsJSON, toldAsText), ", "))).Exec(ctx)
 	if err != nil {
 		return 0, translate(err)
 	}

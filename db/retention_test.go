@@ -115,10 +115,13 @@ func TestAContactIsErased(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	const number, digits = "+4930901820", "4930901820"
 	agent := newAgent(t, tenant)
-	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "Hello"} {
+	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "At home: (030) 90 18-20", "+49 (0)30 / 901820", "Hello"} {
 		say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, text, "Yes")
 	}
-	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000", "Yes")
+	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000, the order 8309018201", "Yes")
+	mocked := newSimulationChat(t, tenant, agent.ID, nil)
+	_, err := conn.Exec(t.Context(), `UPDATE simulation_chats SET tool_mocking = '{"look_up": "+49 30 901820"}' WHERE id = $1`, mocked.ID)
+	require.NoError(t, err)
 	for _, text := range []string{"My number is 00" + digits, "I have none"} {
 		run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)
 		require.NoError(t, err)
@@ -137,16 +140,29 @@ func TestAContactIsErased(t *testing.T) {
 		require.NoError(t, err)
 	}
 	campaign := newCampaign(t, tenant)
-	_, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
-		{PhoneNumber: number}, {PhoneNumber: "+4930901821"},
+	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
+		{PhoneNumber: number}, {PhoneNumber: "+4930901821", DataBag: model.JSONObject(`{"partner":"+49\u00a030 901820","order":"8309018201"}`)},
 	}})
 	require.NoError(t, err)
+	folder := newAgent(t, tenant)
+	_, err = conn.Exec(t.Context(), "UPDATE agents SET prompt = 'Call 030/901820' WHERE id = $1", folder.ID)
+	require.NoError(t, err)
+	left := []model.ErasureLeft{{Table: "agents", Rows: 1}}
+	whole := model.Erasure{Items: 1, OtherItems: 1, Chats: 5, Runs: 4, Left: left}
 
 	_, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: "030 901820"})
 	faults(t, err, model.BadInput, "phoneNumber", "")
+	before := rowsOf(t, conn)
+	tried, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number, IsDryRun: true})
+	require.NoError(t, err)
+	require.Equal(t, whole, tried)
+	require.Equal(t, before, rowsOf(t, conn))
 	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
 	require.NoError(t, err)
-	require.Equal(t, model.Erasure{Items: 1, Chats: 2, Runs: 4}, erased)
+	require.Equal(t, whole, erased)
+	other := reread(t, tenant, added.Items[1])
+	require.JSONEq(t, `{"partner":"9999999999","order":"8309018201"}`, string(other.DataBag))
+	require.Greater(t, other.Version, added.Items[1].Version)
 	for company, rows := range rowsOf(t, conn) {
 		for _, row := range rows {
 			require.NotContains(t, row, digits, company)
@@ -157,7 +173,7 @@ func TestAContactIsErased(t *testing.T) {
 	require.Len(t, chats.Nodes, 2)
 	erased, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
 	require.NoError(t, err)
-	require.Equal(t, model.Erasure{}, erased)
+	require.Equal(t, model.Erasure{Left: left}, erased)
 }
 
 func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {

@@ -28,7 +28,11 @@ func TestRetentionAndTheEndOfACompany(t *testing.T) {
 	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"), "days must be between 0 and 40000")
 	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"), " ", ""))
 
-	require.Equal(t, "campaign items deleted 0 simulated chats deleted 0 test runs without the number now 0", command(0, "", "erase", "--phone", "+4930123456"))
+	const nothing = "campaign items deleted 0 other campaign items without the number now 0 simulated chats deleted 0 test runs without the number now 0"
+	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456", "--dry-run"))
+	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123456"))
+	require.Contains(t, command(0, "+4930123456\n", "erase", "--phone", "+4930123456"), nothing)
+	require.Contains(t, command(1, "yes\n", "erase", "--phone", "+4930123456"), "nothing was erased")
 	require.Contains(t, command(1, "", "erase", "--phone", "030123456"), "phoneNumber")
 
 	require.Contains(t, command(1, "acme\n", "companies", "delete"), "nothing was deleted")

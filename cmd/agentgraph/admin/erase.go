@@ -1,7 +1,11 @@
 package admin
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,21 +18,25 @@ import (
 type Erase struct {
 	companyFlag
 	outputFlag
-	Phone string
+	Phone, Confirm string
+	DryRun         bool
 }
 
 // NewErase returns the command "erase".
 func NewErase() *cobra.Command {
 	c := &Erase{}
 	return cli.New(c, &cobra.Command{
-		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats in which that stands, and the number in runs of tests.",
-		Example: `agentgraph erase --company "Your company" --phone +4930123456`,
+		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats in which that stands, and the number in other items and in runs of tests. It asks for the number.",
+		Example: `agentgraph erase --company "Your company" --phone +4930123456 --dry-run
+agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER", Help: "The contact's phone number, with its country code: +4930123456."},
+		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_DRY_RUN", Help: "Say how much would be erased, and erase nothing."},
+		{Into: &c.Confirm, Name: "confirm", Env: "AGENTGRAPH_CONFIRM", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, the number is asked for."},
 	})
 }
 
-// Run erases the contact and says how much that was.
+// Run erases the contact and says how much that was, and where the number still stands.
 func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
@@ -36,15 +44,44 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		erased, err := tenant.EraseContact(ctx, model.EraseContactInput{PhoneNumber: c.Phone})
+		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
+		if _, _, err := in.Number(); err != nil {
+			return err
+		}
+		if !c.DryRun && !c.confirmed(cmd) {
+			return errors.New("that is not the number; nothing was erased")
+		}
+		erased, err := tenant.EraseContact(ctx, in)
 		if err != nil {
 			return err
 		}
-		number := func(n int64) string { return strconv.FormatInt(n, 10) }
-		return c.print(cmd.OutOrStdout(), erased, [][]string{
-			{"campaign items deleted", number(erased.Items)},
-			{"simulated chats deleted", number(erased.Chats)},
-			{"test runs without the number now", number(erased.Runs)},
-		})
+		return c.print(cmd.OutOrStdout(), erased, c.table(erased))
 	})
+}
+
+// confirmed asks for the number, unless it was given twice.
+func (c *Erase) confirmed(cmd *cobra.Command) bool {
+	if c.Confirm == "" {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s, for good. \"--dry-run\" says how much that is.\nThe number once more, to go on: ", c.Phone)
+		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		c.Confirm = strings.TrimRight(line, "\r\n")
+	}
+	return c.Confirm == c.Phone
+}
+
+func (c *Erase) table(erased model.Erasure) [][]string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	rows := [][]string{
+		{"campaign items deleted", number(erased.Items)},
+		{"other campaign items without the number now", number(erased.OtherItems)},
+		{"simulated chats deleted", number(erased.Chats)},
+		{"test runs without the number now", number(erased.Runs)},
+	}
+	for _, left := range erased.Left {
+		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})
+	}
+	if c.DryRun {
+		rows = append(rows, []string{"dry run: nothing was erased", ""})
+	}
+	return rows
 }

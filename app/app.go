@@ -134,8 +134,12 @@ func New(o Options) (*App, error) {
 		Authenticate: keys.Authenticate,
 		Doubts:       keys.Doubts,
 		Revocations:  o.Store,
-		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
-			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
+			kept, claim, err := o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+			if claim == nil {
+				return kept, nil, err
+			}
+			return kept, claim, err
 		},
 		Turns:      fair.New(heavyPlaces*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
 		Ready:      o.Store.Ping,

@@ -22,15 +22,19 @@ const (
 // untilAfter sets the end of a row by the database's clock.
 const untilAfter = "now() + ? * interval '1 microsecond'"
 
-// EndRequest ends the claim of a request, with the response to keep, or nil to let the next one with its id be carried
-// out. It returns an error when the claim was lost meanwhile. It must be called once.
-type EndRequest = func(ctx context.Context, answer *model.KeptResponse) error
+// RequestClaim is the right to carry out a request. End must be called once.
+type RequestClaim struct {
+	tenant  *Tenant
+	request *model.IdempotentRequest
+	// stop ends the renewal of the lease.
+	stop func()
+}
 
 // ClaimRequest lets a request be carried out once, however often it is sent. It returns what the request was
-// answered before, or, when it is to be carried out now, what ends the claim; until then nobody else gets it, unless
+// answered before, or, when it is to be carried out now, a claim; until that ends nobody else gets it, unless
 // this process dies. CONFLICT while somebody else carries it out; UNPROCESSABLE when the id belongs to a request with
 // another fingerprint, and when the response was not kept. Both are a SHA-256.
-func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, EndRequest, error) {
+func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
 	request.OwnBy(t.companyID)
 	isNew, err := affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
@@ -39,32 +43,36 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		return nil, nil, err
 	}
 	if isNew {
-		return nil, t.keepRequestAlive(ctx, request), nil
+		return nil, t.claimOf(ctx, request), nil
 	}
 	before := &model.IdempotentRequest{}
-	err = t.find(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").Where("id = ?", id).Scan(ctx)
-	underWay := model.Errorf(model.Conflict, "a request with this Idempotency-Key is being carried out; send it again in a moment")
+	err = t.find(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
+		ColumnExpr("COALESCE(?TableAlias.carried_out_at < now() - ? * interval '1 microsecond', false) AS is_lost", requestLease.Microseconds()).
+		Where("id = ?", id).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil, underWay // or was a moment ago
+		return nil, nil, errUnderWay() // or was a moment ago
 	case err != nil:
 		return nil, nil, translate(err)
 	case before.IsOver:
 		taken, err := affects(t.change((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
-			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL").
+			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, carried_out_at = NULL").
 			Where("id = ?", id).Where("until < now()").Exec(ctx))
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case !taken:
-			return nil, nil, underWay // by somebody else, just now
+			return nil, nil, errUnderWay() // by somebody else, just now
 		}
-		return nil, t.keepRequestAlive(ctx, request), nil
+		return nil, t.claimOf(ctx, request), nil
 	case !bytes.Equal(before.Fingerprint, fingerprint):
 		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: its body, "+
 			"query string or content type was another one, or its API key had other scopes")
+	case before.Status == 0 && before.IsLost:
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out, but its response was lost: "+
+			"the server stopped before it was kept. Query what the request changed; do not send it again under another key")
 	case before.Status == 0:
-		return nil, nil, underWay
+		return nil, nil, errUnderWay()
 	case before.Body == nil:
 		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its response was too large "+
 			"to be kept or showed a secret, and cannot be repeated")
@@ -72,14 +80,19 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	return &before.KeptResponse, nil, nil
 }
 
-// keepRequestAlive keeps a claim alive until the function that it returns ends it.
-func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.IdempotentRequest) EndRequest {
+func errUnderWay() error {
+	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is being carried out; send it again in a moment")
+}
+
+// claimOf returns the claim of a request, whose lease is renewed until the claim ends.
+func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// Not the company's own connections: while they are all busy, its lease would run out.
 	ctx, cancel := context.WithCancel(withParty(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
-	ours := func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("id = ?", request.ID).Where("claim_id = ?", request.ClaimID).Where("status IS NULL")
-	}
+	claim := &RequestClaim{tenant: t, request: request, stop: func() {
+		cancel()
+		<-stopped
+	}}
 	go func() {
 		defer close(stopped)
 		beat := time.NewTicker(requestLease / 3)
@@ -91,26 +104,66 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 			case <-beat.C:
 				// A database that is away may be back at the next beat.
 				_, _ = t.change((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
-					ApplyQueryBuilder(ours).Exec(ctx)
+					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
 			}
 		}
 	}()
-	return func(ctx context.Context, answer *model.KeptResponse) error {
-		cancel()
-		<-stopped
-		var held bool
-		var err error
-		if answer == nil {
-			held, err = affects(t.remove((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(ours).Exec(ctx))
-		} else {
-			held, err = affects(t.change((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
-				Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(ours).Exec(ctx))
+	return claim
+}
+
+// isHeld narrows a statement to the request, as long as the claim is not lost.
+func (c *RequestClaim) isHeld(q bun.QueryBuilder) bun.QueryBuilder {
+	return q.Where("id = ?", c.request.ID).Where("claim_id = ?", c.request.ClaimID).Where("status IS NULL")
+}
+
+var errClaimLost = errors.New("the claim of the request was lost")
+
+type carriedOutKey struct{}
+
+// CarryOut runs do in one transaction, which also notes that the request was carried out: from its commit on, nobody
+// carries the request out again, even if this process dies before End. TenantOf returns the Tenant of the transaction
+// from the context of do. It returns CONFLICT, and nothing is done, if the claim was lost meanwhile.
+func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context) error) error {
+	return c.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
+			return err
 		}
-		if err == nil && !held {
-			err = errors.New("the claim of the request was lost")
+		isHeld, err := affects(t.change((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
+			Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
+		if err == nil && !isHeld {
+			err = errUnderWay() // somebody else took it over
 		}
 		return err
+	})
+}
+
+// TenantOf returns the company in the transaction of CarryOut, or nil if the context is not from there.
+func TenantOf(ctx context.Context) *Tenant {
+	t, _ := ctx.Value(carriedOutKey{}).(*Tenant)
+	return t
+}
+
+// End ends the claim, with the response to keep. Nil lets the next request with its id be carried out, unless this one
+// was. It returns an error when the claim was lost meanwhile.
+func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
+	c.stop()
+	t := c.tenant
+	var held bool
+	var err error
+	if answer == nil {
+		held, err = affects(t.remove((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(c.isHeld).
+			Where("carried_out_at IS NULL").Exec(ctx))
+		if err == nil && !held {
+			held, err = t.find(c.request).ApplyQueryBuilder(c.isHeld).Where("carried_out_at IS NOT NULL").Exists(ctx)
+		}
+	} else {
+		held, err = affects(t.change((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
+			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 	}
+	if err == nil && !held {
+		err = errClaimLost
+	}
+	return err
 }
 
 // forgetRequests removes expired requests.

@@ -21,7 +21,7 @@ func digestOf(text string) []byte {
 }
 
 // claimRequest claims a request that nobody has carried out.
-func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) db.EndRequest {
+func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) *db.RequestClaim {
 	t.Helper()
 	kept, end, err := tenant.ClaimRequest(t.Context(), digestOf(id), digestOf(fingerprint))
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 		end := claimRequest(t, tenant, name, "body")
 		require.Contains(t, refused(t, tenant, name, "body", model.Conflict), "Idempotency-Key")
 		refused(t, tenant, name, "another body", model.Unprocessable)
-		require.NoError(t, end(ctx, answer))
+		require.NoError(t, end.End(ctx, answer))
 		for range 2 {
 			kept, end, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 			require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 			same(t, answer, kept)
 		}
 		refused(t, tenant, name, "another body", model.Unprocessable)
-		require.NoError(t, claimRequest(t, other, name, "another body")(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
+		require.NoError(t, claimRequest(t, other, name, "another body").End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
 			"another company has never heard of it")
 		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 		require.NoError(t, err)
@@ -73,15 +73,15 @@ func TestARequestThatKeepsNoAnswerCanBeCarriedOutAgain(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	for range 3 {
-		require.NoError(t, claimRequest(t, tenant, "key", "body")(t.Context(), nil))
+		require.NoError(t, claimRequest(t, tenant, "key", "body").End(t.Context(), nil))
 	}
-	require.NoError(t, claimRequest(t, tenant, "key", "another body")(t.Context(), nil))
+	require.NoError(t, claimRequest(t, tenant, "key", "another body").End(t.Context(), nil))
 }
 
 func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	require.NoError(t, claimRequest(t, tenant, "key", "body")(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
+	require.NoError(t, claimRequest(t, tenant, "key", "body").End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "carried out")
 }
 
@@ -92,7 +92,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 	replica := dbtest.Again(t, store).Tenant(company)
 	for range 20 {
 		var winners atomic.Int32
-		var winner db.EndRequest
+		var winner *db.RequestClaim
 		errs := together(16, func(i int) error {
 			_, end, err := []*db.Tenant{tenant, replica}[i%2].ClaimRequest(t.Context(), digestOf("key"), digestOf("body"))
 			if end != nil {
@@ -106,7 +106,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.Conflict)
 		}
-		require.NoError(t, winner(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}))
+		require.NoError(t, winner.End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}))
 		_, err := conn.Exec(t.Context(), "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 		require.NoError(t, err)
 	}
@@ -122,9 +122,9 @@ func TestAClaimWhoseProcessHasDied(t *testing.T) {
 	require.NoError(t, err)
 	end := claimRequest(t, tenant, "key", "another body")
 	late := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
-	require.ErrorContains(t, dead(ctx, late), "lost")
+	require.ErrorContains(t, dead.End(ctx, late), "lost")
 	refused(t, tenant, "key", "another body", model.Conflict)
-	require.NoError(t, end(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("right")}))
+	require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("right")}))
 	kept, _, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("another body"))
 	require.NoError(t, err)
 	require.Equal(t, "right", string(kept.Body))
@@ -144,7 +144,7 @@ func TestAClaimIsHeldWhileItsRequestIsUnderWay(t *testing.T) {
 	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() + interval '5 seconds'")
 	require.NoError(t, err)
 	require.Eventually(t, isHeld, waitFor, tick)
-	require.NoError(t, end(ctx, nil))
+	require.NoError(t, end.End(ctx, nil))
 	var rows int
 	require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM idempotent_requests").Scan(&rows))
 	require.Zero(t, rows)
@@ -157,7 +157,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	answer := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}
 	for _, key := range []string{"old", "new"} {
-		require.NoError(t, claimRequest(t, tenant, key, "body")(ctx, answer))
+		require.NoError(t, claimRequest(t, tenant, key, "body").End(ctx, answer))
 	}
 	var isDay bool
 	require.NoError(t, conn.QueryRow(ctx, `SELECT bool_and(until BETWEEN now() + interval '23 hours 59 minutes' AND now() + interval '24 hours')
@@ -165,7 +165,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	require.True(t, isDay)
 	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1", digestOf("old"))
 	require.NoError(t, err)
-	require.NoError(t, claimRequest(t, tenant, "old", "another body")(ctx, answer), "what is over does not count, whether or not it was removed")
+	require.NoError(t, claimRequest(t, tenant, "old", "another body").End(ctx, answer), "what is over does not count, whether or not it was removed")
 	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1", digestOf("old"))
 	require.NoError(t, err)
 
@@ -190,7 +190,7 @@ func TestStatementsOfAClaim(t *testing.T) {
 		_, end, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("body"))
 		require.NoError(t, err)
 		if end != nil {
-			require.NoError(t, end(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: bytes.Repeat([]byte("x"), 1<<20)}))
+			require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: bytes.Repeat([]byte("x"), 1<<20)}))
 		}
 		require.EqualValues(t, 2, counted.n.Swap(0))
 	}
@@ -208,4 +208,44 @@ func TestAClaimNeedsTheDatabase(t *testing.T) {
 	require.False(t, errors.As(err, &known), "%v", err)
 	require.Nil(t, kept)
 	require.Nil(t, end)
+}
+
+// From the commit of its mutation on, a request is never carried out again, although its response was not kept.
+func TestARequestThatWasCarriedOutIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	create := func(claim *db.RequestClaim, fault error) error {
+		return claim.CarryOut(ctx, func(ctx context.Context) error {
+			_, err := db.TenantOf(ctx).CreateDataset(ctx, model.CreateDatasetInput{Name: "D"})
+			return errors.Join(err, fault)
+		})
+	}
+	count := func() (rows int) {
+		require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM datasets").Scan(&rows))
+		return rows
+	}
+	require.Nil(t, db.TenantOf(ctx))
+	failed := claimRequest(t, tenant, "key", "body")
+	require.ErrorContains(t, create(failed, errors.New("fault")), "fault")
+	require.NoError(t, failed.End(ctx, nil))
+	require.Zero(t, count())
+
+	slow := claimRequest(t, tenant, "key", "body")
+	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second'")
+	require.NoError(t, err)
+	claim := claimRequest(t, tenant, "key", "body")
+	fails(t, create(slow, nil), model.Conflict)
+	require.ErrorContains(t, slow.End(ctx, nil), "lost")
+	require.Zero(t, count(), "its transaction is undone")
+
+	require.NoError(t, create(claim, nil))
+	require.Equal(t, 1, count())
+	require.Contains(t, refused(t, tenant, "key", "body", model.Conflict), "being carried out")
+	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET carried_out_at = now() - interval '11 seconds'")
+	require.NoError(t, err)
+	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "its response was lost")
+	require.NoError(t, claim.End(ctx, nil))
+	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "its response was lost")
 }

@@ -36,10 +36,18 @@ var finalCodes = []string{string(model.BadInput), string(model.NotFound), string
 
 // ClaimRequest makes sure that a company's request is carried out once, whichever process receives it. Requests with
 // the same id are one request and must have the same fingerprint; both are a SHA-256. It returns the kept response to
-// an earlier attempt. If there is none, the request is to be carried out now, and end must be called with the response
-// to keep, or with nil to keep none. Errors for the client are CONFLICT and UNPROCESSABLE.
+// an earlier attempt. If there is none, the request is to be carried out now, by the claim. Errors for the client are
+// CONFLICT and UNPROCESSABLE.
 type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
-	kept *model.KeptResponse, end func(context.Context, *model.KeptResponse) error, err error)
+	kept *model.KeptResponse, claim RequestClaim, err error)
+
+// RequestClaim is the right to carry out a request. End must be called once.
+type RequestClaim interface {
+	// CarryOut runs do in one transaction, which also notes that the request was carried out.
+	CarryOut(ctx context.Context, do func(context.Context) error) error
+	// End ends the claim with the response to keep, or with nil to keep none.
+	End(ctx context.Context, kept *model.KeptResponse) error
+}
 
 type keyedKey struct{}
 
@@ -51,9 +59,11 @@ type keyed struct {
 	url  string
 	body *digest
 
-	// kept is the response to an earlier attempt; end ends the claim of a request that is carried out now.
-	kept *model.KeptResponse
-	end  func(context.Context, *model.KeptResponse) error
+	// kept is the response to an earlier attempt; claim is that of a request that is carried out now.
+	kept  *model.KeptResponse
+	claim RequestClaim
+	// isWhole: the request is one mutation, which is carried out in one transaction.
+	isWhole bool
 	// isFinal: a retry must not, or need not, be carried out. isSecret: the response must not be kept.
 	isFinal, isSecret bool
 
@@ -83,7 +93,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	r.Body = k.body
 	answered := false
 	defer func() {
-		if k.end != nil {
+		if k.claim != nil {
 			s.settle(r.Context(), k, answered)
 		}
 	}()
@@ -107,7 +117,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settings.RequestTimeout)
 	defer cancel()
-	if err := k.end(ending, kept); err != nil {
+	if err := k.claim.End(ending, kept); err != nil {
 		s.log.ErrorContext(ctx, "the response to a request with an idempotency key could not be kept", "error", err, "traceId", TraceID(ctx))
 	}
 	if answered && k.status != 0 {
@@ -152,7 +162,7 @@ func (k *keyed) replay() {
 }
 
 // waits: the response does not go straight to the client.
-func (k *keyed) waits() bool { return k.end != nil || k.kept != nil }
+func (k *keyed) waits() bool { return k.claim != nil || k.kept != nil }
 
 func (k *keyed) WriteHeader(status int) {
 	switch {
@@ -210,7 +220,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()
 	var err error
-	switch k.kept, k.end, err = i.claim(claiming, principal.CompanyID, k.idOf(principal), k.fingerprint(principal)); {
+	switch k.kept, k.claim, err = i.claim(claiming, principal.CompanyID, k.idOf(principal), k.fingerprint(principal)); {
 	case err != nil:
 		shown := i.presenter.present(ctx, err)
 		if codeOf(shown) == string(model.Conflict) {
@@ -220,17 +230,37 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	case k.kept != nil:
 		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // nobody sees it
 	}
-	for _, field := range mutations(ctx) {
+	fields := mutations(ctx)
+	for _, field := range fields {
 		k.isSecret = k.isSecret || slices.Contains(i.settings.SecretFields, field.Name)
 	}
+	if len(fields) == 1 {
+		// A field that waits for a model commits before and after that, in transactions of its own.
+		_, isSlow := i.settings.SlowFields[fields[0].Name]
+		k.isWhole = !isSlow
+	}
 	return next(ctx)
+}
+
+// InterceptField carries out a mutation and notes that in one transaction, so that a retry does not carry it out again
+// even if this process ends before the response is kept.
+func (i idempotency) InterceptField(ctx context.Context, next graphql.Resolver) (value any, err error) {
+	k, given := ctx.Value(keyedKey{}).(*keyed)
+	if !given || !k.isWhole || graphql.GetFieldContext(ctx).Object != "Mutation" {
+		return next(ctx)
+	}
+	err = k.claim.CarryOut(ctx, func(ctx context.Context) error {
+		value, err = next(ctx)
+		return err
+	})
+	return value, err
 }
 
 // InterceptResponse notes whether a retry must not be carried out, because something was done, or need not be, because
 // it would only meet the same errors.
 func (i idempotency) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	response := next(ctx)
-	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.end != nil && response != nil {
+	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.claim != nil && response != nil {
 		k.isFinal = isFinal(response.Errors, len(mutations(ctx)))
 	}
 	return response

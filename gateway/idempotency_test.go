@@ -24,7 +24,7 @@ type claims struct {
 	err    error
 }
 
-func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*model.KeptResponse, func(context.Context, *model.KeptResponse) error, error) {
+func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := companyID + hex.EncodeToString(id)
@@ -32,14 +32,24 @@ func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*mode
 	if kept := c.answer[key]; kept != nil || c.err != nil {
 		return kept, nil, c.err
 	}
-	return nil, func(ctx context.Context, answer *model.KeptResponse) error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if answer != nil {
-			c.answer[key] = answer
-		}
-		return ctx.Err()
-	}, nil
+	return nil, requestClaim{c, key}, nil
+}
+
+// requestClaim is the right to carry out the request with the key.
+type requestClaim struct {
+	claims *claims
+	key    string
+}
+
+func (requestClaim) CarryOut(ctx context.Context, do func(context.Context) error) error { return do(ctx) }
+
+func (r requestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
+	r.claims.mu.Lock()
+	defer r.claims.mu.Unlock()
+	if answer != nil {
+		r.claims.answer[r.key] = answer
+	}
+	return ctx.Err()
 }
 
 // startOnce starts a gateway with idempotency.

@@ -21,6 +21,10 @@ type IdempotentRequest struct {
 	Until time.Time
 	// IsOver is computed by reads: Until has passed.
 	IsOver bool `bun:",scanonly"`
+	// CarriedOutAt is when the mutation was committed, if its response was to be kept by a later statement.
+	CarriedOutAt *time.Time
+	// IsLost is computed by reads: CarriedOutAt is so long ago that nobody will keep the response any more.
+	IsLost bool `bun:",scanonly"`
 	KeptResponse
 }
 

@@ -30,5 +30,9 @@ func (r *Resolver) Config() graph.Config {
 // tenant returns the caller's company, the only way to rows from here. Without a principal it holds nothing.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
-	return r.store.Tenant(principal.CompanyID).By(principal.KeyID).Within(principal.Reach)
+	tenant := db.TenantOf(ctx) // in the transaction of a request that is carried out once
+	if tenant == nil || tenant.CompanyID() != principal.CompanyID {
+		tenant = r.store.Tenant(principal.CompanyID)
+	}
+	return tenant.By(principal.KeyID).Within(principal.Reach)
 }

@@ -37,22 +37,30 @@ type Options struct {
 	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, as suits
 	// tests; commits still survive a killed program.
 	Durable bool
+	// TookOver is called when the program that owned an attached server has ended and this one owns it now. It may be nil.
+	TookOver func()
 }
 
 // Server is a running Postgres, owned by this program or by another one that uses the same directory.
 type Server struct {
-	url      string
-	cluster  *cluster // nil when attached, as are lock and postgres
+	url     string
+	ended   chan struct{}
+	stop    sync.Once
+	stopErr error
+	// leave ends the wait for the owner of an attached server.
+	leave func()
+	// mu guards the fields below, which are nil while the server is attached.
+	mu       sync.Mutex
+	cluster  *cluster
 	lock     *os.File
 	postgres *process
-	stop     sync.Once
-	stopErr  error
 }
 
 // Start returns when the server accepts connections and its database exists. When another live program owns the
-// directory, it waits up to a minute for that program's server and attaches to it as a client; such a server ends with
-// its owner. A server that a killed owner left behind is stopped first. The context bounds the start alone. Every error
-// is one sentence for the person who runs the program.
+// directory, it waits up to a minute for that program's server and attaches to it as a client. Such a server ends with
+// its owner; the attached program then starts it again at the same URL and owns it. A server that a killed owner left
+// behind is stopped first. The context bounds the start alone. Every error is one sentence for the person who runs the
+// program.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	c, err := openCluster(o)
 	if err != nil {
@@ -71,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return c.own(ctx, lock)
 		}
 		if err := ping(ctx, c.url(database)); err == nil {
-			return &Server{url: c.url(database)}, nil
+			return c.attach(context.WithoutCancel(ctx), o.TookOver), nil
 		}
 		select {
 		case <-tick.C:
@@ -87,15 +95,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) URL() string { return s.url }
 
 // Attached reports whether another program owns the server.
-func (s *Server) Attached() bool { return s.postgres == nil }
-
-// Ended is closed when the server has ended, because it was stopped or by itself; never for an attached one.
-func (s *Server) Ended() <-chan struct{} {
-	if s.Attached() {
-		return nil
-	}
-	return s.postgres.done
+func (s *Server) Attached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.postgres == nil
 }
+
+// Ended is closed when the server has ended, because it was stopped or by itself. While the server is attached, it is
+// closed by Stop, or when the owner has ended and this program could not start the server again.
+func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Reset replaces the database by an empty one. It refuses while another program owns the server.
 func (s *Server) Reset(ctx context.Context) error {
@@ -112,6 +120,7 @@ func (s *Server) Reset(ctx context.Context) error {
 // return the first result.
 func (s *Server) Stop() error {
 	s.stop.Do(func() {
+		s.leave()
 		if s.Attached() {
 			return
 		}
@@ -126,7 +135,7 @@ func (s *Server) Stop() error {
 
 // own starts the server under the lock, and releases the lock on failure.
 func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error) {
-	s := &Server{url: c.url(database), cluster: c, lock: lock}
+	s := &Server{url: c.url(database), cluster: c, lock: lock, leave: func() {}}
 	defer func() {
 		if err == nil {
 			return
@@ -149,10 +158,61 @@ func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error)
 	if s.postgres, err = c.launch("postgres", c.data, c.settings()...); err != nil {
 		return nil, err
 	}
+	s.ended = s.postgres.done
 	if err = c.awaitReady(ctx, s.postgres, isNew); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// takeOverInterval is the time between two looks whether the owner of an attached server has ended.
+const takeOverInterval = 200 * time.Millisecond
+
+// attach returns the server that another program owns. When that program ends, this one takes the server over.
+func (c *cluster) attach(ctx context.Context, tookOver func()) *Server {
+	ctx, cancel := context.WithCancel(ctx)
+	s, settled := &Server{url: c.url(database), ended: make(chan struct{})}, make(chan struct{})
+	s.leave = func() {
+		cancel()
+		<-settled
+	}
+	go func() {
+		owned, err := c.takeOver(ctx)
+		if err == nil {
+			s.mu.Lock()
+			s.cluster, s.lock, s.postgres = owned.cluster, owned.lock, owned.postgres
+			s.mu.Unlock()
+			if tookOver != nil {
+				tookOver()
+			}
+		}
+		close(settled)
+		if err == nil {
+			<-owned.ended
+		}
+		close(s.ended)
+	}()
+	return s
+}
+
+// takeOver waits until the owner has ended, and starts the server then.
+func (c *cluster) takeOver(ctx context.Context) (*Server, error) {
+	tick := time.NewTicker(takeOverInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		lock, err := acquire(filepath.Join(c.dir, lockFile))
+		if err != nil {
+			return nil, err
+		}
+		if lock != nil {
+			return c.own(ctx, lock)
+		}
+	}
 }
 
 // awaitReady returns when the database exists and accepts connections; a new cluster is known not to have it. Recovery

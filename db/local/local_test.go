@@ -217,6 +217,28 @@ func TestSecondProgramAttaches(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, next.URL()))
 }
 
+// When the owner ends, even by a kill, an attached program takes the server over.
+func TestAttachedProgramTakesOver(t *testing.T) {
+	t.Parallel()
+	dir := reachable(t)
+	c := startChild(t, dir, nil)
+	keep(t, c.line(t))
+	var running [3]*Server
+	tookOver := make(chan int, len(running))
+	for i := range running {
+		running[i] = start(t, Options{Dir: dir, Durable: true, TookOver: func() { tookOver <- i }})
+		require.True(t, running[i].Attached())
+	}
+	c.kill(t)
+	for range running {
+		owner := running[<-tookOver]
+		require.False(t, owner.Attached())
+		require.Equal(t, "ÄPFEL", kept(t, owner.URL()))
+		require.NoError(t, owner.Stop())
+		<-owner.Ended()
+	}
+}
+
 func TestStartsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
@@ -249,6 +271,7 @@ func TestUnusualPaths(t *testing.T) {
 		require.Equal(t, 1, query[int](t, s.URL(), "SELECT 1"))
 		attached := start(t, o)
 		require.True(t, attached.Attached())
+		require.NoError(t, attached.Stop())
 		require.NoError(t, s.Stop())
 		require.NoDirExists(t, s.cluster.socket)
 	}

@@ -31,7 +31,9 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 		name, err := c.mayUse(ctx, in, log)
 		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
 	}
-	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral})
+	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral, TookOver: func() {
+		_, _ = fmt.Fprintln(log, "The agentgraph that had started the private database has ended. This one has started it again.")
+	}})
 	if err != nil {
 		return devDatabase{}, err
 	}

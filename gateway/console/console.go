@@ -27,10 +27,14 @@ var dist embed.FS
 const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 
+// editorTypes are the names of the Trusted Types policies that the explorer and its editor make.
+const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview domLineBreaksComputer editorViewLayer " +
+	"standaloneColorizer tokenizeToString"
+
 const (
-	policy = ours + "style-src 'self'; worker-src 'none'"
+	policy = ours + "trusted-types 'none'; style-src 'self'; worker-src 'none'"
 	// explorerPolicy allows what the explorer's editor cannot do without: styles written by its scripts, and workers.
-	explorerPolicy = ours + "style-src 'self' 'unsafe-inline'; worker-src 'self'"
+	explorerPolicy = ours + "trusted-types " + editorTypes + "; style-src 'self' 'unsafe-inline'; worker-src 'self'"
 )
 
 // Handler serves Path and everything below it.
@@ -75,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
-		asset(w, r, path.Base(below))
+		asset(w, r, path.Base(below), forever)
 	case below == "/explore":
 		document(w, h.explorer, explorerPolicy, 0)
 	default:
@@ -108,8 +112,14 @@ var types = map[string]string{
 	".ttf": "font/ttf",
 }
 
-// asset answers with a file whose name contains the hash of its content, so browsers may cache it forever.
-func asset(w http.ResponseWriter, r *http.Request, name string) {
+// What browsers may cache, and how long. The names of assets contain the hashes of their content.
+const (
+	forever = "public, max-age=31536000, immutable"
+	oneDay  = "public, max-age=86400"
+)
+
+// asset answers with a file of the build.
+func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
 	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
 	if err != nil {
 		http.Error(w, "the console has no such file", http.StatusNotFound)
@@ -118,7 +128,7 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	header := w.Header()
 	header.Set("Content-Type", types[path.Ext(name)])
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	header.Set("Cache-Control", caching)
 	header.Set("Vary", "Accept-Encoding")
 	content, tag := compressed, `"`+name+`.gz"`
 	if AcceptsGzip(r.Header) {
@@ -136,6 +146,16 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	_, _ = w.Write(content)
+}
+
+// ServeIcon answers with the icon of the console, for browsers that ask for one at the usual path.
+func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
+	name, _ := fs.Glob(dist, "dist/assets/icon-*.svg.gz") // fails for a malformed pattern only
+	if len(name) == 0 {
+		http.Error(w, "the console was not built into this program", http.StatusNotFound)
+		return
+	}
+	asset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)
 }
 
 // AcceptsGzip reports whether the client names gzip, as every browser does.

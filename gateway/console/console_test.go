@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,10 @@ func TestTheExplorerHasAPolicyOfItsOwn(t *testing.T) {
 	require.Contains(t, w.Body.String(), `src="./assets/explore-`)
 	require.Equal(t, explorerPolicy, w.Header().Get("Content-Security-Policy"))
 	require.Contains(t, explorerPolicy, "require-trusted-types-for 'script'")
+	require.Contains(t, policy, "trusted-types 'none'", "the console itself makes no HTML from text")
+	for name := range strings.FieldsSeq(editorTypes) {
+		require.True(t, isMade(t, name), "no script makes the policy %s", name)
+	}
 	for _, path := range []string{"/console/explore/", "/console/explore/x", "/console/explorer"} {
 		require.Equal(t, policy, get(t, New(nil), path).Header().Get("Content-Security-Policy"), path)
 	}
@@ -141,4 +146,22 @@ func TestACodeGrowsOld(t *testing.T) {
 	invitation := NewInvitation(nil)
 	invitation.until = time.Now().Add(-time.Second)
 	require.False(t, invitation.take(strings.TrimPrefix(invitation.Fragment(), "#code=")))
+}
+
+// isMade reports whether a script of the explorer has the name of a policy as a text.
+func isMade(t *testing.T, name string) bool {
+	t.Helper()
+	scripts, err := fs.Glob(dist, "dist/assets/explore-*.js.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, scripts)
+	for _, script := range scripts {
+		compressed, err := dist.ReadFile(script)
+		require.NoError(t, err)
+		text, err := unpacked(compressed)
+		require.NoError(t, err)
+		if regexp.MustCompile("['`\"]" + name + "['`\"]").Match(text) {
+			return true
+		}
+	}
+	return false
 }

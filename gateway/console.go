@@ -3,43 +3,87 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// browse answers browsers that open a page: the console, or / and Path, which lead to it. It reports whether it
-// answered. Pages need no credential, are not rate limited, and are served even while the server drains, as they hold
-// nothing of a company. Pages of other origins may not read them.
+// browse answers browsers that open an address without a credential: with the console, its icon, or a page that says
+// what is there and leads to the console. It reports whether it answered. Pages need no credential, are not rate limited,
+// and are served even while the server drains, as they hold nothing of a company. Pages of other origins may not read them.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false
 	}
-	if r.URL.Path == console.Path || strings.HasPrefix(r.URL.Path, console.Path+"/") {
+	path := r.URL.Path
+	if path == console.Path || strings.HasPrefix(path, console.Path+"/") {
 		s.console.ServeHTTP(w, r)
 		return true
 	}
-	if r.Method != http.MethodGet || credentialOf(r.Header) != "" || !wantsPage(r.Header) {
+	if r.Method != http.MethodGet || credentialOf(r.Header) != "" {
 		return false
 	}
-	// The redirect is relative, as a proxy may have taken a prefix off the path.
-	way := strings.TrimPrefix(console.Path, "/") + "/"
-	switch {
-	case r.URL.Path == "/":
-		w.Header().Set("Location", way)
-		w.WriteHeader(http.StatusFound)
-		return true
-	case r.URL.Path == Path && r.URL.RawQuery == "" && r.Header.Get("Upgrade") == "":
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		w.Header().Set("WWW-Authenticate", challenge(r.Header))
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
-			`<title>agentgraph</title><h1>This is a GraphQL API</h1><p>Programs send it a POST request with an API key. People `+
-			`use the <a href="`+way+`">console</a>.</p></html>`)
+	if path == "/favicon.ico" {
+		s.console.ServeIcon(w, r)
 		return true
 	}
-	return false
+	isAnswered := isHealthCheck(path) || s.pages.at(path) != nil || path == Path && r.URL.RawQuery != ""
+	if !wantsPage(r.Header) || isAnswered || r.Header.Get("Upgrade") != "" {
+		return false
+	}
+	switch {
+	case path == "/":
+		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		w.Header().Set("Location", strings.TrimPrefix(console.Path, "/")+"/")
+		w.WriteHeader(http.StatusFound)
+	case path == Path:
+		s.explain(w, r, http.StatusUnauthorized, "This is a GraphQL API", "Programs send it a POST request with an API key.")
+	case path == SDLPath:
+		s.explain(w, r, http.StatusUnauthorized, "This is the schema of a GraphQL API",
+			"Programs get it with an API key. People read it in the API explorer of the console.")
+	case s.knows(path):
+		s.explain(w, r, http.StatusUnauthorized, "This is a REST API", "Programs send it requests with an API key.")
+	default:
+		s.explain(w, r, http.StatusNotFound, "There is nothing at this address", "The link may be wrong, or what it led to was moved.")
+	}
+	return true
+}
+
+// explain answers with a page of one sentence, with links to the console and the documentation.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+	up := strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
+	links := `<a href="` + up + strings.TrimPrefix(console.Path, "/") + `/">console</a>`
+	if s.pages[docsPath] != nil {
+		links += ` or read the <a href="` + up + strings.TrimPrefix(docsPath, "/") + `">documentation</a>`
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", challenge(r.Header))
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
+		`<title>agentgraph</title><h1>`+title+`</h1><p>`+text+` Open the `+links+`.</p></html>`)
+}
+
+// docsPath is the page that documents the API, if there is one.
+const docsPath = "/docs"
+
+// Knower is a transport that knows which paths it serves.
+type Knower interface {
+	graphql.Transport
+	Knows(path string) bool
+}
+
+// knows reports whether a transport of other paths serves the path.
+func (s *Server) knows(path string) bool {
+	return slices.ContainsFunc(s.others, func(t graphql.Transport) bool {
+		k, ok := t.(Knower)
+		return ok && k.Knows(path)
+	})
 }
 
 // wantsPage reports whether the client is a browser that opens an address: only browsers ask for HTML by name.

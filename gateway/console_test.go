@@ -34,6 +34,37 @@ func TestBrowsersAreShownTheConsole(t *testing.T) {
 	require.Contains(t, api.text, `href="console/"`)
 }
 
+// What is no page of the console is explained to people, and answered as before for programs.
+func TestBrowsersAreToldWhatIsThere(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole, func(o *gateway.Options) {
+		o.Pages = map[string]gateway.Page{"/docs": {Type: "text/html", Content: []byte("docs")}}
+	})
+	for path, want := range map[string]struct {
+		status      int
+		title, link string
+	}{
+		"/schema.graphql": {http.StatusUnauthorized, "This is the schema of a GraphQL API", `href="console/"`},
+		"/nowhere":        {http.StatusNotFound, "There is nothing at this address", `href="docs"`},
+		"/no/where/":      {http.StatusNotFound, "There is nothing at this address", `href="../../console/"`},
+	} {
+		page := f.do(t, call{method: "GET", path: path, headers: opens})
+		require.Equal(t, want.status, page.status, path)
+		require.Equal(t, "text/html; charset=utf-8", page.header.Get("Content-Type"), path)
+		require.Contains(t, page.text, "<h1>"+want.title+"</h1>")
+		require.Contains(t, page.text, want.link)
+		program := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:"}})
+		require.Equal(t, http.StatusUnauthorized, program.status, path)
+		require.NotEmpty(t, program.json["errors"], path)
+	}
+	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: opens}).status)
+	require.Equal(t, "docs", f.do(t, call{method: "GET", path: "/docs", headers: opens}).text)
+	icon := f.do(t, call{method: "GET", path: "/favicon.ico", headers: []string{"X-Api-Key:", "Accept: image/avif,image/*,*/*;q=0.8"}})
+	require.Equal(t, http.StatusOK, icon.status)
+	require.Equal(t, "image/svg+xml", icon.header.Get("Content-Type"))
+	require.NotContains(t, icon.header.Get("Cache-Control"), "immutable")
+}
+
 func TestOtherClientsAreShownNoPage(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole)

@@ -41,7 +41,9 @@ type requestClaim struct {
 	key    string
 }
 
-func (requestClaim) CarryOut(ctx context.Context, do func(context.Context) error) error { return do(ctx) }
+func (requestClaim) CarryOut(ctx context.Context, do func(context.Context) error) error {
+	return do(ctx)
+}
 
 func (r requestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
 	r.claims.mu.Lock()

@@ -171,6 +171,15 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
 }
 
+// Knows reports whether there is something at the path, whatever the method.
+func (t *Transport) Knows(path string) bool {
+	given := segments(pathOf(path))
+	return t.exportAt(path) != nil || slices.ContainsFunc(t.endpoints, func(e *endpoint) bool {
+		_, matches := e.match(given)
+		return matches
+	})
+}
+
 // version may stand before a path, although v1's paths have none.
 const version = "v1"
 

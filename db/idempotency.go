@@ -47,7 +47,8 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	}
 	before := &model.IdempotentRequest{}
 	err = t.find(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
-		ColumnExpr("COALESCE(?TableAlias.carried_out_at < now() - ? * interval '1 microsecond', false) AS is_lost", requestLease.Microseconds()).
+		ColumnExpr("COALESCE(?TableAlias.carried_out_at < now() - ? * interval '1 microsecond', false) AS is_lost",
+			requestLease.Microseconds()).
 		Where("id = ?", id).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -69,8 +70,9 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: its body, "+
 			"query string or content type was another one, or its API key had other scopes")
 	case before.Status == 0 && before.IsLost:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out, but its response was lost: "+
-			"the server stopped before it was kept. Query what the request changed; do not send it again under another key")
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out, but its "+
+			"response was lost: the server stopped before it was kept. Query what the request changed; do not send it again "+
+			"under another key")
 	case before.Status == 0:
 		return nil, nil, errUnderWay()
 	case before.Body == nil:

@@ -12,8 +12,9 @@ import (
 )
 
 // browse answers browsers that open an address without a credential: with the console, its icon, or a page that says
-// what is there and leads to the console. It reports whether it answered. Pages need no credential, are not rate limited,
-// and are served even while the server drains, as they hold nothing of a company. Pages of other origins may not read them.
+// what is there and leads to the console. It reports whether it answered. Pages need no credential, are not rate
+// limited, and are served even while the server drains, as they hold nothing of a company. Pages of other origins may
+// not read them.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false
@@ -47,7 +48,8 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	case s.knows(path):
 		s.explain(w, r, http.StatusUnauthorized, "This is a REST API", "Programs send it requests with an API key.")
 	default:
-		s.explain(w, r, http.StatusNotFound, "There is nothing at this address", "The link may be wrong, or what it led to was moved.")
+		s.explain(w, r, http.StatusNotFound, "There is nothing at this address",
+			"The link may be wrong, or what it led to was moved.")
 	}
 	return true
 }
@@ -65,8 +67,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, tit
 		w.Header().Set("WWW-Authenticate", challenge(r.Header))
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
-		`<title>agentgraph</title><h1>`+title+`</h1><p>`+text+` Open the `+links+`.</p></html>`)
+	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8">`+
+		`<meta name="viewport" content="width=device-width"><title>agentgraph</title><h1>`+title+`</h1><p>`+text+` Open the `+links+`.</p></html>`)
 }
 
 // docsPath is the page that documents the API, if there is one.

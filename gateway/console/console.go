@@ -28,8 +28,8 @@ const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 
 // editorTypes are the names of the Trusted Types policies that the explorer and its editor make.
-const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview domLineBreaksComputer editorViewLayer " +
-	"standaloneColorizer tokenizeToString"
+const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview domLineBreaksComputer " +
+	"editorViewLayer standaloneColorizer tokenizeToString"
 
 const (
 	policy = ours + "trusted-types 'none'; style-src 'self'; worker-src 'none'"

@@ -63,7 +63,7 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 }
 
 // KeepExtracted keeps what was extracted from a chat that has ended, or why nothing could be, and what that has cost. What was kept before
-// stays: a job that is delivered again costs nothing more.
+// stays: a job that is delivered again costs nothing more. NOT_FOUND when the chat does not exist.
 func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string, spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		result, err := t.change((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).Set("extraction_error = ?", failure).
@@ -71,7 +71,11 @@ func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *mo
 		if err != nil {
 			return translate(err)
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 || extracted == nil {
+		n, err := result.RowsAffected()
+		if err == nil && n == 0 {
+			_, err = t.SimulationChat(ctx, chatID)
+		}
+		if err != nil || n == 0 || extracted == nil {
 			return err
 		}
 		return t.spend(ctx, map[string]*model.UsageEntry{chatID + ":extracted": spent})

@@ -116,6 +116,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil), run(nil, nil, &agent)}, true
 	case reflect.TypeFor[*model.JSONObject]():
 		return []any{new(model.JSONObject(`{"name":null}`))}, true
+	case reflect.TypeFor[*model.UsageEntry]():
+		return []any{&model.UsageEntry{AgentID: own.ids["AgentID"], Channel: model.ChannelWeb}}, true
 	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.AgentTestExecutionFilter](), reflect.TypeFor[*model.DocumentFilter](), reflect.TypeFor[*model.NameFilter]():
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[time.Duration]():

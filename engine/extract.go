@@ -137,7 +137,12 @@ func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int
 	}
 	writing, cancel := detached(ctx)
 	defer cancel()
-	if err := t.KeepExtracted(writing, id, extracted, failureOf(fault), e.spent(agents[0], counted, 0)); err != nil {
+	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), e.spent(agents[0], counted, 0))
+	var known *model.Error
+	if errors.As(err, &known) && known.Code == model.NotFound {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
 		return later(err)
 	}
 	if fault != nil {

@@ -10,6 +10,7 @@ import { Page } from "../ui/Page";
 import { errorText, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
+import { useRepeat } from "../ui/useRepeat";
 import { ChatFacts } from "./chat/ChatFacts";
 import { Compose, type Pending } from "./chat/Compose";
 import { Conversation } from "./chat/Conversation";
@@ -19,8 +20,8 @@ import { TestFromChat } from "./chat/TestFromChat";
 const ChatQuery = graphql(`
   query Chat($id: ID!) {
     simulationChat(id: $id) {
-      id status isDraft dataBag warnings createdAt endedAt
-      agent { id name promptVersion testFolders { id name } }
+      id status isDraft dataBag warnings createdAt endedAt extracted extractionError
+      agent { id name promptVersion testFolders { id name } extractedValues { name } }
       messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
       toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
       coverage { kind targetId technicalName path effect }
@@ -133,6 +134,9 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   );
 }
 
+/** For how long after its end a chat is read again for its extracted values, in milliseconds. */
+const extractionPatience = 60_000;
+
 /** Messages come by a subscription of their own, which misses none. Events only draw what is being written. */
 function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
   const [state, dispatch] = useReducer(chatAfter, chat.messages, (messages) => chatAfter(emptyChat, { kind: "read", messages }));
@@ -159,5 +163,9 @@ function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
     isOver,
   );
   useReconnected(refresh);
+  // Values are extracted after the chat ends, and no event tells when.
+  const isExtracting = isOver && chat.agent.extractedValues.length > 0 && chat.extracted === null && chat.extractionError === null;
+  const [opened] = useState(Date.now);
+  useRepeat(refresh, 2_000, isExtracting && opened - Date.parse(chat.endedAt ?? "") < extractionPatience);
   return state;
 }

@@ -8,6 +8,7 @@ import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
+import { Extracted } from "../ui/Extracted";
 import { Instructions } from "../ui/Instructions";
 import { Page } from "../ui/Page";
 import { Failure, Shown } from "../ui/states";
@@ -101,6 +102,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
             </section>
           )}
           <Criteria run={run} selected={selected} select={select} />
+          <Extracted values={run.extracted as Record<string, unknown> | null} error={run.extractionError} />
           {test?.__typename === "SimulationTest" && (
             <section className="card" aria-labelledby="scenario-title">
               <header>

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { Extracted } from "../../ui/Extracted";
 import { Instructions } from "../../ui/Instructions";
 import type { ChatOfPage } from "../Chat";
 import { Coverage } from "./Coverage";
@@ -32,6 +33,7 @@ export function ChatFacts({ chat }: { chat: ChatOfPage }) {
           {bag.length === 0 && <dd className="muted">empty</dd>}
         </dl>
       </section>
+      <Extracted values={chat.extracted as Record<string, unknown> | null} error={chat.extractionError} />
       <Coverage calls={chat.coverage} />
       <Instructions id={chat.id} title="What the model is given next" />
     </div>

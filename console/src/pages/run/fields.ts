@@ -2,7 +2,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 
 export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
-    id testId testName rowNumber rowName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
+    id testId testName rowNumber rowName attempt status turnCount endReason promptVersion isDraft durationMs createdAt extracted extractionError
     messages { role text }
     checkResults { check { weight } expected passed observed evidence { messageIndex quote toolCallId speaker } }
     score

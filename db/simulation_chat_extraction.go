@@ -16,7 +16,8 @@ const chatsPerSweep = 200
 // enqueueExtractions puts the chats that have ended into the queue, so that a worker extracts what their agents want to know. The end of
 // a chat only marks it: a model that does not answer keeps no chat from its end.
 func (s *Store) enqueueExtractions(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT NULL")
+	const waiting = "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT NULL"
+	companies, err := s.companiesWith(ctx, waiting)
 	errs := []error{err}
 	for _, companyID := range companies {
 		t := s.Tenant(companyID)

@@ -18,7 +18,8 @@ const (
 	// maxExtracted bounds a value, in characters.
 	maxExtracted = 2_000
 
-	extractInstruction = `You read values out of a conversation between an agent and a contact, which is over. You are given the values that are wanted, each with its definition, the date of the conversation, and the conversation, as JSON.
+	extractInstruction = `You read values out of a conversation between an agent and a contact, which is over. You are given the values that are wanted, each with its definition, the date of the conversation,
+and the conversation, as JSON.
 
 - Give each value as the conversation says it, as short as possible, and in the form that its definition asks for. A value of the type Nom is a person's name.
 - Give null for a value that the conversation does not tell. Assume nothing, and invent nothing.
@@ -36,7 +37,9 @@ type extractable struct {
 
 // extract reads the values that an agent wants to know out of a conversation: a text or null for each of them, by name. The error is a
 // *runFault, or ctx's once it has ended.
-func extract(ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time) (*model.JSONObject, error) {
+func extract(
+	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
+) (*model.JSONObject, error) {
 	asked := extractable{
 		Values: values, Date: at.Format("2006-01-02, Monday"),
 		Conversation: transcriptOf(held, 0, ending{}).bounded(maxTranscript).Messages,
@@ -112,8 +115,9 @@ func readValue(name string, given json.RawMessage) (any, error) {
 // ExtractChat extracts what the agent of a chat wants to know from the chat, which has ended, and keeps it. When the model fails, the chat
 // says why, and the error is returned so that it is tried again.
 func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
+	ids := []string{id}
 	found, err := t.FindTogether(ctx,
-		db.Want{Rows: db.SimulationChatRows, Keys: []string{id}}, db.Want{Rows: db.MessagesOfChats, Keys: []string{id}}, db.Want{Rows: db.ToolCallsOfChats, Keys: []string{id}})
+		db.Want{Rows: db.SimulationChatRows, Keys: ids}, db.Want{Rows: db.MessagesOfChats, Keys: ids}, db.Want{Rows: db.ToolCallsOfChats, Keys: ids})
 	if err != nil {
 		return later(err)
 	}
@@ -186,11 +190,12 @@ func failureOf(err error) *string {
 	return new("something went wrong in the gateway")
 }
 
-// extract extracts what the run's agent wants to know from the conversation, which is over, unless the run has it already. When conversations
-// are judged again, values that nobody extracted are extracted only if a check needs them.
+// extract extracts what the run's agent wants to know from the conversation, which is over, unless the run has it already. When
+// conversations are judged again, values that nobody extracted are extracted only if a check needs them.
 func (t *tester) extract(ctx context.Context, run *model.AgentTestRun) {
 	values, at := run.Snapshot.Agent.ExtractedValues, t.now()
-	needed := run.RejudgeOfID == nil || slices.ContainsFunc(run.Snapshot.Test.Checks, func(c model.TestCheck) bool { return c.Expect.Extracts != nil })
+	isChecked := func(c model.TestCheck) bool { return c.Expect.Extracts != nil }
+	needed := run.RejudgeOfID == nil || slices.ContainsFunc(run.Snapshot.Test.Checks, isChecked)
 	if len(values) == 0 || run.Extracted != nil || !needed {
 		return
 	}
@@ -230,7 +235,9 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 func (h *heldConversation) saying(value string) []model.Evidence {
 	for i, m := range slices.Backward(h.messages) {
 		if quote := findText(m.Text, value); quote != "" {
-			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid)}}
+			return []model.Evidence{{
+				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
+			}}
 		}
 	}
 	return nil

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func (c *checks) called(ctx context.Context, e *model.CalledExpectation, held *heldConversation) (finding, error) {
+	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, held)
+	all := matching
+	if e.Succeeded {
+		matching = slices.DeleteFunc(slices.Clone(all), (*model.ToolCall).Failed)
+	}
+	n := len(matching)
+	found := finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), timesWithFailures(all), held.citeCalls(matching)}
+	switch {
+	case len(all) == 0 && len(others) > 0:
+		found.observed, found.evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
+	case n == 0:
+		found.evidence = held.citeCalls(all)
+	}
+	if err != nil || n == 0 || e.Before == nil {
+		return found, err
+	}
+	for _, call := range held.calls {
+		if call == matching[0] {
+			break
+		}
+		if call.TechnicalName == *e.Before {
+			found.passed, found.evidence = false, held.citeCalls([]*model.ToolCall{call, matching[0]})
+			found.observed += fmt.Sprintf(", but %s was called before", *e.Before)
+			break
+		}
+	}
+	return found, nil
+}
+
+// matching returns the calls that are meant, and those that only have other arguments.
+func (c *checks) matching(ctx context.Context, e *model.NeverCalledExpectation, held *heldConversation) (matching, others []*model.ToolCall, err error) {
+	for _, call := range held.calls {
+		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
+			continue
+		}
+		with, _, _ := parseArguments(string(call.Arguments)) // what cannot be read has no arguments
+		if c.applies(ctx, &model.MockRule{When: e.Where}, with, 0) {
+			matching = append(matching, call)
+		} else {
+			others = append(others, call)
+		}
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err() // not all conditions were evaluated
+		}
+	}
+	return matching, others, nil
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never called"
+	case 1:
+		return "called once"
+	}
+	return fmt.Sprintf("called %d times", n)
+}
+
+// timesWithFailures says how often something was called, and how many of these calls failed.
+func timesWithFailures(calls []*model.ToolCall) string {
+	failed := 0
+	for _, call := range calls {
+		if call.Failed() {
+			failed++
+		}
+	}
+	switch {
+	case failed == 0:
+		return times(len(calls))
+	case failed < len(calls):
+		return fmt.Sprintf("%s, of which %d failed", times(len(calls)), failed)
+	case failed == 1:
+		return "called once, which failed"
+	}
+	return times(len(calls)) + ", all of which failed"
+}

@@ -231,7 +231,7 @@ func TestCampaignItemsOverREST(t *testing.T) {
 
 	added := call(key, "POST", base, `{"items":[{"phoneNumber":"+1 202 555 0199","dataBag":{"firstName":"Eve"}}]}`, 200)
 	require.Equal(t, "+12025550199", added["items"].([]any)[0].(map[string]any)["phoneNumber"])
-	again := call(key, "POST", base, `{"items":[{"phoneNumber":"202 555 0199","dataBag":{"firstName":"Eve"}}]}`, 200)
+	again := call(key, "POST", base, `{"items":[{"phoneNumber":"+1 (202) 555-0199","dataBag":{"firstName":"Eve"}}]}`, 200)
 	require.Empty(t, again["items"])
 	require.Equal(t, added["items"].([]any)[0].(map[string]any)["id"], again["duplicates"].([]any)[0].(map[string]any)["itemId"])
 	require.Contains(t, call(key, "POST", base, `{"onDuplicate":"REFUSE","items":[{"phoneNumber":"+12025550199","dataBag":{"firstName":"Eve"}}]}`, 409)["errors"],

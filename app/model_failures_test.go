@@ -125,9 +125,9 @@ var modelFailures = map[string]modelFailure{
 		made:   []string{noSuchTool, booked},
 		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
 	},
-	"more than 8 model calls": {
-		script: times(8, book),
-		made:   slices.Repeat([]string{booked}, 7),
+	"more than 25 model calls": {
+		script: times(25, book),
+		made:   slices.Repeat([]string{booked}, 24),
 		says:   faulty + "was asked 25 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound",
 	},
 	"500 after a call": {

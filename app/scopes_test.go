@@ -20,10 +20,10 @@ import (
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt", "SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
 	model.APIKeyScopeContacts: {
-		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
-		"SimulationChat.dataBag", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
+		"CampaignItem.phoneNumber", "CampaignItemDuplicate.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
+		"SimulationChat.dataBag", "SimulationChat.extracted", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
 		"SimulationTest.persona", "SimulationTest.contactSays", "SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
-		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CheckResult.observed", "CriterionResult.rationale", "ClassificationResult.rationale",
+		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "AgentTestRun.extracted", "Evidence.quote", "CheckResult.expected", "CheckResult.observed", "CriterionResult.expected", "CriterionResult.rationale", "ClassificationResult.rationale",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }

@@ -307,7 +307,7 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 		}
 		var fields []string
 		for _, f := range definition.Fields {
-			if f.Name == choice || f.Type.NonNull && (f.DefaultValue == nil || f.Type.Name() == "ID") {
+			if f.Name == choice || f.Name == "criteria" || f.Type.NonNull && (f.DefaultValue == nil || f.Type.Name() == "ID") {
 				fields = append(fields, f.Name+": "+w.value(f.Name, f.Type, "", choice))
 			}
 		}

@@ -108,8 +108,10 @@ func TestAJudgeIsMeasured(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(o.out), &measured))
 	require.Equal(t, "strict", measured.Model)
 	require.Len(t, measured.Verdicts, 60)
-	require.Equal(t, 60, measured.Right+measured.FalsePasses)
-	require.Zero(t, measured.FalseFailures+measured.Undecided)
+	// The judge quotes nothing, and without a quote of the agent's own words nothing that the agent must say is decided.
+	require.Positive(t, measured.Undecided)
+	require.Equal(t, 60, measured.Right+measured.FalsePasses+measured.Undecided)
+	require.Zero(t, measured.FalseFailures)
 	require.InDelta(t, 0, *measured.Kappa, 1e-9, "it agrees no more than chance does")
 	require.Contains(t, o.log, fmt.Sprintf("the judge passed %d criteria that do not hold", measured.FalsePasses))
 

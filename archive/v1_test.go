@@ -26,8 +26,6 @@ type oldServer struct {
 	// lists are the entries of each path.
 	lists map[string][]string
 	ones  map[string]string
-	// without is a list that the server does not have.
-	without string
 }
 
 func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +50,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(429, "")
 		return
 	case times == 1 && all%5 == 3:
-		w.WriteHeader(500)
+		w.WriteHeader(http.StatusInternalServerError)
 		return
 	case times == 1 && all%5 == 4:
 		w.Header().Set("Content-Length", "1000")

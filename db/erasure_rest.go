@@ -88,7 +88,7 @@ func (e erasure) left(ctx context.Context, t *Tenant) ([]model.ErasureLeft, erro
 			return nil, translate(err)
 		}
 		if n > 0 {
-			left = append(left, model.ErasureLeft{Table: c.TableName, Rows: int64(n)})
+			left = append(left, model.ErasureLeft{Table: c.TableName, Rows: n})
 		}
 	}
 	return left, nil

@@ -68,7 +68,7 @@ func TestSlowestClientIsDropped(t *testing.T) {
 			o := m.open(model.KeyRef{KeyID: key}, func() { dropped <- name })
 			o.add(bytes)
 			o.made(bytes)
-			time.Sleep(slowAfter)
+			<-time.After(slowAfter)
 			synctest.Wait()
 			return o
 		}

@@ -119,7 +119,7 @@ func TestResponsesThatNobodyReads(t *testing.T) { //nolint:paralleltest // It me
 			require.Eventually(t, func() bool { return f.Load().ResponseBytes > 6*mb }, patience, time.Millisecond)
 			for range 20 {
 				require.Less(t, f.Load().ResponseBytes, int64(24*mb), "one and a half of the budget")
-				time.Sleep(50 * time.Millisecond)
+				<-time.After(50 * time.Millisecond)
 			}
 			require.Less(t, heap()-before, int64(48*mb))
 

@@ -98,6 +98,9 @@ func (in AddCampaignItemsInput) Validate() error {
 		faults.Add("items", "must have at least one entry")
 	}
 	faults.list("items", len(in.Items), MaxCampaignItems)
+	if in.OnDuplicate != "" && !in.OnDuplicate.IsValid() {
+		faults.Add("onDuplicate", "must be one of SKIP, REFUSE, KEEP")
+	}
 	return faults.Err()
 }
 

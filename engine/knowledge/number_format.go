@@ -118,7 +118,7 @@ func (p *formatParser) literal(text string) {
 
 // escape reads a literal character after a backslash, a blank of a character's width, or the fill of a cell.
 func (p *formatParser) escape(kind byte) {
-	_, size := firstRune(p.rest[1:])
+	size := firstSize(p.rest[1:])
 	switch kind {
 	case '\\':
 		p.literal(p.rest[1 : 1+size])
@@ -128,14 +128,14 @@ func (p *formatParser) escape(kind byte) {
 	p.rest = p.rest[1+size:]
 }
 
-func firstRune(text string) (first rune, size int) {
-	for i, r := range text {
+// firstSize returns how many bytes the first character of the text has.
+func firstSize(text string) int {
+	for i := range text {
 		if i > 0 {
-			return first, i
+			return i
 		}
-		first = r
 	}
-	return first, len(text)
+	return len(text)
 }
 
 // bracket reads a currency, a condition or an elapsed time. Colors show nothing.
@@ -158,7 +158,7 @@ func (p *formatParser) bracket(inside string) {
 
 // sign reads a placeholder, a letter of a date, or one character that stands for itself.
 func (p *formatParser) sign(next byte) {
-	_, size := firstRune(p.rest)
+	size := firstSize(p.rest)
 	isDate := p.section.letters != ""
 	switch {
 	case strings.IndexByte("0#?", next) >= 0 && !isDate:
@@ -216,10 +216,10 @@ func (f *numberFormat) section(value float64) (formatSection, float64) {
 		case "<>":
 			holds = value != s.bound
 		case "":
-			switch {
-			case i == 0:
+			switch i {
+			case 0:
 				holds = value > 0 || value == 0 && len(f.sections) < 3 || value < 0 && len(f.sections) == 1
-			case i == 1:
+			case 1:
 				holds = value < 0 || f.sections[0].comparison != ""
 			default:
 				holds = true

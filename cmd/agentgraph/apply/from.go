@@ -313,17 +313,6 @@ var doubleBraces = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}`)
 // placeholders writes the placeholders of other tools, which have two braces, as ours.
 func placeholders(text string) string { return doubleBraces.ReplaceAllString(text, "{$1}") }
 
-// literally returns a regular expression that matches the text, and what its placeholders stand for.
-func literally(text string) string {
-	var expression strings.Builder
-	rest := 0
-	for _, at := range doubleBraces.FindAllStringSubmatchIndex(text, -1) {
-		expression.WriteString(regexp.QuoteMeta(text[rest:at[0]]) + "{" + text[at[2]:at[3]] + "}")
-		rest = at[1]
-	}
-	return expression.String() + regexp.QuoteMeta(text[rest:])
-}
-
 // inserted returns messages with the values of variables in place of their placeholders, which nothing fills in a
 // test without rows.
 func inserted(messages list, variables object) list {

@@ -158,9 +158,10 @@ func pointed(whole any, pointer string) (any, bool) {
 	if !isLocal {
 		return nil, false
 	}
-	value, isFound := whole, true
+	value := whole
 	for step := range strings.SplitSeq(steps, "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		var isFound bool
 		if value, isFound = reach(value, step); !isFound {
 			return nil, false
 		}

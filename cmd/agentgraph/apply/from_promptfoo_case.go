@@ -126,7 +126,6 @@ func (p *promptfoo) conversation(name string, of []int) {
 	c.scenario = "You have asked all you wanted to know."
 	var says list
 	var variables object
-	weights := list{}
 	for n, i := range of {
 		t := p.of(c, p.cases[i])
 		t.turn = n + 1
@@ -160,7 +159,6 @@ func (p *promptfoo) conversation(name string, of []int) {
 			}
 		}
 		t.asserts()
-		weights = append(weights, t.weights...)
 		t.rest()
 	}
 	if len(variables) > 0 {

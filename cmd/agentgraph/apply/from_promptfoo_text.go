@@ -77,7 +77,6 @@ func (t texts) evaluate(expression, name string, filters []string) (text string,
 		return "", false, fmt.Errorf("the expression {{ %s }} is not evaluated", expression)
 	}
 	var value any = t.bag
-	isKnown = true
 	for step := range strings.SplitSeq(name, ".") {
 		if value, isKnown = reach(value, step); !isKnown {
 			return "", false, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// If the response to a mutation cannot be kept, as when the process is killed, a retry is told so and changes nothing.
+// A retry changes nothing when the mutation was committed but its response was not saved. The retry's error says so.
 func TestALostResponseIsNotCarriedOutAgain(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -33,7 +33,7 @@ type V1Options struct {
 	Pause time.Duration
 }
 
-// V1Report is what became of a v1 server's company.
+// V1Report counts what an import from a v1 server read, wrote and left out.
 type V1Report struct {
 	// Read and Written are how many entries were read and written, by what they are.
 	Read, Written map[string]int64

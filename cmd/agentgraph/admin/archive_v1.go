@@ -29,7 +29,7 @@ type fromV1 struct {
 // Declare returns the flags.
 func (c *fromV1) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &c.FromV1, Name: "from-v1", Env: "AGENTGRAPH_FROM_V1", Placeholder: "URL", Help: "Read the company from the v1 server at this address, in place of an archive."},
+		{Into: &c.FromV1, Name: "from-v1", Env: "AGENTGRAPH_FROM_V1", Placeholder: "URL", Help: "Import the company from the v1 server at this address instead of from an archive."},
 		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Help: "With --from-v1, the API key of the company. Better in the variable, or in a file (AGENTGRAPH_V1_API_KEY_FILE)."},
 		{Into: &c.CompanyID, Name: "company-id", Env: "AGENTGRAPH_V1_COMPANY_ID", Placeholder: "ID", Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
 		{Into: &c.Name, Name: "company-name", Env: "AGENTGRAPH_V1_COMPANY_NAME", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is made."},

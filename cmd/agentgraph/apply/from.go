@@ -25,8 +25,8 @@ var importers = map[string]func(c *carriedTests) error{
 // maxForeign bounds a file of another tool, in bytes.
 const maxForeign = 64 << 20
 
-// carriedTests are the tests of a file that are carried over, with names of their own, and a report of what became of
-// its parts.
+// carriedTests holds the tests that were imported from a file, each with a unique name. Its report lists what was
+// imported, approximated and left out.
 type carriedTests struct {
 	// folder holds the file of this name.
 	folder *os.Root
@@ -313,8 +313,8 @@ var doubleBraces = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}`)
 // placeholders writes the placeholders of other tools, which have two braces, as ours.
 func placeholders(text string) string { return doubleBraces.ReplaceAllString(text, "{$1}") }
 
-// inserted returns messages with the values of variables in place of their placeholders, which nothing fills in a
-// test without rows.
+// inserted replaces the placeholders in messages by the values of the variables. A test without rows has nothing else
+// that fills them.
 func inserted(messages list, variables object) list {
 	for i, one := range messages {
 		message := one.(object)

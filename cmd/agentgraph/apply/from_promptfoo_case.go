@@ -15,7 +15,7 @@ import (
 type promptfooTest struct {
 	*carried
 	p *promptfoo
-	// test has the defaults, but for their assertions; own is without them.
+	// test is the test case with the defaults applied, except the default assertions. own is the test case as written.
 	test, own object
 	ownAt     place
 	texts     texts

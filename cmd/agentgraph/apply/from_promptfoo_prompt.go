@@ -15,7 +15,7 @@ type promptfooPrompt struct {
 	at   place
 }
 
-// readPrompts reads the prompts of a configuration. The first one says what the agent is told.
+// readPrompts reads the prompts of a configuration. The importer uses the first one as the contact's message.
 func (p *promptfoo) readPrompts(value any, at place) {
 	switch v := value.(type) {
 	case string:
@@ -104,7 +104,7 @@ func (t *promptfooTest) ask() {
 	t.with("maxTurns", int64(1))
 }
 
-// message returns what the agent is told: the prompt, with the variables filled in.
+// message returns the contact's messages: the prompt with the variables filled in.
 func (t *promptfooTest) message() list {
 	if len(t.p.prompts) == 0 {
 		return t.spoken("no prompt can be read")

@@ -107,9 +107,8 @@ func isTitleODF(key string, _ odfStyle) bool    { return key == "paragraph/Title
 type odt struct {
 	flow
 	odfStyles
-	// lists counts the open lists, and skipped the open elements of one that is left out, itself included.
-	lists, skipped int
-	inBody         bool
+	// lists counts the open lists.
+	lists int
 	// isHidden is set for a paragraph that a field hides.
 	isHidden bool
 	// repeated are the columns that the open cell stands in.
@@ -120,41 +119,59 @@ type odt struct {
 // comments and tables of contents.
 func (d *document) readODT() error {
 	o := odt{flow: flow{document: d}, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
+	return d.readBodyOfODF(&o.odfStyles, &o)
+}
+
+func (o *odt) takesText() bool { return o.depth > 0 }
+
+// odfReader reads the body of an OpenDocument file, element by element.
+type odfReader interface {
+	// isLeftOut reports whether an element is skipped with everything in it.
+	isLeftOut(element xml.StartElement) bool
+	begin(element xml.StartElement)
+	end(name string)
+	// takesText reports whether text is read at this place.
+	takesText() bool
+	write(text string)
+}
+
+// readBodyOfODF reads the styles of an OpenDocument file, and then has the reader read its body.
+func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
 	err := d.part("styles.xml", func(token xml.Token) {
 		if element, begins := token.(xml.StartElement); begins {
-			o.odfStyles.visit(element)
+			styles.visit(element)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return d.part("content.xml", o.visit)
-}
-
-func (o *odt) visit(token xml.Token) {
-	switch t := token.(type) {
-	case xml.StartElement:
-		switch {
-		case o.skipped > 0 || o.isLeftOut(t):
-			o.skipped++
-		case o.inBody:
-			o.begin(t)
-		case t.Name.Local == "body":
-			o.inBody = true
-		default:
-			o.odfStyles.visit(t)
+	// skipped counts the open elements of one that is left out, itself included.
+	skipped, inBody := 0, false
+	return d.part("content.xml", func(token xml.Token) {
+		switch t := token.(type) {
+		case xml.StartElement:
+			switch {
+			case skipped > 0 || r.isLeftOut(t):
+				skipped++
+			case inBody:
+				r.begin(t)
+			case t.Name.Local == "body":
+				inBody = true
+			default:
+				styles.visit(t)
+			}
+		case xml.EndElement:
+			if skipped > 0 {
+				skipped--
+			} else {
+				r.end(t.Name.Local)
+			}
+		case xml.CharData:
+			if skipped == 0 && r.takesText() {
+				r.write(strings.Map(oneSpace, string(t)))
+			}
 		}
-	case xml.EndElement:
-		if o.skipped > 0 {
-			o.skipped--
-		} else {
-			o.end(t.Name.Local)
-		}
-	case xml.CharData:
-		if o.skipped == 0 && o.depth > 0 {
-			o.write(strings.Map(oneSpace, string(t)))
-		}
-	}
+	})
 }
 
 // oneSpace replaces the white space of XML. Longer spaces are elements of their own.

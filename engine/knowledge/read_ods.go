@@ -15,8 +15,6 @@ type ods struct {
 	sheets    int
 	first     *grid
 	firstName string
-	skipped   int
-	inBody    bool
 
 	sheet   string
 	isTable bool
@@ -38,15 +36,7 @@ type ods struct {
 // readODS reads the tables in the sheets of a spreadsheet as they are displayed. It leaves out what is hidden.
 func (d *document) readODS() error {
 	o := &ods{document: d, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
-	err := d.part("styles.xml", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins {
-			o.odfStyles.visit(element)
-		}
-	})
-	if err == nil {
-		err = d.part("content.xml", o.visit)
-	}
-	if err != nil || d.text.full() {
+	if err := d.readBodyOfODF(&o.odfStyles, o); err != nil || d.text.full() {
 		return err
 	}
 	if o.first != nil {
@@ -60,31 +50,7 @@ func (o *ods) isHiddenSheet(table xml.StartElement) bool {
 	return o.find("table", val(table, "style-name"), isHiddenODF)
 }
 
-func (o *ods) visit(token xml.Token) {
-	switch t := token.(type) {
-	case xml.StartElement:
-		switch {
-		case o.skipped > 0 || o.isLeftOut(t):
-			o.skipped++
-		case o.inBody:
-			o.begin(t)
-		case t.Name.Local == "body":
-			o.inBody = true
-		default:
-			o.odfStyles.visit(t)
-		}
-	case xml.EndElement:
-		if o.skipped > 0 {
-			o.skipped--
-		} else {
-			o.end(t.Name.Local)
-		}
-	case xml.CharData:
-		if o.skipped == 0 && o.inCell {
-			o.write(strings.Map(oneSpace, string(t)))
-		}
-	}
-}
+func (o *ods) takesText() bool { return o.inCell }
 
 func (o *ods) write(text string) {
 	o.line.WriteString(text)

@@ -195,8 +195,15 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	histories, err := tenant.HistoriesOfTests(t.Context(), tests, 20)
 	require.NoError(t, err)
 	require.Len(t, histories[tests[99]], 20)
-	require.Len(t, asked.asked, 2)
-	for i, index := range []string{"agent_test_runs_judged_rows_idx", "agent_test_runs_test_idx"} {
+	version, err := tenant.FindPages(t.Context(), db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 1})
+	require.NoError(t, err)
+	versionID := version[0].(*model.PromptVersion).ID
+	asked.asked = asked.asked[:2]
+	results, err := tenant.TestRunsOfPromptVersions(t.Context(), []string{versionID})
+	require.NoError(t, err)
+	require.Equal(t, model.PromptVersionTestRuns{Judged: 100}, results[versionID])
+	require.Len(t, asked.asked, 3)
+	for i, index := range []string{"agent_test_runs_judged_rows_idx", "agent_test_runs_test_idx", "agent_test_runs_prompt_version_idx"} {
 		plan := planOf(t, conn, asked.asked[i])
 		require.Contains(t, plan, index)
 		require.NotContains(t, plan, "Seq Scan on agent_test_runs")

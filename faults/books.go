@@ -104,8 +104,8 @@ func (b *books) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find says that there is what an operation wants to make. That is what came of an attempt in doubt, whose process died before it had
-// kept the response: the operation is then carried out again, and refused. Without a doubt nobody else can have made it.
+// find notes that an operation was carried out, as its refusal says. That is what follows an attempt in doubt whose
+// process died before it had kept the response. An operation without such an attempt is refused for no reason.
 func (b *books) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

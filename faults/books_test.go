@@ -41,7 +41,10 @@ func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
 	t.Parallel()
 	result, why := judge([]byte(`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
 		`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
-	require.Equal(t, taken, result)
+	require.Equal(t, found, result)
+	result, _ = judge([]byte(`{"errors":[{"message":"the request with this Idempotency-Key was carried out, but its response was lost: the server `+
+		`stopped before it was kept","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
+	require.Equal(t, found, result)
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, refused, result)
 	b, doubted, sure := &books{}, &operation{doubts: 1}, &operation{}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -46,8 +48,8 @@ const (
 	// modelFailed was not carried out, since its model failed.
 	modelFailed
 	refused
-	// taken was refused because there is what it wants to make.
-	taken
+	// found was refused because an earlier attempt was carried out.
+	found
 )
 
 // try carries an operation out: it sends it until it is acknowledged and returns its data. One in ten is sent once more
@@ -56,20 +58,22 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	o := c.books.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	// One key for one body: a dialer that gets an item anew calls it under another claim.
+	once := fmt.Sprintf("%s %x", kind, sha256.Sum256(fmt.Append(nil, variables)))
 	failures := 0
 	for {
-		result, why := c.send(ctx, o, kind+" "+name, document, variables, into)
+		result, why := c.send(ctx, o, once, document, variables, into)
 		switch result {
 		case acknowledged:
 			c.books.acknowledge(o)
 			if c.turn.Load()%10 == 0 {
-				_, _ = c.send(ctx, o, kind+" "+name, document, variables, nil)
+				_, _ = c.send(ctx, o, once, document, variables, nil)
 			}
 			return true
 		case refused:
 			c.books.refuse(o, why)
 			return false
-		case taken:
+		case found:
 			c.books.find(o, why)
 			return false
 		case doubtful:
@@ -166,8 +170,9 @@ func judge(text []byte, into any) (outcome, string) {
 	case "UNAVAILABLE", "INTERNAL", "TIMEOUT":
 		return doubtful, first.Message
 	case "UNPROCESSABLE":
-		if strings.Contains(first.Message, "the name of another") {
-			return taken, first.Message
+		isMade := strings.Contains(first.Message, "the name of another")
+		if isMade || strings.Contains(first.Message, "was carried out, but its response was lost") {
+			return found, first.Message
 		}
 	}
 	return refused, read.Errors[0].Extensions.Code + ": " + read.Errors[0].Message

@@ -58,8 +58,9 @@ func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 		if m.Speaker == agentSpeaker {
 			continue
 		}
-		isAsked := at > 0 && v.isAskedIn(conversation[at-1])
-		if isAsked && p.isText() {
+		question := v.questionIn(conversation[:at])
+		isAsked := question != ""
+		if isAsked && p.isText() && !isOffer(question) {
 			if value, ok := p.in(m.Text, true, today); ok {
 				return shownAs(value)
 			}
@@ -100,14 +101,24 @@ func (v wantedValue) property() (property, bool) {
 	return p, ok
 }
 
-// isAskedIn reports whether a message of the agent ends by asking for the value.
-func (v wantedValue) isAskedIn(m saidMessage) bool {
-	question, _ := read.LastQuestion(m.Text)
-	if m.Speaker != agentSpeaker || question == "" {
-		return false
+// questionIn returns the question that asks for the value at the end of the agent's last message. It returns "" if the
+// conversation does not end with such a message.
+func (v wantedValue) questionIn(conversation []saidMessage) string {
+	if len(conversation) == 0 || conversation[len(conversation)-1].Speaker != agentSpeaker {
+		return ""
 	}
+	question, _ := read.LastQuestion(conversation[len(conversation)-1].Text)
 	words := subjectWords(question)
-	return slices.ContainsFunc(subjectWords(spread(v.Name)), func(word string) bool { return hasWord(words, word) })
+	if !slices.ContainsFunc(subjectWords(spread(v.Name)), func(word string) bool { return hasWord(words, word) }) {
+		return ""
+	}
+	return question
+}
+
+// isOffer reports whether a question offers alternatives, like "Do you want to return an article, or exchange it?".
+// The answer to it says what the contact wants to do; it is no value.
+func isOffer(question string) bool {
+	return alternatives().MatchString(question) && !openQuestion().MatchString(question)
 }
 
 // shownAs returns a value as text.

@@ -19,9 +19,15 @@ func TestExtractorReadsWhatWasSaid(t *testing.T) {
 		{"name":"guests","definition":"How many guests there are.","type":"Text"},
 		{"name":"bookingReference","definition":"The reference of the booking, for example QX7-12.","type":"Text"},
 		{"name":"safePlace","definition":"Where the parcel is to be left.","type":"Text"},
-		{"name":"allergies","definition":"Allergies that the visitor named.","type":"Text"}],
+		{"name":"allergies","definition":"Allergies that the visitor named.","type":"Text"},
+		{"name":"articles","definition":"The articles to return.","type":"Text"},
+		{"name":"wrapping","definition":"The wrapping of the gift.","type":"Text"}],
 	"conversation":[
-		{"speaker":"agent","text":"Welcome. My name is Robo Caller."},
+		{"speaker":"agent","text":"Welcome. Do you want to return an article, exchange it or ask something else?"},
+		{"speaker":"contact","text":"I would like to return it."},
+		{"speaker":"agent","text":"My name is Robo Caller. Which wrapping do you prefer, paper or linen?"},
+		{"speaker":"contact","text":"Linen."},
+		{"speaker":"agent","text":"Good."},
 		{"speaker":"contact","text":"Hello, my name is Ana Silva, about the booking ZT4-88."},
 		{"speaker":"agent","text":"For which day is the collection?"},
 		{"speaker":"contact","text":"On 2026-12-01. No, on Friday."},
@@ -36,6 +42,7 @@ func TestExtractorReadsWhatWasSaid(t *testing.T) {
 	require.Equal(t, map[string]*string{
 		"callerName": new("Ana Silva"), "doctorName": nil, "collectionDay": new("2026-11-27"), "guests": new("6"),
 		"bookingReference": new("ZT4-88"), "safePlace": new("Behind the shed"), "allergies": nil,
+		"articles": nil, "wrapping": new("Linen"),
 	}, values)
 	_, err = llm.Collect(offline.Extractor().Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}))
 	require.ErrorContains(t, err, "it only extracts values")

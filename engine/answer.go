@@ -4,24 +4,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// thoughtsEnd closes what reasoning models write before their answer, which thoughtsBegin opens. Some templates leave out where it begins.
-const (
-	thoughtsBegin = "<think>"
-	thoughtsEnd   = "</think>"
+// thoughtsBegin and thoughtsEnd match what reasoning models write around their thoughts. Some templates leave out the
+// beginning.
+var (
+	thoughtsBegin = regexp.MustCompile(`(?i)<think(?:ing)?(?:\s[^<>]*)?>`)
+	thoughtsEnd   = regexp.MustCompile(`(?i)</think(?:ing)?\s*>`)
 )
 
 // withoutThoughts returns what a model says after its thoughts. Of thoughts that never end, nothing is an answer.
 func withoutThoughts(text string) string {
-	text = strings.TrimSpace(text)
-	if at := strings.LastIndex(text, thoughtsEnd); at >= 0 && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") {
-		text = strings.TrimSpace(text[at+len(thoughtsEnd):])
+	text = afterThoughts(text)
+	if begins := thoughtsBegin.FindStringIndex(text); begins != nil {
+		text = text[:begins[0]]
 	}
-	if at := strings.Index(text, thoughtsBegin); at >= 0 && !strings.Contains(text[:at], "{") {
-		text = strings.TrimSpace(text[:at])
+	return strings.TrimSpace(text)
+}
+
+// afterThoughts returns what follows the end of the last thoughts in a text.
+func afterThoughts(text string) string {
+	if ends := thoughtsEnd.FindAllStringIndex(text, -1); len(ends) > 0 {
+		text = text[ends[len(ends)-1][1]:]
 	}
 	return text
 }
@@ -36,12 +43,15 @@ func objectIn(text string) []byte {
 // objectsIn returns the complete JSON objects in a text, as objectIn does. There is at least one: the text itself, if it has none, or
 // breaks off within one.
 func objectsIn(text string) [][]byte {
-	text = withoutThoughts(text)
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // else a quote in it may look like that
+		text = strings.TrimSpace(afterThoughts(text))
+	}
 	objects := [][]byte{[]byte(text)}
 	for at := 0; at < len(text); {
 		begins := strings.IndexAny(text[at:], "{[")
-		if begins < 0 {
-			break
+		if begins < 0 || thoughtsBegin.MatchString(text[at:at+begins]) {
+			break // what follows are thoughts that never end
 		}
 		at += begins
 		decoder := json.NewDecoder(strings.NewReader(text[at:]))

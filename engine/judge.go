@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -209,21 +208,6 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		return nil, unusable("the criterion is about what the agent says, and no evidence is from the text of a message of the agent")
 	}
 	return result, nil
-}
-
-// agentSays finds criteria by which the agent says something. Their quotes must stand in its messages: what a tool returned, the contact
-// never heard.
-var agentSays = regexp.MustCompile(`(?i)(?:^|\b(?:agent|assistant|bot)\s+|\b(?:agent|assistant|bot)\b[^.;,]*?\band\s+)` +
-	`(?:(?:also|then|only|\w+ly)\s+)*(?:says|tells|mentions|states|informs)\b(.*)`)
-
-// saysNothing finds those that want something left unsaid.
-var saysNothing = regexp.MustCompile(`(?i)^\s+(?:(?:the|a|an|its|their)?\s*(?:contact|customer|caller|user|client|him|her|them|anyone|anybody)\s+)?` +
-	`(?:nothing|nobody|no|none|not|never|neither|nowhere)\b`)
-
-// wantsSaid reports whether a criterion holds only if the agent says something.
-func wantsSaid(criterion string) bool {
-	found := agentSays.FindStringSubmatch(criterion)
-	return found != nil && !saysNothing.MatchString(found[1])
 }
 
 // cite looks up the evidence in the transcript. What is trusted stands there even if it is too short to be looked up.

@@ -9,7 +9,7 @@ import (
 
 // candidates are encodings that are tried after those that the detector finds, which knows no Thai and few short texts.
 var candidates = []string{
-	"gb18030", "euc-kr", "shift_jis", "euc-jp", "big5", "windows-874", "windows-1251", "koi8-r", "windows-1252",
+	"gb18030", "euc-kr", "shift_jis", "euc-jp", "big5", "windows-874", "windows-1251", "koi8-r", "koi8-u", "windows-1252",
 }
 
 // doubleBytes tells for encodings with two bytes for a character which first bytes are those of frequent characters and

@@ -192,8 +192,9 @@ func widest(rows []gridRow) int {
 	return most
 }
 
-// titles counts the rows above a table, which fill at most half of its columns. A merged cell that leaves out the first
-// column is a header.
+// titles counts the rows above a table. They fill at most half of its columns, hold the same text in each cell, or stand
+// above a full row of texts with numbers below it. A row of half of the columns is a header if it leaves out the first one
+// of two, or if it has texts alone and the row below has not. A merged cell that leaves out the first column is one, too.
 func (r *gridReader) titles(rows []gridRow) int {
 	start := maxColumns
 	for _, row := range rows {
@@ -206,14 +207,25 @@ func (r *gridReader) titles(rows []gridRow) int {
 		most[i] = max(most[i+1], rows[i].count())
 	}
 	for i, row := range rows {
-		n := row.count()
+		n, width := row.count(), most[i+1]
 		first, column := row.first()
-		isWide := 2*r.spread(row).count() > most[i+1] && (n > 1 || column > start)
-		if n >= most[i+1] || isWide && !strings.HasSuffix(first, ":") {
+		spread := r.spread(row).count()
+		isWide := (n > 1 || column > start) && 2*spread > width || n == 1 && column > start && 2*spread == width ||
+			n > 1 && 2*spread == width && row.isText() && !rows[i+1].isText()
+		switch {
+		case n > 1 && len(rows) > i+1 && row.all(func(c gridCell) bool { return c.text == first }):
+		case n >= width:
+			return i
+		case isWide && !strings.HasSuffix(first, ":") && (spread > n || !isAboveHeader(rows[i+1:], width)):
 			return i
 		}
 	}
 	return len(rows)
+}
+
+// isAboveHeader reports whether the rows begin with the header of a table of the width.
+func isAboveHeader(rows []gridRow, width int) bool {
+	return len(rows) > 1 && rows[0].count() == width && rows[0].isText() && !rows[1].isText()
 }
 
 // isPairs reports whether the rows are names that end with colons, each with one value.
@@ -245,7 +257,7 @@ func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
 // title adds the rows above a table.
 func (r *gridReader) title(rows []gridRow) {
 	for i, row := range rows {
-		block := Block{Text: strings.Join(shown(row.texts()), " ")}
+		block := Block{Text: strings.Join(slices.Compact(shown(row.texts())), " ")}
 		if i == 0 && utf8.RuneCountInString(block.Text) <= maxHeading && !strings.Contains(block.Text, "\n") {
 			block.Kind, block.Level = Heading, min(r.level, 6)
 		}

@@ -121,9 +121,15 @@ func TestReadTablesOfSheet(t *testing.T) {
 		"a titled table":        {table(text("Hours"), text("A", "B"), text("x", "y"), "", text("Names"), text("C", "D"), text("y", "z")), "Hours\nA: x; B: y\nNames\nC: y; D: z\n"},
 		"values before a table": {table(text("From:", "me"), "", text("A", "B"), text("x", "y")), "From: me\nA: x; B: y\n"},
 		"a title of two cells":  {table(text("List", "2026"), text("A", "B", "C", "D"), text("a", "b", "c", "d")), "List 2026\nA: a; B: b; C: c; D: d\n"},
-		"notes below":           {table(text("A", "B"), text("x", "y"), "", text("All prices with tax")), "A: x; B: y\nAll prices with tax\n"},
-		"one column":            {table(text("A"), text("x"), text("y")), "A: x\nA: y\n"},
-		"only a header":         {table(text("A", "B")), "A | B\n"},
+		"a name of an index":    {table(`<c/>`+text("Price"), text("Oak")+n, text("Elm")+n), "Oak; Price: 7\nElm; Price: 7\n"},
+		"columns without names": {table(text("Item")+"<c/><c/>"+text("Net"), text("Spade", "red", "big")+n, text("Rake", "blue", "small")+n),
+			"Item: Spade; red; big; Net: 7\nItem: Rake; blue; small; Net: 7\n"},
+		"a title of three cells": {table(text("Price list", "as of", "March"), text("Item", "Net", "VAT", "Gross", "Unit"), text("Spade")+n+n+n+text("piece")),
+			"Price list as of March\nItem: Spade; Net: 7; VAT: 7; Gross: 7; Unit: piece\n"},
+		"a repeated title": {table(text("Prices", "Prices"), text("Item", "Net"), text("Spade")+n), "Prices\nItem: Spade; Net: 7\n"},
+		"notes below":      {table(text("A", "B"), text("x", "y"), "", text("All prices with tax")), "A: x; B: y\nAll prices with tax\n"},
+		"one column":       {table(text("A"), text("x"), text("y")), "A: x\nA: y\n"},
+		"only a header":    {table(text("A", "B")), "A | B\n"},
 	} {
 		require.Equal(t, c.want, read(t, "a.xlsx", string(workbook(t, c.sheet))).String(), name)
 	}

@@ -109,3 +109,19 @@ func TestReadBulletsOfPDF(t *testing.T) {
 1 beginbfrange <20> <7E> <0020> endbfrange endcmap`))
 	require.Equal(t, "• one\n• two\n", read(t, "a.pdf", string(content)).String())
 }
+
+// A word that is broken at the end of a line loses its hyphen, unless it has one there itself.
+func TestReadHyphensOfPDF(t *testing.T) {
+	t.Parallel()
+	content := pdf(t, func(f *fpdf.Fpdf) {
+		f.AddPage()
+		for i, text := range []string{
+			"The part AB-1234-", "77 has a deli-", "very time of two days. Write an e-", "mail for the follow-", "up, or call 030-",
+			"1234567. The follow-up is free, and so is the state-of-", "the-art support by Hans-", "Peter and the team.",
+		} {
+			f.Text(20, 40+5*float64(i), text)
+		}
+	})
+	require.Equal(t, "The part AB-1234-77 has a delivery time of two days. Write an e-mail for the follow-up, or call 030-1234567. "+
+		"The follow-up is free, and so is the state-of-the-art support by Hans-Peter and the team.\n", read(t, "a.pdf", string(content)).String())
+}

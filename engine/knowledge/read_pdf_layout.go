@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,7 +16,7 @@ import (
 // lines in a larger font are headings, the largest being the outermost.
 func paragraphs(pages [][]line) Text {
 	sizes := headingSizes(pages)
-	gap := usualGap(pages)
+	gap, compounds := usualGap(pages), compoundsOf(pages)
 	var text Text
 	var block Block
 	// words is the text of the current block.
@@ -35,7 +36,7 @@ func paragraphs(pages [][]line) Text {
 			goesOn := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
 			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || kind == Paragraph && unfinished(block.Kind, words) &&
 				(i == 0 || page[i-1].top < l.top && startsInside(l.text)) {
-				words = join(words, l.text)
+				words = join(words, l.text, compounds)
 				continue
 			}
 			block.Text = whole(words)
@@ -71,16 +72,48 @@ func unfinished(kind Kind, words []byte) bool {
 	return kind != Heading && (unicode.IsLower(last) || last == ',' || bytes.HasSuffix(words, []byte(brokenWord)))
 }
 
-// join appends a line to text. A word that is broken at the end of a line keeps its hyphen before a capital, as in E-Mail.
-func join(words []byte, next string) []byte {
-	begun, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
-	switch first, _ := utf8.DecodeRuneInString(next); {
-	case isBroken && unicode.IsUpper(first):
-		return append(append(begun, '-'), next...)
-	case isBroken:
-		return append(begun, next...)
+// hyphenated matches words with hyphens.
+var hyphenated = regexp.MustCompile(`[\pL\d]+(?:-[\pL\d]+)+`)
+
+// compoundsOf returns the words that stand with hyphens within the lines, in lower case.
+func compoundsOf(pages [][]line) map[string]bool {
+	compounds := map[string]bool{}
+	for _, page := range pages {
+		for _, l := range page {
+			for _, word := range hyphenated.FindAllString(l.text, -1) {
+				compounds[strings.ToLower(word)] = true
+			}
+		}
 	}
-	return append(append(words, ' '), next...)
+	return compounds
+}
+
+// join appends a line to text. A word that is broken at the end of the text is put together.
+func join(words []byte, next string, compounds map[string]bool) []byte {
+	begun, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
+	if !isBroken {
+		begun, isBroken = bytes.CutSuffix(words, []byte("-"))
+		if last, _ := utf8.DecodeLastRune(begun); !isBroken || !unicode.IsDigit(last) {
+			return append(append(words, ' '), next...)
+		}
+	}
+	if keepsHyphen(begun, next, compounds) {
+		begun = append(begun, '-')
+	}
+	return append(begun, next...)
+}
+
+// keepsHyphen reports whether a word that is broken at the end of a line has a hyphen there itself, as E-Mail, AB-12,
+// state-of-the-art, and what stands so elsewhere.
+func keepsHyphen(begun []byte, next string, compounds map[string]bool) bool {
+	first := string(begun[bytes.LastIndexAny(begun, " \n")+1:])
+	second, _, _ := strings.Cut(next, " ")
+	before, _ := utf8.DecodeLastRune(begun)
+	after, _ := utf8.DecodeRuneInString(next)
+	if unicode.IsUpper(after) || unicode.IsDigit(before) || unicode.IsDigit(after) || utf8.RuneCountInString(first) == 1 {
+		return true
+	}
+	return strings.Contains(first+second, "-") || compounds[strings.ToLower(hyphenated.FindString(first+"-"+second))]
 }
 
 // isItem reports whether a line begins an entry of a list.

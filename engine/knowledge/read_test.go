@@ -134,7 +134,7 @@ func TestReadGuessesEncodings(t *testing.T) {
 	for text, from := range map[string]encoding.Encoding{
 		"营业时间：九点到五点": simplifiedchinese.GB18030, "退货政策": simplifiedchinese.GB18030, "欢迎光临": simplifiedchinese.GB18030,
 		"เวลาทำการ 9 โมงเช้าถึง 5 โมงเย็น": charmap.Windows874, "ราคา 500 บาท": charmap.Windows874, "いらっしゃいませ": japanese.EUCJP,
-		"営業時間は九時から五時までです。": japanese.ShiftJIS, "歡迎光臨": traditionalchinese.Big5, "Добро пожаловать": charmap.KOI8R,
+		"営業時間は九時から五時までです。": japanese.ShiftJIS, "歡迎光臨": traditionalchinese.Big5, "Добро пожаловать": charmap.KOI8R, "Відповідь на її запитання": charmap.KOI8U,
 		"Возврат в течение тридцати дней": charmap.Windows1251, "Öffnungszeiten für Kühlschränke: täglich außer samstags": charmap.Windows1252,
 	} {
 		requireBlocks(t, []knowledge.Block{para(text)}, read(t, "a.txt", must(from.NewEncoder().String(text))))

@@ -70,6 +70,10 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		giveBack()
 		return nil, err
 	}
+	if err := mayAsk(ctx); err != nil {
+		leave()
+		return nil, err
+	}
 	conn, err := c.Connector.Connect(context.WithValue(ctx, chargedKey{}, true))
 	if err != nil {
 		leave()

@@ -36,6 +36,10 @@ func (r *Reader) open(ctx context.Context) error {
 		return err
 	}
 	r.leave = func() { store.readers.Leave(companyID); giveBack() }
+	if err := mayAsk(ctx); err != nil {
+		r.leave()
+		return err
+	}
 	if r.conn, err = store.reads.Acquire(ctx); err != nil {
 		r.leave()
 		return translate(err)

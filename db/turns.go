@@ -18,23 +18,25 @@ func WithTurns(ctx context.Context) context.Context {
 	return context.WithValue(ctx, turnsKey{}, make(chan struct{}, mostTurns))
 }
 
-// takeTurn waits for a turn, which is to be given back, or returns the context's error. It returns that of the budget if others
-// have used it up meanwhile, or if it has no room for another question. Without turns it does not wait.
+// takeTurn waits for a turn, which is to be given back, or returns the context's error. Without turns it does not wait.
 func takeTurn(ctx context.Context) (giveBack func(), err error) {
-	giveBack = func() {}
-	if turns, ok := ctx.Value(turnsKey{}).(chan struct{}); ok {
-		select {
-		case turns <- struct{}{}:
-			giveBack = func() { <-turns }
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	turns, ok := ctx.Value(turnsKey{}).(chan struct{})
+	if !ok {
+		return func() {}, nil
 	}
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// mayAsk returns an error if the budget of the context has no room for another question to the database. It is called
+// after the wait for a connection, since others may use up the budget meanwhile.
+func mayAsk(ctx context.Context) error {
 	if budget := model.BudgetOf(ctx); budget != nil {
-		if err := budget.Ask(); err != nil {
-			giveBack()
-			return nil, err
-		}
+		return budget.Ask()
 	}
-	return giveBack, nil
+	return nil
 }

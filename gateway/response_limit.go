@@ -57,6 +57,9 @@ const (
 // milliseconds each, while every step of a small one waits for all of them.
 const yieldShift = 16
 
+// noteShift has a document noted as one with a large response after each 2^20 bytes, while the response is being made.
+const noteShift = 20
+
 // workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
 const workShift = 8
 
@@ -78,6 +81,8 @@ type size struct {
 	isMutation bool
 	// out counts it together with other responses.
 	out *outgoing
+	// document is what a query is known by, if its response is large.
+	document string
 	// objects caches what an object counts, by its selections.
 	objects sync.Map
 }
@@ -93,7 +98,10 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		defer out.close()
 	}
 	size := &size{most: l.settings.ResponseBytes, isMutation: operation != nil && operation.Operation == ast.Mutation, out: out}
-	if operation != nil && operation.Operation == ast.Query && out.isHopeless(of.RawQuery) {
+	if operation != nil && operation.Operation == ast.Query {
+		size.document = of.RawQuery
+	}
+	if out.isHopeless(size.document) {
 		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, model.Errorf(model.Unavailable, busyMessage))}}
 	}
 	var response *graphql.Response
@@ -105,7 +113,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		took := size.Load()
 		out.add(kept - took)
 		out.made(kept)
-		out.noteLarge(of.RawQuery, took)
+		out.noteLarge(size.document, took)
 	}()
 	ctx = model.WithBudget(ctx, budget{l, size})
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
@@ -199,8 +207,11 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
-// Ask counts a question to the database.
+// Ask counts a question to the database. A query that has read nothing is given up if others took the memory meanwhile.
 func (b budget) Ask() error {
+	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) && b.size.isOver.CompareAndSwap(false, true) {
+		b.size.isBusy.Store(true)
+	}
 	if b.limit.toil(b.size, workPerQuestion); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
@@ -226,6 +237,9 @@ func (l responseLimit) toil(s *size, work int) {
 func (l responseLimit) add(s *size, bytes int64) {
 	now := s.Add(bytes)
 	s.out.add(bytes)
+	if now>>noteShift > (now-bytes)>>noteShift {
+		s.out.noteLarge(s.document, now)
+	}
 	switch most := s.out.most(s.most); {
 	case now > s.most:
 		s.isOver.Store(true)

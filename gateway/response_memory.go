@@ -28,7 +28,7 @@ type keyMemory struct {
 	// The mutex of responseMemory guards the fields below. users counts the open outgoing of the key.
 	users   int
 	waiting map[*outgoing]time.Time
-	// large has the bytes that responses to documents took to make, by the documents' hashes, at most mostLargeKnown of
+	// large has the bytes that responses to queries took to make, by the documents' hashes, at most mostLargeKnown of
 	// them. Small responses are left out.
 	large map[uint64]int64
 }
@@ -125,7 +125,7 @@ func (o *outgoing) most(limit int64) int64 {
 
 // noteLarge remembers how many bytes a response took to make, or had taken when it was given up.
 func (o *outgoing) noteLarge(document string, bytes int64) {
-	if bytes < smallResponse {
+	if bytes < smallResponse || document == "" {
 		return
 	}
 	hash := maphash.String(documentHashes, document)
@@ -140,7 +140,7 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 // isHopeless reports whether the response to a document is likely to need more than there is room for. Postgres then
 // need not be asked first.
 func (o *outgoing) isHopeless(document string) bool {
-	if o.hasRoom(o.memory.budget / mostLarge) {
+	if document == "" || o.hasRoom(o.memory.budget/mostLarge) {
 		return false
 	}
 	o.memory.mu.Lock()

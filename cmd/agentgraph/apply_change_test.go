@@ -294,58 +294,6 @@ func TestSecretsOfToolsStaySecret(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
 }
 
-// Tests that were created over REST may share their names. Files tell them apart by their ids.
-func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
-	t.Parallel()
-	c := newCoded(t)
-	tenant, key := newCompany(t, c.store, "Repeats")
-	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: "Web", Direction: "Inbound", Language: "en", Prompt: "Help."})
-	require.NoError(t, err)
-	var ids []string
-	for range 2 {
-		test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-			AgentID: agent.ID, Name: "Same", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, MayRepeatName: true,
-		})
-		require.NoError(t, err)
-		ids = append(ids, test.ID)
-	}
-	dir, exported := t.TempDir(), filepath.Join(t.TempDir(), "tests.yaml")
-	const said = `Note: simulation test "Same" of agent "Desk": the server has 2 of this name, which are written with their ids: `
-	for _, args := range [][]string{{"pull", dir}, {"test", "export", "-o", exported}} {
-		o := c.run(t, key, args...)
-		require.Zero(t, o.code, o.log)
-		require.Contains(t, o.log, said+ids[0]+", "+ids[1])
-	}
-	require.Contains(t, c.good(t, key, "diff", "-f", dir), "Nothing differs.")
-	require.Contains(t, c.good(t, key, "test", "diff", exported), "Nothing differs.")
-	file := filepath.Join(dir, "agent_desk.yaml")
-	edit(t, file, "id: "+ids[1]+"\n        folderId: null\n        name: Same", "id: "+ids[1]+"\n        folderId: null\n        name: Other")
-	c.good(t, key, "apply", "-f", dir)
-	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
-}
-
-func TestNamesThatSeveralHave(t *testing.T) {
-	t.Parallel()
-	c := newCoded(t)
-	tenant, key := newCompany(t, c.store, "Doubles")
-	var ids []string
-	for range 2 {
-		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Same"})
-		require.NoError(t, err)
-		ids = append(ids, dataset.ID)
-	}
-	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
-	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+": say by id which is meant")
-	dir := t.TempDir()
-	c.good(t, key, "pull", "--no-ids", dir)
-	require.Contains(t, filesIn(t, dir)["knowledge.yaml"], "id: "+ids[0])
-	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: "+ids[1]+"\n    name: Same", "id: "+ids[1]+"\n    name: Other")
-	c.good(t, key, "apply", "-f", dir)
-	require.Equal(t, []string{"updateDataset"}, c.mutations, "it is renamed")
-	c.good(t, key, "pull", t.TempDir())
-}
-
 func TestKeysNeedTheScopes(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)

@@ -1,10 +1,6 @@
 package apply
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // company is what the files describe and what the server has, brought together.
 type company struct {
@@ -14,6 +10,8 @@ type company struct {
 	told      map[*kind]bool
 	toldTests map[*thing]bool
 	wrong     faults
+	// paired counts the things of the files that share their name with others, and were found by their order.
+	paired int
 	// notes are what people should know of the plan, or of the files that are written.
 	notes []string
 }
@@ -89,17 +87,10 @@ func (c *company) describe(sources []*source) error {
 		all = append(all, c.wantedOf(s)...)
 	}
 	for _, k := range kinds {
-		// What ids name is found first, as it may have the name of something else now.
-		for _, isByID := range []bool{true, false} {
-			for _, w := range all {
-				if w.kind == k && c.knows(w) == isByID {
-					c.find(w)
-				}
-			}
-		}
+		c.find(k, all)
 		c.distinct(k)
 	}
-	c.noteForeignIDs()
+	c.noteNames()
 	for _, w := range all {
 		if w.kind == subAgent {
 			if of := c.named(agent, w.agent, nil, w.at); of != nil {
@@ -118,117 +109,6 @@ func (c *company) describe(sources []*source) error {
 		}
 	}
 	return c.wrong.err()
-}
-
-// knows reports whether the server has the id that the files give.
-func (c *company) knows(w wanted) bool { return c.byID[w.raw.text("id")] != nil }
-
-// find gives what is wanted to the thing that the server has, or to a new one.
-func (c *company) find(w wanted) {
-	t := &thing{kind: w.kind}
-	var of *thing
-	if w.agent != "" {
-		if of = c.named(agent, w.agent, nil, w.at); of == nil {
-			return
-		}
-	}
-	t.agent, t.raw = of, w.raw
-	// An id of another server says nothing here, so the name counts.
-	if known := c.byID[w.raw.text("id")]; known != nil {
-		if known.kind != w.kind {
-			c.wrong.add(w.at.member("id"), "is the id of a %s", known.kind.name)
-			return
-		}
-		c.take(known, w)
-		return
-	}
-	inFolder := c.folderOf(t, w.at)
-	var same []*thing
-	for _, known := range c.things[w.kind] {
-		if known.isRenamed() {
-			continue
-		}
-		if known.present != nil && known.agent == of && known.isNamedAs(t) && (w.kind != simulation && w.kind != classification || c.folderOfNode(known) == inFolder) {
-			same = append(same, known)
-		}
-	}
-	switch len(same) {
-	case 0:
-		c.things[w.kind] = append(c.things[w.kind], t)
-		c.take(t, w)
-	case 1:
-		c.take(same[0], w)
-	default:
-		c.wrong.add(w.at, "the server has %d of the name %q, with the ids %s: say by id which is meant", len(same), w.raw.text("name"), idsOf(same))
-	}
-}
-
-func idsOf(things []*thing) string {
-	ids := make([]string, len(things))
-	for i, t := range things {
-		ids[i] = t.id
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, ", ")
-}
-
-// take makes a thing the one that is wanted.
-func (c *company) take(t *thing, w wanted) {
-	if t.raw != nil && t.at.in != nil {
-		c.wrong.add(w.at, "is the same %s as at %s", w.kind.name, t.at)
-		return
-	}
-	t.raw, t.at = w.raw, w.at
-	t.key = cmp.Or(w.raw.text("key"), w.raw.text("name"))
-}
-
-// isRenamed reports whether the files give a thing of the server, which they name by its id, another name.
-func (t *thing) isRenamed() bool {
-	return t.present != nil && t.raw != nil && t.raw.text("id") == t.id && !t.isNamedAs(t)
-}
-
-// isNamedAs reports whether a thing of the server has the name that another one wants.
-func (t *thing) isNamedAs(want *thing) bool {
-	switch t.kind {
-	case tool:
-		return t.node.text("technicalName") == want.raw.text("technicalName")
-	case folder:
-		return strings.EqualFold(t.node.text("name"), want.raw.text("name"))
-	}
-	return t.node.text("name") == want.raw.text("name")
-}
-
-// folderOf returns the folder that a test is wanted in, nil for none.
-func (c *company) folderOf(t *thing, at path) *thing {
-	key := t.raw.text("folderId")
-	if key == "" || t.kind != simulation && t.kind != classification {
-		return nil
-	}
-	return c.named(folder, key, t.agent, at.member("folderId"))
-}
-
-func (c *company) folderOfNode(t *thing) *thing { return c.byID[t.node.text("folderId")] }
-
-// distinct refuses two things of the files with one key.
-func (c *company) distinct(k *kind) {
-	type called struct {
-		agent *thing
-		key   string
-	}
-	seen := map[called]*thing{}
-	if k == simulation || k == classification {
-		return // Nothing calls them by a key.
-	}
-	for _, t := range c.things[k] {
-		if t.at.in == nil {
-			continue
-		}
-		as := called{t.agent, t.reference()}
-		if other := seen[as]; other != nil {
-			c.wrong.add(t.at, "has the key %q of the %s at %s", as.key, k.name, other.at)
-		}
-		seen[as] = t
-	}
 }
 
 // named returns the thing that the files call by a key, or that the server has by that name. Without one the place is at

@@ -22,6 +22,8 @@ type change struct {
 	own, apart []difference
 	// headers says that the values of a tool's headers are sent.
 	headers bool
+	// mayRepeat says that a new test may have the name of another one.
+	mayRepeat bool
 	// added and gone are documents.
 	added []document
 	gone  []storedDocument
@@ -81,6 +83,7 @@ func (c *company) plan(o options) (*plan, error) {
 			p.steps, connections = append(p.steps, connections...), nil
 		}
 	}
+	c.repeats(p.changes, o)
 	if o.prune {
 		for _, k := range slices.Backward(kinds) {
 			for _, t := range c.things[k] {

@@ -84,8 +84,8 @@ func memberLines(t *thing, from object) (lines []string) {
 	return lines
 }
 
-// noteForeignIDs says what became of ids that the server does not have, as those of another company.
-func (c *company) noteForeignIDs() {
+// noteNames says what became of ids that the server does not have, as those of another company, and of names that several have.
+func (c *company) noteNames() {
 	found, created := 0, 0
 	for _, k := range kinds {
 		for _, t := range c.things[k] {
@@ -101,5 +101,9 @@ func (c *company) noteForeignIDs() {
 	if found+created > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d ids in the files are unknown to this server: %d of these things were found by name, and %d are new",
 			found+created, found, created))
+	}
+	if c.paired > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%d things share their name with others: those of the files were paired with those of the server in their order",
+			c.paired))
 	}
 }

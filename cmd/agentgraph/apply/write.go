@@ -110,6 +110,9 @@ func (ch *change) input() object {
 	if endpoint := ch.endpoint(); endpoint != nil {
 		input = input.with("endpoint", endpoint)
 	}
+	if ch.mayRepeat {
+		input = input.with("mayRepeatName", true)
+	}
 	return input
 }
 

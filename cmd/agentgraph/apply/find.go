@@ -1,0 +1,214 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// spot is what a thing is found by when the server does not know its id: names are looked up within an agent, those of
+// tests within a folder.
+type spot struct {
+	agent, folder *thing
+	name          string
+}
+
+// claim is something in a file that is looked up by its name.
+type claim struct {
+	wanted
+	thing *thing
+	spot
+}
+
+// find gives each thing of a kind that is wanted to the thing that the server has, or to a new one. What ids name is found
+// first, as it may have the name of something else now.
+func (c *company) find(k *kind, all []wanted) {
+	var claims []claim
+	wanting := map[spot]int{}
+	for _, w := range all {
+		if w.kind == k && c.knows(w) {
+			c.findByID(w)
+		}
+	}
+	for _, w := range all {
+		// An id of another server says nothing here, so the name counts.
+		if w.kind != k || c.knows(w) {
+			continue
+		}
+		t := &thing{kind: k, raw: w.raw}
+		if w.agent != "" {
+			if t.agent = c.named(agent, w.agent, nil, w.at); t.agent == nil {
+				continue
+			}
+		}
+		at := spot{t.agent, c.folderOf(t, w.at), t.nameToFind(w.raw)}
+		claims = append(claims, claim{w, t, at})
+		wanting[at]++
+	}
+	c.findByName(k, claims, wanting)
+}
+
+// findByName pairs what has one name in the files with what has it on the server, each in its order, and makes the rest new.
+// When the server has more of them, only ids can say which are meant.
+func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
+	there := map[spot][]*thing{}
+	for _, t := range c.things[k] {
+		if t.raw == nil {
+			at := spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
+			there[at] = append(there[at], t)
+		}
+	}
+	for _, same := range there {
+		// Ids ascend in the order of creation.
+		slices.SortFunc(same, func(a, b *thing) int { return strings.Compare(a.id, b.id) })
+	}
+	taken := map[spot]int{}
+	for _, w := range claims {
+		same, n := there[w.spot], taken[w.spot]
+		taken[w.spot]++
+		switch {
+		case len(same) > wanting[w.spot]:
+			c.wrong.add(w.at, "the server has %d of the name %q, with the ids %s: say by id which is meant, or rename or delete the others there",
+				len(same), w.raw.text("name"), idsOf(same))
+		case n < len(same):
+			if wanting[w.spot] > 1 {
+				c.paired++
+			}
+			c.take(same[n], w.wanted)
+		default:
+			c.things[k] = append(c.things[k], w.thing)
+			c.take(w.thing, w.wanted)
+		}
+	}
+}
+
+// nameToFind returns the name that a thing of files or of a server is found by.
+func (t *thing) nameToFind(of object) string {
+	switch t.kind {
+	case tool:
+		return of.text("technicalName")
+	case folder:
+		return strings.ToLower(of.text("name"))
+	}
+	return of.text("name")
+}
+
+// findByID gives what is wanted to the thing of the server whose id it has.
+func (c *company) findByID(w wanted) {
+	known := c.byID[w.raw.text("id")]
+	if known.kind != w.kind {
+		c.wrong.add(w.at.member("id"), "is the id of a %s", known.kind.name)
+		return
+	}
+	if w.agent != "" && c.named(agent, w.agent, nil, w.at) == nil {
+		return
+	}
+	c.take(known, w)
+}
+
+// knows reports whether the server has the id that the files give.
+func (c *company) knows(w wanted) bool { return c.byID[w.raw.text("id")] != nil }
+
+func idsOf(things []*thing) string {
+	ids := make([]string, len(things))
+	for i, t := range things {
+		ids[i] = t.id
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, ", ")
+}
+
+// take makes a thing the one that is wanted.
+func (c *company) take(t *thing, w wanted) {
+	if t.raw != nil && t.at.in != nil {
+		c.wrong.add(w.at, "is the same %s as at %s", w.kind.name, t.at)
+		return
+	}
+	t.raw, t.at = w.raw, w.at
+	t.key = cmp.Or(w.raw.text("key"), w.raw.text("name"))
+}
+
+// folderOf returns the folder that a test is wanted in, nil for none.
+func (c *company) folderOf(t *thing, at path) *thing {
+	key := t.raw.text("folderId")
+	if key == "" || t.kind != simulation && t.kind != classification {
+		return nil
+	}
+	return c.named(folder, key, t.agent, at.member("folderId"))
+}
+
+func (c *company) folderOfNode(t *thing) *thing { return c.byID[t.node.text("folderId")] }
+
+// distinct refuses two things of the files with one key.
+func (c *company) distinct(k *kind) {
+	type called struct {
+		agent *thing
+		key   string
+	}
+	seen := map[called]*thing{}
+	if k == simulation || k == classification {
+		return // Nothing calls them by a key.
+	}
+	for _, t := range c.things[k] {
+		// Nothing calls campaigns by a key either, but only an id shows that a second one of the name is meant.
+		if t.at.in == nil || k == campaign && t.raw.text("id") != "" {
+			continue
+		}
+		as := called{t.agent, t.reference()}
+		if other := seen[as]; other != nil {
+			c.wrong.add(t.at, "has the key %q of the %s at %s", as.key, k.name, other.at)
+		}
+		seen[as] = t
+	}
+}
+
+// spotOf returns where a thing will be found when the plan is carried out.
+func (c *company) spotOf(t *thing) spot {
+	at := spot{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
+	in, isGiven := t.given.get("folderId")
+	if !isGiven {
+		in, _ = t.present.get("folderId")
+	}
+	at.folder, _ = in.(*thing)
+	return at
+}
+
+// uniquely are the kinds whose names the server has only once: those of both kinds of tests are one set.
+var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
+
+// repeats refuses names that the server would refuse halfway through the plan. Only tests may share a name, as those that were
+// created over REST do: in the files their ids show that this is meant.
+func (c *company) repeats(changes []*change, o options) {
+	for _, together := range uniquely {
+		at := map[spot][]*thing{}
+		for _, k := range together {
+			for _, t := range c.things[k] {
+				at[c.spotOf(t)] = append(at[c.spotOf(t)], t)
+			}
+		}
+		for _, ch := range changes {
+			t := ch.thing
+			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.spotOf(t) == (spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}) {
+				continue
+			}
+			others := slices.DeleteFunc(slices.Clone(at[c.spotOf(t)]), func(other *thing) bool { return other == t })
+			if len(others) == 0 {
+				continue
+			}
+			isTest := t.kind == simulation || t.kind == classification
+			stays := slices.IndexFunc(others, func(other *thing) bool { return !o.prune || !c.isPruned(other) })
+			if ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != ""); !ch.mayRepeat {
+				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", others[max(0, stays)].kind.name, others[max(0, stays)].whereabouts())
+			}
+		}
+	}
+}
+
+// whereabouts says where a thing is: in the files, or only on the server.
+func (t *thing) whereabouts() string {
+	if t.at.in != nil {
+		return "at " + t.at.String()
+	}
+	return fmt.Sprintf("with the id %s, which only the server has", t.id)
+}

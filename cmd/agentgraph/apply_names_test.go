@@ -1,0 +1,147 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Tests that were created over REST may share their names. Files tell them apart by their ids.
+func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	tenant, key := newCompany(t, c.store, "Repeats")
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: "Web", Direction: "Inbound", Language: "en", Prompt: "Help."})
+	require.NoError(t, err)
+	var ids []string
+	for range 2 {
+		test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+			AgentID: agent.ID, Name: "Same", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, MayRepeatName: true,
+		})
+		require.NoError(t, err)
+		ids = append(ids, test.ID)
+	}
+	dir, exported := t.TempDir(), filepath.Join(t.TempDir(), "tests.yaml")
+	const said = `Note: simulation test "Same" of agent "Desk": the server has 2 of this name, which are written with their ids: `
+	for _, args := range [][]string{{"pull", dir}, {"test", "export", "-o", exported}} {
+		o := c.run(t, key, args...)
+		require.Zero(t, o.code, o.log)
+		require.Contains(t, o.log, said+ids[0]+", "+ids[1])
+	}
+	require.Contains(t, c.good(t, key, "diff", "-f", dir), "Nothing differs.")
+	require.Contains(t, c.good(t, key, "test", "diff", exported), "Nothing differs.")
+	file := filepath.Join(dir, "agent_desk.yaml")
+	edit(t, file, "id: "+ids[1]+"\n        folderId: null\n        name: Same", "id: "+ids[1]+"\n        folderId: null\n        name: Other")
+	c.good(t, key, "apply", "-f", dir)
+	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
+}
+
+func TestNamesThatSeveralHave(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	tenant, key := newCompany(t, c.store, "Doubles")
+	var ids []string
+	for range 2 {
+		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Same"})
+		require.NoError(t, err)
+		ids = append(ids, dataset.ID)
+	}
+	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+": say by id which is meant")
+	dir := t.TempDir()
+	c.good(t, key, "pull", "--no-ids", dir)
+	require.Contains(t, filesIn(t, dir)["knowledge.yaml"], "id: "+ids[0])
+	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: "+ids[1]+"\n    name: Same", "id: "+ids[1]+"\n    name: Other")
+	c.good(t, key, "apply", "-f", dir)
+	require.Equal(t, []string{"updateDataset"}, c.mutations, "it is renamed")
+	c.good(t, key, "pull", t.TempDir())
+}
+
+const twins = `datasets:
+  - {key: a, name: Cards, description: First}
+  - {key: b, name: Cards, description: Second}
+agents:
+  - {key: one, name: Twin, channel: Web, direction: Inbound, language: en, prompt: You are the first.}
+  - {key: two, name: Twin, channel: Web, direction: Inbound, language: en, prompt: You are the second., subAgents: [{name: One, technicalName: one, delegateAgentId: one}]}
+agentTests:
+  - agent: two
+    folders: [{name: Folder}]
+    simulations:
+      - {id: test_a, name: CI test, scenario: First, criteria: [is kind]}
+      - {id: test_b, name: CI test, scenario: Second, criteria: [is kind]}
+      - {id: test_c, name: CI test, folderId: Folder, scenario: Third, criteria: [is kind]}
+    classifications:
+      - {id: test_d, name: CI test, tagExpected: Good, conversationContext: {messages: [{role: user, text: Hello}]}}
+campaigns:
+  - {id: campaign_a, name: Calls, agentId: one}
+  - {id: campaign_b, name: Calls, agentId: two}
+`
+
+// The ids of the files are of another company.
+func TestThingsOfOneNameGoToAnotherCompany(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, staging := newCompany(t, c.store, "Staging")
+	_, production := newCompany(t, c.store, "Production")
+	file := write(t, strings.Replace(twins, "language: en, prompt: You are the second.", "language: en, classificationTags: [{name: Good}], prompt: You are the second.", 1))
+	require.Contains(t, c.good(t, staging, "apply", file), "11 created, 0 changed, 0 deleted\n")
+	for range 2 {
+		require.Contains(t, c.good(t, staging, "apply", file), "Nothing differs.\n")
+	}
+	dir := c.pulledWith(t, staging, nil)
+	writes := 0
+	c.before = func(string) int {
+		if writes++; writes == 9 {
+			return http.StatusTeapot // it stops between tests of one name
+		}
+		return 0
+	}
+	o := c.run(t, production, "apply", dir)
+	require.Equal(t, 1, o.code, o.out)
+	require.Contains(t, o.out, "the rest is done when you do it again")
+	c.before = nil
+	c.good(t, production, "apply", dir)
+	again := c.good(t, production, "apply", dir)
+	require.Contains(t, again, "Nothing differs.\n")
+	require.Contains(t, again, "Note: 8 things share their name with others: those of the files were paired with those of the server in their order\n")
+	require.Contains(t, c.good(t, production, "diff", dir, "--prune"), "Nothing differs.\n")
+	moved := c.pulledWith(t, production, []string{"--no-ids"})
+	require.Contains(t, filesIn(t, moved)["agent_twin_2.yaml"], "prompt: You are the second.")
+	edit(t, filepath.Join(dir, "agent_twin_2.yaml"), "prompt: You are the second.", "prompt: You are the other one.")
+	require.Contains(t, c.good(t, production, "apply", dir), "0 created, 1 changed, 0 deleted\n")
+	require.Equal(t, []string{"updateAgent"}, c.mutations)
+}
+
+// The server has these names only once, so that it would stop halfway.
+func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Once")
+	const tests = "agentTests:\n  - agent: A\n"
+	c.good(t, key, "apply", write(t, anAgent+tests+"    simulations: [{name: Old, scenario: x, criteria: [y]}, {name: Other, scenario: x, criteria: [y]}]\n"))
+	dir := c.pulledWith(t, key, nil, "name: Other", "name: Old")
+	for text, says := range map[string]string{
+		tests + "    folders: [{key: a, name: F}, {key: b, name: f}]\n":                                                          "folders[1]: has the same name as the test folder at ",
+		tests + "    simulations: [{name: S, scenario: x, criteria: [y]}, {name: S, scenario: z, criteria: [y]}]\n":              "simulations[1]: has the same name as the simulation test at ",
+		tests + "    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: y}]}}]\n": "classifications[0]: has the same name as the simulation test with the id test_",
+		"campaigns: [{name: C, agentId: A}, {name: C, agentId: A}]\n":                                                            `campaigns[1]: has the key "C" of the campaign at `,
+	} {
+		o := c.run(t, key, "apply", write(t, text))
+		require.Equal(t, 1, o.code, o.out)
+		require.Contains(t, o.log, says)
+		require.Empty(t, c.mutations)
+	}
+	o := c.run(t, key, "apply", dir)
+	require.Equal(t, 1, o.code, o.out)
+	require.Contains(t, o.log, "has the same name as the simulation test at ")
+	require.Empty(t, c.mutations)
+	c.good(t, key, "apply", "--prune", "--yes", write(t, strings.Replace(anAgent, "prompt", "classificationTags: [{name: x}], prompt", 1)+
+		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: y}]}}]\n"))
+	require.Contains(t, c.mutations, "deleteAgentTest", "it takes the place of what is deleted")
+}

@@ -23,7 +23,8 @@ const (
 	maxNodes, maxText = 2_000_000, 64 << 20
 )
 
-// ParseYAML parses a file with a single document, and refuses what exceeds the bounds. The document is nil if the file is empty.
+// ParseYAML parses a file with a single document, with its merge keys written out, and refuses what exceeds the bounds. The document is
+// nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("has %d bytes, and at most %d are read", len(text), MaxYAML)
@@ -47,8 +48,10 @@ func ParseYAML(text []byte) (ast.Node, error) {
 		root = document.Body
 	}
 	w := weigher{anchors: map[string]weight{}}
-	w.of(root, 0)
-	return root, w.err
+	if w.of(root, 0); w.err != nil {
+		return nil, w.err
+	}
+	return root, (&merger{anchors: map[string]ast.Node{}}).writeOut(root)
 }
 
 // DecodeYAML decodes a file with a single document within the bounds.

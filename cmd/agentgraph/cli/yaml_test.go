@@ -58,3 +58,32 @@ func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {
 	require.NoError(t, DecodeYAML(nil, &value))
 	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "what refers to itself has no value there")
 }
+
+func TestYAMLMergeKeysGiveWayToOtherKeys(t *testing.T) {
+	t.Parallel()
+	text := `a: &a {x: a, y: a, inner: {z: a}}
+b: &b {<<: *a, y: b}
+before: {<<: *b, x: own}
+after:
+  x: own
+  <<: *b
+list:
+  <<: [{x: first}, *b]
+  inner: {<<: {z: merged, w: merged}, z: own}
+`
+	var value yaml.MapSlice
+	require.NoError(t, DecodeYAML([]byte(text), &value, yaml.UseOrderedMap()))
+	inner := yaml.MapSlice{{Key: "z", Value: "a"}}
+	want := map[string]yaml.MapSlice{
+		"before": {{Key: "inner", Value: inner}, {Key: "y", Value: "b"}, {Key: "x", Value: "own"}},
+		"after":  {{Key: "x", Value: "own"}, {Key: "inner", Value: inner}, {Key: "y", Value: "b"}},
+		"list":   {{Key: "x", Value: "first"}, {Key: "y", Value: "b"}, {Key: "inner", Value: yaml.MapSlice{{Key: "w", Value: "merged"}, {Key: "z", Value: "own"}}}},
+	}
+	got := value.ToMap()
+	for name, mapping := range want {
+		require.ElementsMatch(t, mapping, got[name], name)
+	}
+	for _, wrong := range []string{"a: {<<: x}", "a: &a {<<: *a}", "a: {<<: *none}", "a: {<<: [[{x: 1}]]}", "a: {<<: null}"} {
+		require.ErrorContains(t, DecodeYAML([]byte(wrong), new(any)), "<< must name a mapping, or a list of mappings", wrong)
+	}
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// merger writes out merge keys, such as "<<: *base". A mapping's own keys win, wherever they stand, and then those of the first
+// mapping that is merged. The decoder would keep both.
+type merger struct {
+	anchors map[string]ast.Node
+}
+
+// writeOut replaces the merge keys of a node and of all below it.
+func (m *merger) writeOut(node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		err := m.writeOut(n.Value)
+		// Within itself an anchor names nothing yet.
+		m.anchors[n.Name.GetToken().Value] = n.Value
+		return err
+	case *ast.TagNode:
+		return m.writeOut(n.Value)
+	case *ast.SequenceNode:
+		for _, value := range n.Values {
+			if err := m.writeOut(value); err != nil {
+				return err
+			}
+		}
+	case *ast.MappingNode:
+		return m.mapping(n)
+	}
+	return nil
+}
+
+func (m *merger) mapping(n *ast.MappingNode) error {
+	own, merges := map[string]bool{}, false
+	for _, value := range n.Values {
+		if err := m.writeOut(value.Value); err != nil {
+			return err
+		}
+		if value.Key.IsMergeKey() {
+			merges = true
+		} else {
+			own[value.Key.GetToken().Value] = true
+		}
+	}
+	if !merges {
+		return nil
+	}
+	var all []*ast.MappingValueNode
+	for _, value := range n.Values {
+		if !value.Key.IsMergeKey() {
+			all = append(all, value)
+			continue
+		}
+		merged, err := m.merged(value.Value, true)
+		if err != nil {
+			return err
+		}
+		for _, one := range merged {
+			if key := one.Key.GetToken().Value; !own[key] {
+				all, own[key] = append(all, one), true
+			}
+		}
+	}
+	n.Values = all
+	return nil
+}
+
+// merged returns the values of the mapping that a merge key names, or of several.
+func (m *merger) merged(node ast.Node, mayBeList bool) (all []*ast.MappingValueNode, err error) {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		return m.merged(n.Value, mayBeList)
+	case *ast.AliasNode:
+		if named := m.anchors[n.Value.GetToken().Value]; named != nil {
+			return m.merged(named, mayBeList)
+		}
+	case *ast.MappingNode:
+		return n.Values, nil
+	case *ast.SequenceNode:
+		if !mayBeList {
+			break
+		}
+		for _, value := range n.Values {
+			values, err := m.merged(value, false)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, values...)
+		}
+		return all, nil
+	}
+	return nil, &yaml.SyntaxError{Message: "<< must name a mapping, or a list of mappings", Token: node.GetToken()}
+}

@@ -166,3 +166,43 @@ func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
 	require.Contains(t, filesIn(t, dir), "tests_front_desk_2.yaml")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
 }
+
+// What a thing is called by its key, or all else that is the same, shows that it was renamed, however short its lines are.
+func TestARenamedThingOfShortLinesIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Short")
+	const anAgent = "agents: [{key: %s, name: %s, channel: Web, direction: Inbound, language: en, prompt: %q}]\n"
+	const bullets = "- Be kind\n- Be brief\n- Ask for the day\n- Say goodbye\n- Never swear"
+	documents := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(documents, "knowledge"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(documents, "knowledge", "hours.md"), []byte("Open from 8 to 17."), 0o600))
+	for name, of := range map[string]struct{ old, now string }{
+		"short lines":        {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets)},
+		"some of them new":   {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets+"\n- Never lie")},
+		"a short line":       {fmt.Sprintf(anAgent, "a", "Shop", `Say "hello".`), fmt.Sprintf(anAgent, "a", "Store", `Say "hello".`)},
+		"the key":            {fmt.Sprintf(anAgent, "shop", "Shop", bullets), fmt.Sprintf(anAgent, "shop", "Store", "Something else, all of it.")},
+		"what it refers to":  {"datasets: [{name: D}]\nknowledgeBaseChats: [{name: Shop, datasetIds: [D]}]", "knowledgeBaseChats: [{name: Store, datasetIds: [D]}]"},
+		"only the documents": {"datasets: [{name: Shop, documents: [hours.md]}]", "datasets: [{name: Store, documents: [hours.md]}]"},
+		"a short scenario": {
+			fmt.Sprintf(anAgent, "a", "Desk", "Help.") + "agentTests: [{agent: a, simulations: [{name: Shop, scenario: Asks, criteria: [is kind]}]}]",
+			"agentTests: [{agent: Desk, simulations: [{name: Store, scenario: Asks, criteria: [is kind]}]}]",
+		},
+	} {
+		file := filepath.Join(documents, "company.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(of.old), 0o600))
+		c.good(t, key, "apply", file)
+		require.NoError(t, os.WriteFile(file, []byte(of.now), 0o600))
+		o := c.run(t, key, "diff", file)
+		require.Contains(t, o.out, `"Shop"`, name)
+		require.Contains(t, o.out, "if that was renamed, write id: ", name)
+		o = c.run(t, key, "apply", "--prune", "--yes", file)
+		require.Equal(t, 1, o.code, "%s: %s", name, o.out)
+		require.Contains(t, o.log, `"Shop"`, name)
+		require.Empty(t, c.mutations, name)
+		c.good(t, key, "apply", "--prune", "--yes", write(t, "agents: []\nknowledgeBaseChats: []\ndatasets: []\n"))
+	}
+	c.good(t, key, "apply", write(t, fmt.Sprintf(anAgent, "a", "Shop", bullets)))
+	o := c.run(t, key, "diff", "--prune", write(t, fmt.Sprintf(anAgent, "a", "Clinic", "- You answer patients\n- Be kind")))
+	require.Contains(t, o.out, "1 to create, 0 to change, 1 to delete", o.log)
+}

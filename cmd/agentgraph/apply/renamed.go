@@ -10,9 +10,14 @@ import (
 
 // A thing that the files do not have any more, beside a new one that is much like it, was probably renamed. Files say so by its id.
 
-// likeness is the share of the text from which on two things are alike. Lines that are shorter than longLine say nothing: most
-// agents have a channel and a language in common.
+// likeness is the share of the text from which on two things are alike. Lines of lists and objects that are shorter than longLine say
+// nothing: most of them are only the names of members.
 const likeness, longLine = 0.6, 20
+
+// unsaying are members that many things have in common. What an agent is called, or its tests share, says nothing either.
+var unsaying = []string{
+	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color", "tagExpected", "defaultRegion",
+}
 
 // renamed notes what looks like a renamed thing. When the old one would be deleted, with all of its history, that is refused.
 func (c *company) renamed(o options) {
@@ -44,9 +49,22 @@ func (c *company) renamed(o options) {
 	}
 }
 
-// isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the name.
+// isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the name. A key that
+// pull would give to the old one says so too.
 func isLike(t, old *thing) bool {
+	if key := t.raw.text("key"); key != "" && key == keyFrom(old.name(), old.kind) {
+		return true
+	}
+	if isSameButForTheName(t, old) {
+		return true
+	}
 	given, present := memberLines(t, t.given), memberLines(t, old.present)
+	for _, d := range t.documents {
+		given = append(given, d.digest)
+	}
+	for _, d := range old.stored {
+		present = append(present, d.digest)
+	}
 	counts := map[string]int{}
 	var inGiven, inPresent, same int
 	for _, line := range present {
@@ -62,22 +80,47 @@ func isLike(t, old *thing) bool {
 	}
 	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
 }
+// isSameButForTheName reports whether all that the files say of a new thing is true of an old one, and is more than things have in common.
+func isSameButForTheName(t, old *thing) bool {
+	for _, d := range differencesOf(&thing{kind: t.kind, given: t.given, present: old.present}) {
+		if d.name != "name" && d.name != "technicalName" && !t.kind.member(d.name).isFixed {
+			return false
+		}
+	}
+	for _, d := range t.documents {
+		if same, _ := old.storedAs(d); same == nil {
+			return false
+		}
+	}
+	return len(t.documents) > 0 || slices.ContainsFunc(t.given, t.isTelling)
+}
 
-// memberLines returns the members of an object that the files give, as lines. Names, the agent, and what its tests have in common say
-// nothing.
+// isTelling reports whether a member tells things apart that are not one and the same.
+func (t *thing) isTelling(m member) bool {
+	f := t.kind.member(m.name)
+	return !f.isFixed && !slices.Contains(unsaying, m.name) && m.value != nil && !isEqual(m.value, f.normal(nil, nil, path{}))
+}
+
+// memberLines returns the telling members of an object that the files give, as lines.
 func memberLines(t *thing, from object) (lines []string) {
 	for _, given := range t.given {
-		f := t.kind.member(given.name)
 		value, _ := from.get(given.name)
-		if f.isFixed || slices.Contains([]string{"name", "technicalName", "toolMocking", "variables"}, given.name) || value == nil || isEqual(value, f.normal(nil, nil, path{})) {
+		if !t.isTelling(member{given.name, value}) {
 			continue
 		}
-		text, err := yaml.MarshalWithOptions(toYAML(object{{given.name, f.written(value)}}), yamlOptions...)
-		if err == nil {
-			for line := range strings.Lines(string(text)) {
-				if line = strings.TrimSpace(line); len(line) >= longLine {
-					lines = append(lines, line)
-				}
+		text, isText := value.(string)
+		shortest := 1
+		if !isText {
+			shortest = longLine
+			written, err := yaml.MarshalWithOptions(toYAML(object{{given.name, t.kind.member(given.name).written(value)}}), yamlOptions...)
+			if err != nil {
+				continue
+			}
+			text = string(written)
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); len(line) >= shortest {
+				lines = append(lines, line)
 			}
 		}
 	}

@@ -196,6 +196,8 @@ func unreadable(name string) string {
 	switch {
 	case strings.Contains(file, "://"):
 		return "is not on this machine"
+	case ending == ".prompty":
+		return "is of a format of its own: name its messages in a YAML file"
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}, ending):
 		return "is code, which is not run"
 	case strings.ContainsAny(file, "*?[{"):

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -294,54 +293,4 @@ func (t *promptfooTest) split(bags []object) {
 		}
 	}
 	t.with("rows", rows)
-}
-
-// messagesIn returns what a text in JSON, or else in YAML, holds, if it is a list of messages.
-func messagesIn(text string) (list, bool) {
-	value, err := decodeJSON([]byte(text))
-	if err != nil && strings.Contains(text, "role:") && !strings.Contains(text, "{%") {
-		value, err = decoded([]byte(text))
-	}
-	messages, isList := value.(list)
-	return messages, err == nil && isList && areMessages(messages)
-}
-
-// areMessages reports whether a list is a chat, in the form of OpenAI or as members such as "user: Hello".
-func areMessages(all list) bool {
-	isMessage := func(one any) bool {
-		message, _ := one.(object)
-		return message.text("role") != "" || len(message) == 1 && slices.Contains([]string{"user", "assistant", "system"}, message[0].name)
-	}
-	return len(all) > 0 && !slices.ContainsFunc(all, func(one any) bool { return !isMessage(one) })
-}
-
-// plainMessage returns a message with its role and its content as a text. problem says what cannot be read of it.
-func plainMessage(one any) (message object, problem string) {
-	message, _ = one.(object)
-	if message.text("role") == "" {
-		return object{{"role", message[0].name}, {"content", shown(message[0].value)}}, ""
-	}
-	content, _ := message.get("content")
-	parts, isList := content.(list)
-	if !isList {
-		return message, ""
-	}
-	var texts []string
-	for _, one := range parts {
-		part, _ := one.(object)
-		if kind := part.text("type"); kind != "text" && kind != "input_text" {
-			return nil, fmt.Sprintf("a message has a part of the type %q", kind)
-		}
-		texts = append(texts, part.text("text"))
-	}
-	return message.with("content", strings.Join(texts, "\n")), ""
-}
-
-// asJSON writes a value as JSON, as prompts in YAML files become chats.
-func asJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

@@ -1,86 +1,12 @@
 package apply
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// promptfooPrompt is a prompt, whose text is a template.
-type promptfooPrompt struct {
-	text string
-	at   place
-}
-
-// readPrompts reads the prompts of a configuration. The importer uses the first one as the contact's message.
-func (p *promptfoo) readPrompts(value any, at place) {
-	switch v := value.(type) {
-	case string:
-		p.readPrompt(v, at)
-	case list:
-		for i, one := range v {
-			p.readPrompts(one, at.index(i))
-		}
-	case object:
-		for _, name := range []string{"raw", "id"} {
-			if text := v.text(name); text != "" {
-				p.others("a prompt", v, at, "raw", "id", "label", "description")
-				p.readPrompt(text, at)
-				return
-			}
-		}
-		for _, m := range v { // a file and its label
-			p.readPrompt(m.name, at.member(m.name))
-		}
-	}
-	if at.path == "/prompts" && len(p.prompts) > 1 {
-		p.report.add(approximated, at, "the configuration", "prompts: of %d the first is used", len(p.prompts))
-	}
-}
-
-var promptFiles = regexp.MustCompile(`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
-
-func (p *promptfoo) readPrompt(text string, at place) {
-	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }
-	switch {
-	case strings.HasPrefix(text, "exec:"):
-		leave("%s is code, which is not run", text)
-		return
-	case !strings.HasPrefix(text, "file://") && (strings.Contains(text, "\n") || !promptFiles.MatchString(text)):
-		if unread := unreadable(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {
-			leave("%s %s", text, unread)
-			return
-		}
-		p.prompts = append(p.prompts, promptfooPrompt{text, at})
-		return
-	}
-	if problem := unreadable(text); problem != "" {
-		leave("%s %s", text, problem)
-		return
-	}
-	file := filepath.Clean(strings.TrimPrefix(text, "file://"))
-	content, err := p.read(file)
-	if err != nil {
-		leave("%v", err)
-		return
-	}
-	at = place{&sourceLines{file, map[string]int{}}, ""}
-	if filepath.Ext(file) == ".yaml" || filepath.Ext(file) == ".yml" {
-		if value, err := decoded(content); err == nil {
-			if messages, isList := value.(list); isList && areMessages(messages) {
-				content = []byte(asJSON(messages))
-			}
-		}
-	}
-	for part := range strings.SplitSeq(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n---\n") {
-		if part = strings.TrimSpace(part); part != "" {
-			p.prompts = append(p.prompts, promptfooPrompt{part, at})
-		}
-	}
-}
 
 // spoken are variables that usually hold what the user says.
 var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt", "text"}
@@ -172,66 +98,6 @@ func (t *promptfooTest) spoken(why string) list {
 	}
 	t.drop("%s, and no variable is known to hold what the user says, such as question", why)
 	return nil
-}
-
-// chat returns messages without those of the system, which the agent's own prompt stands for.
-func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
-	for _, one := range all {
-		message, problem := plainMessage(one)
-		if problem != "" {
-			t.drop("%s", problem)
-			return nil
-		}
-		if role := message.text("role"); role == "system" || role == "developer" {
-			at, of := t.at, t.name
-			if areTemplates && len(t.p.prompts) > 0 {
-				at, of = t.p.prompts[0].at, "the prompt"
-			}
-			t.in.report.add(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
-			continue
-		}
-		if areTemplates {
-			text, isFilled := t.text("the prompt", message.text("content"))
-			if !isFilled {
-				t.drop("its prompt cannot be filled")
-				return nil
-			}
-			if inner, isChat := messagesIn(text); isChat {
-				messages = append(messages, t.chat(inner, false)...)
-				continue
-			}
-			message = t.filled(message.with("content", text))
-		}
-		messages = append(messages, message)
-	}
-	return messages
-}
-
-// filled returns a message with the variables in its calls filled in.
-func (t *promptfooTest) filled(message object) object {
-	var fill func(value any) any
-	fill = func(value any) any {
-		switch v := value.(type) {
-		case string:
-			text, _ := t.text("a call of the prompt", v)
-			return text
-		case list:
-			for i, one := range v {
-				v[i] = fill(one)
-			}
-		case object:
-			made := make(object, len(v))
-			for i, m := range v {
-				made[i] = member{m.name, fill(m.value)}
-			}
-			return made
-		}
-		return value
-	}
-	if calls := message.list("tool_calls"); calls != nil {
-		return message.with("tool_calls", fill(slices.Clone(calls)))
-	}
-	return message
 }
 
 var lastVariable = regexp.MustCompile(`\{\{-?\s*(\w+)`)

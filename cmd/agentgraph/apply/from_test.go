@@ -125,6 +125,30 @@ func TestRowsOfFiles(t *testing.T) {
 	}
 }
 
+func TestPromptsOfFiles(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"a.csv\x00label,prompt\nl1,\"Ask, {{q}}\"\nl2\nl3,Other\n": {"Ask, {{q}}", "Other"}, "b.csv\x00Prompt\nOne\nTwo\n": {"One", "Two"}, "c.csv\x00One\n\nTwo": {"One", "Two"},
+		"d.jsonl\x00[1]\n[2]\n": {"[1]", "[2]"}, "e.md\x00# A\n---\nB": {"# A\n---\nB"}, "f.txt\x00A\n --- \nB\n---\n": {"A", "B"}, "g.csv\x00a,b\nc,d\n": nil,
+		"h.yaml\x00- {role: user, content: Hi}": {`[{"role":"user","content":"Hi"}]`}, "i.prompty\x00---\nname: A\n---\nuser:\nHi": nil,
+	} {
+		file, text, _ := strings.Cut(name, "\x00")
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+		folder, err := os.OpenRoot(dir)
+		require.NoError(t, err)
+		p := &promptfoo{carriedTests: &carriedTests{folder: folder}}
+		p.readPrompts(file, place{})
+		var got []string
+		for _, prompt := range p.prompts {
+			got = append(got, prompt.text)
+		}
+		require.Equal(t, want, got, name)
+		require.Equal(t, len(want) == 0, p.report.count(leftOut) == 1, name)
+		require.NoError(t, folder.Close())
+	}
+}
+
 func numbered(n int) (texts []string) {
 	for i := range n {
 		texts = append(texts, "a"+strconv.Itoa(i))

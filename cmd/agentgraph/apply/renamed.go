@@ -80,6 +80,7 @@ func isLike(t, old *thing) bool {
 	}
 	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
 }
+
 // isSameButForTheName reports whether all that the files say of a new thing is true of an old one, and is more than things have in common.
 func isSameButForTheName(t, old *thing) bool {
 	for _, d := range differencesOf(&thing{kind: t.kind, given: t.given, present: old.present}) {

@@ -1,0 +1,121 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// chat returns messages without those of the system, which the agent's own prompt stands for.
+func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
+	for _, one := range all {
+		message, problem := plainMessage(one)
+		if problem != "" {
+			t.drop("%s", problem)
+			return nil
+		}
+		if role := message.text("role"); role == "system" || role == "developer" {
+			at, of := t.at, t.name
+			if areTemplates && len(t.p.prompts) > 0 {
+				at, of = t.p.prompts[0].at, "the prompt"
+			}
+			t.in.report.add(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
+			continue
+		}
+		if areTemplates {
+			text, isFilled := t.text("the prompt", message.text("content"))
+			if !isFilled {
+				t.drop("its prompt cannot be filled")
+				return nil
+			}
+			if inner, isChat := messagesIn(text); isChat {
+				messages = append(messages, t.chat(inner, false)...)
+				continue
+			}
+			message = t.filled(message.with("content", text))
+		}
+		messages = append(messages, message)
+	}
+	return messages
+}
+
+// filled returns a message with the variables in its calls filled in.
+func (t *promptfooTest) filled(message object) object {
+	var fill func(value any) any
+	fill = func(value any) any {
+		switch v := value.(type) {
+		case string:
+			text, _ := t.text("a call of the prompt", v)
+			return text
+		case list:
+			for i, one := range v {
+				v[i] = fill(one)
+			}
+		case object:
+			made := make(object, len(v))
+			for i, m := range v {
+				made[i] = member{m.name, fill(m.value)}
+			}
+			return made
+		}
+		return value
+	}
+	if calls := message.list("tool_calls"); calls != nil {
+		return message.with("tool_calls", fill(slices.Clone(calls)))
+	}
+	return message
+}
+
+// messagesIn returns what a text in JSON, or else in YAML, holds, if it is a list of messages.
+func messagesIn(text string) (list, bool) {
+	value, err := decodeJSON([]byte(text))
+	if err != nil && strings.Contains(text, "role:") && !strings.Contains(text, "{%") {
+		value, err = decoded([]byte(text))
+	}
+	messages, isList := value.(list)
+	return messages, err == nil && isList && areMessages(messages)
+}
+
+// areMessages reports whether a list is a chat, in the form of OpenAI or as members such as "user: Hello".
+func areMessages(all list) bool {
+	isMessage := func(one any) bool {
+		message, _ := one.(object)
+		return message.text("role") != "" || len(message) == 1 && slices.Contains([]string{"user", "assistant", "system"}, message[0].name)
+	}
+	return len(all) > 0 && !slices.ContainsFunc(all, func(one any) bool { return !isMessage(one) })
+}
+
+// plainMessage returns a message with its role and its content as a text. problem says what cannot be read of it.
+func plainMessage(one any) (message object, problem string) {
+	message, _ = one.(object)
+	if message.text("role") == "" {
+		return object{{"role", message[0].name}, {"content", shown(message[0].value)}}, ""
+	}
+	content, _ := message.get("content")
+	parts, isList := content.(list)
+	if !isList {
+		if strings.HasPrefix(shown(content), "file://") {
+			return nil, fmt.Sprintf("a message stands in another file, %s", shown(content))
+		}
+		return message, ""
+	}
+	var texts []string
+	for _, one := range parts {
+		part, _ := one.(object)
+		if kind := part.text("type"); kind != "text" && kind != "input_text" {
+			return nil, fmt.Sprintf("a message has a part of the type %q", kind)
+		}
+		texts = append(texts, part.text("text"))
+	}
+	return message.with("content", strings.Join(texts, "\n")), ""
+}
+
+// asJSON writes a value as JSON, as prompts in YAML files become chats.
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

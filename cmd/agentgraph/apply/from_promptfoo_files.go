@@ -1,0 +1,121 @@
+package apply
+
+import (
+	"encoding/csv"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// promptfooPrompt is a prompt, whose text is a template.
+type promptfooPrompt struct {
+	text string
+	at   place
+}
+
+// readPrompts reads the prompts of a configuration. The importer uses the first one as the contact's message.
+func (p *promptfoo) readPrompts(value any, at place) {
+	switch v := value.(type) {
+	case string:
+		p.readPrompt(v, at)
+	case list:
+		for i, one := range v {
+			p.readPrompts(one, at.index(i))
+		}
+	case object:
+		for _, name := range []string{"raw", "id"} {
+			if text := v.text(name); text != "" {
+				p.others("a prompt", v, at, "raw", "id", "label", "description")
+				p.readPrompt(text, at)
+				return
+			}
+		}
+		for _, m := range v { // a file and its label
+			p.readPrompt(m.name, at.member(m.name))
+		}
+	}
+	if at.path == "/prompts" && len(p.prompts) > 1 {
+		p.report.add(approximated, at, "the configuration", "prompts: of %d the first is used", len(p.prompts))
+	}
+}
+
+var promptFiles = regexp.MustCompile(`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|prompty|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
+
+func (p *promptfoo) readPrompt(text string, at place) {
+	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }
+	switch {
+	case strings.HasPrefix(text, "exec:"):
+		leave("%s is code, which is not run", text)
+		return
+	case !strings.HasPrefix(text, "file://") && (strings.Contains(text, "\n") || !promptFiles.MatchString(text)):
+		if unread := unreadable(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {
+			leave("%s %s", text, unread)
+			return
+		}
+		p.prompts = append(p.prompts, promptfooPrompt{text, at})
+		return
+	}
+	if problem := unreadable(text); problem != "" {
+		leave("%s %s", text, problem)
+		return
+	}
+	file := filepath.Clean(strings.TrimPrefix(text, "file://"))
+	content, err := p.read(file)
+	if err != nil {
+		leave("%v", err)
+		return
+	}
+	at = place{&sourceLines{file, map[string]int{}}, ""}
+	before := len(p.prompts)
+	for _, part := range promptsIn(strings.ToLower(filepath.Ext(file)), strings.ReplaceAll(string(content), "\r\n", "\n")) {
+		if part = strings.TrimSpace(part); part != "" {
+			p.prompts = append(p.prompts, promptfooPrompt{part, at})
+		}
+	}
+	if len(p.prompts) == before {
+		leave("%s holds no prompt", text)
+	}
+}
+
+var promptSeparator = regexp.MustCompile(`(?m)^[ \t]*---[ \t]*$`)
+
+// promptsIn returns the prompts of a file, whose ending says how they are parted.
+func promptsIn(ending, content string) []string {
+	switch ending {
+	case ".csv":
+		return promptsOfTable(content)
+	case ".jsonl":
+		return strings.Split(content, "\n")
+	case ".json", ".md", ".j2":
+		return []string{content}
+	case ".yaml", ".yml":
+		if value, err := decoded([]byte(content)); err == nil {
+			if messages, isList := value.(list); isList && areMessages(messages) {
+				return []string{asJSON(messages)}
+			}
+		}
+	}
+	return promptSeparator.Split(content, -1)
+}
+
+// promptsOfTable returns the column "prompt" of a table; of a file without commas each line.
+func promptsOfTable(content string) (prompts []string) {
+	reader := csv.NewReader(strings.NewReader(content))
+	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true
+	table, err := reader.ReadAll()
+	if !strings.Contains(content, ",") || err != nil {
+		prompts = strings.Split(strings.TrimSpace(content), "\n")
+		if strings.EqualFold(strings.TrimSpace(prompts[0]), "prompt") {
+			prompts = prompts[1:]
+		}
+		return prompts
+	}
+	column := slices.IndexFunc(table[0], func(name string) bool { return strings.TrimSpace(name) == "prompt" })
+	for _, cells := range table[1:] {
+		if column >= 0 && column < len(cells) {
+			prompts = append(prompts, cells[column])
+		}
+	}
+	return prompts
+}

@@ -213,17 +213,14 @@ func (a *phrase) decided(assertion object) bool {
 	case "starts-with":
 		whole(`\A`, "")
 	case "regex":
-		expression, missing, err := a.texts.fill(shown(a.value), nil)
-		if err != nil || len(missing) > 0 {
-			a.leave(a.kind, "%s cannot be filled", shown(a.value))
-			break
-		}
-		a.says(expression)
+		a.matches()
 	case "equals":
 		if text, isText := a.value.(string); isText && text == "" {
 			a.says(`\A\s*\z`)
 		} else if isText || a.isNot || a.turn > 0 {
 			whole(`\A\s*`, `\s*\z`)
+		} else if strings.Contains(shown(a.value), "{{") {
+			a.leave(a.kind, "its value has variables in it")
 		} else {
 			a.check("resultJson", object{{"schema", object{{"const", a.value}}}}, a.weight)
 		}
@@ -243,6 +240,26 @@ func (a *phrase) decided(assertion object) bool {
 		return false
 	}
 	return true
+}
+
+// matches adds a check with an expression. Values of rows are filled into it word for word, so they must be no expressions.
+func (a *phrase) matches() {
+	expression, missing, err := a.texts.fill(shown(a.value), nil)
+	if err != nil || len(missing) > 0 {
+		a.leave(a.kind, "%s cannot be filled", shown(a.value))
+		return
+	}
+	for _, row := range a.more.list("rows") {
+		for _, at := range expressionIn.FindAllStringSubmatch(shown(a.value), -1) {
+			name, _ := splitFilters(at[1])
+			value, isInRow := reachAll(row.(object).object("values"), name)
+			if text := shown(value); isInRow && regexp.QuoteMeta(text) != text {
+				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in word for word: make a test of each", name)
+				return
+			}
+		}
+	}
+	a.says(expression)
 }
 
 // fits adds a check that the agent's message is JSON, of a schema if there is one.

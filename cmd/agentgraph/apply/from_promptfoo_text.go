@@ -12,6 +12,7 @@ var (
 	expressionIn = regexp.MustCompile(`\{\{-?\s*(.*?)\s*-?\}\}`)
 	bareName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$`)
 	indexIn      = regexp.MustCompile(`\[\s*(?:(\d+)|"([^"\]]*)"|'([^'\]]*)')\s*\]`)
+	commentIn    = regexp.MustCompile(`(?s)\{#.*?#\}`)
 	codeIn       = regexp.MustCompile(`\{%-?\s*([a-z]*)`)
 	loopIn       = regexp.MustCompile(`\{%-?\s*for\s+[\w\s,]+\s+in\s+(\w+)`)
 )
@@ -31,6 +32,7 @@ func (t texts) fill(template string, literal func(string) string) (filled string
 	if literal == nil {
 		literal = func(text string) string { return text }
 	}
+	template = commentIn.ReplaceAllString(template, "")
 	if code := codeIn.FindStringSubmatch(template); code != nil {
 		return "", nil, fmt.Errorf("its template code {%% %s … %%} is not evaluated", code[1])
 	}
@@ -76,11 +78,9 @@ func (t texts) evaluate(expression, name string, filters []string) (text string,
 	if !bareName.MatchString(name) || strings.HasPrefix(name, "env.") {
 		return "", false, fmt.Errorf("the expression {{ %s }} is not evaluated", expression)
 	}
-	var value any = t.bag
-	for step := range strings.SplitSeq(name, ".") {
-		if value, isKnown = reach(value, step); !isKnown {
-			return "", false, nil
-		}
+	value, isKnown := reachAll(t.bag, name)
+	if !isKnown {
+		return "", false, nil
 	}
 	text = shown(value)
 	for _, filter := range filters {
@@ -103,6 +103,16 @@ func (t texts) evaluate(expression, name string, filters []string) (text string,
 		}
 	}
 	return text, true, nil
+}
+
+// reachAll returns what a path with dots leads to.
+func reachAll(value any, path string) (found any, isKnown bool) {
+	for step := range strings.SplitSeq(path, ".") {
+		if value, isKnown = reach(value, step); !isKnown {
+			return nil, false
+		}
+	}
+	return value, true
 }
 
 // reach returns a member or an entry.
@@ -132,7 +142,7 @@ func settle(bag object) (settled object, missing []string, err error) {
 		for i, m := range bag {
 			settled[i] = m
 			text, isText := m.value.(string)
-			if !isText || !strings.Contains(text, "{{") {
+			if !isText || !strings.Contains(text, "{{") && !codeIn.MatchString(text) && !commentIn.MatchString(text) {
 				continue
 			}
 			filled, unknown, err := texts{bag: bag.without(m.name)}.fill(text, nil)

@@ -13,7 +13,7 @@ import (
 func (t *promptfooTest) asserts() {
 	t.label = "defaultTest"
 	t.assertAll(t.p.defaults.list("assert"), t.p.defaultsAt.member("assert"))
-	t.label = ""
+	t.label = t.title
 	t.assertAll(t.own.list("assert"), t.ownAt.member("assert"))
 	t.at = t.ownAt
 }

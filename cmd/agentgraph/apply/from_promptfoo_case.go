@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -21,8 +22,9 @@ type promptfooTest struct {
 	weights   list
 	// isScored: a part of the assertions may fail.
 	isScored bool
-	// turn is the exchange of a conversation that the test is; 0 for a test of its own.
-	turn int
+	// turn is the exchange of a conversation that the test is; 0 for a test of its own. title is what the test is called there.
+	turn  int
+	title string
 }
 
 // carryCases carries the tests over. Those of one conversation become one.
@@ -76,13 +78,13 @@ func (t *promptfooTest) rest() {
 		t.with("criteriaWeights", t.weights)
 	}
 	known := []string{"description", "vars", "assert", "threshold", "options", "metadata", "provider", "providers"}
-	t.in.others(t.name, t.own, t.ownAt, known...)
+	t.in.others(cmp.Or(t.title, t.name), t.own, t.ownAt, known...)
 	t.in.others("defaultTest", t.p.defaults, t.p.defaultsAt, known...)
 	for i, of := range []struct {
 		o  object
 		at place
 	}{{t.p.defaults, t.p.defaultsAt}, {t.own, t.ownAt}} {
-		t.at, t.label = of.at, map[bool]string{true: "defaultTest"}[i == 0]
+		t.at, t.label = of.at, map[bool]string{true: "defaultTest", false: t.title}[i == 0]
 		for _, m := range of.o.object("options") {
 			switch m.name {
 			case "prefix", "suffix", "disableVarExpansion":
@@ -127,45 +129,94 @@ func (p *promptfoo) conversation(name string, of []int) {
 	var variables object
 	for n, i := range of {
 		t := p.of(c, p.cases[i])
-		t.turn = n + 1
-		if n == model.MaxTurns {
-			c.leave("the conversation", "of its %d turns the first %d are left", len(of), model.MaxTurns)
-			break
+		t.turn = len(says) + 1
+		t.title = p.titleOf(c.name, n, i)
+		c.label = t.title
+		if len(says) == model.MaxTurns {
+			t.leave("the whole test", "a conversation has at most %d turns", model.MaxTurns)
+			continue
+		}
+		if c.isDropped {
+			t.leave("the whole test", "the conversation that it belongs to is left out")
+			continue
 		}
 		if value, isGiven := t.test.get("threshold"); isGiven {
 			c.approximate("threshold", "%s: all assertions of the turn must hold", shown(value))
 		}
-		if !t.vars() {
-			continue
-		}
-		if len(t.texts.rows) > 0 {
-			c.drop("a turn has several values of a variable")
-			continue
-		}
-		messages := t.message()
-		if len(messages) == 0 {
-			c.drop("turn %d says nothing", t.turn)
-			continue
-		}
-		if text := messages[len(messages)-1].(object).text("content"); cutTo(text, 4000) == text {
+		if text := t.said(); text != "" {
 			says = append(says, text)
-		} else {
-			c.drop("what turn %d says has more than 4,000 characters", t.turn)
-		}
-		for _, m := range t.texts.bag {
-			if _, isKnown := variables.get(m.name); !isKnown {
-				variables = append(variables, m)
+			for _, m := range t.texts.bag {
+				if _, isKnown := variables.get(m.name); !isKnown {
+					variables = append(variables, m)
+				}
 			}
+			t.asserts()
 		}
-		t.asserts()
 		t.rest()
 	}
+	c.at, c.label = first.at, p.titleOf(c.name, 0, of[0])
+	if len(c.criteria)+len(c.checks) == 0 {
+		c.drop("nothing is left of its conversation that could be decided")
+	}
+	if c.isDropped {
+		p.leaveTurns(c, of)
+	}
+	c.label = ""
 	if len(variables) > 0 {
 		c.with("variables", variables)
 	}
 	c.with("contactSays", says)
 	c.with("maxTurns", int64(max(1, len(says))))
 	p.add(c, first.at)
+}
+
+// titleOf returns what a test is called that is a turn of a conversation.
+func (p *promptfoo) titleOf(conversation string, turn, i int) string {
+	if title := firstLine(p.cases[i].test.text("description"), 240); title != "" {
+		return title
+	}
+	return fmt.Sprintf("%s, turn %d", conversation, turn+1)
+}
+
+// leaveTurns reports the tests of a conversation that is left out, as none of them goes on without the others.
+func (p *promptfoo) leaveTurns(c *carried, of []int) {
+	for n, i := range of {
+		at, title := p.cases[i].at, p.titleOf(c.name, n, i)
+		isSaid := slices.ContainsFunc(p.report.notes, func(n note) bool {
+			return n.outcome == leftOut && n.at == at && n.of == title && strings.HasPrefix(n.text, "the whole test")
+		})
+		if !isSaid {
+			p.report.add(leftOut, at, title, "the whole test: the conversation that it belongs to is left out")
+		}
+	}
+}
+
+// said returns what the contact says in a turn of a conversation; "" if the turn is left out, or the conversation with it.
+func (t *promptfooTest) said() string {
+	if !t.vars() {
+		return ""
+	}
+	if len(t.texts.rows) > 0 {
+		t.drop("it has several values of a variable, and is a turn of a conversation")
+		return ""
+	}
+	messages := t.message()
+	if t.isDropped {
+		return ""
+	}
+	text := ""
+	if len(messages) > 0 {
+		text = messages[len(messages)-1].(object).text("content")
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		t.leave("the whole test", "it says nothing, so the conversation goes on without it")
+		return ""
+	case cutTo(text, 4000) != text:
+		t.drop("what it says has more than 4,000 characters")
+		return ""
+	}
+	return text
 }
 
 // maxVariable is how many characters a variable may have.

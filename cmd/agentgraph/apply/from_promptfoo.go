@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -42,6 +41,8 @@ type promptfoo struct {
 	defaults   object
 	defaultsAt place
 	cases      []promptfooCase
+	// loading are the files whose references are being followed.
+	loading map[string]bool
 	// outputs are the variables that tests fill with what they were answered.
 	outputs []string
 }
@@ -100,114 +101,6 @@ func (p *promptfoo) providers(value any, at place) {
 	}
 }
 
-// load reads a file in YAML or JSON, with its $ref replaced.
-func (p *promptfoo) load(name string) (any, place, error) {
-	text, err := p.read(name)
-	if err != nil {
-		return nil, place{}, err
-	}
-	value, err := decoded(text)
-	if err != nil {
-		return nil, place{}, fmt.Errorf("%s: %w", name, err)
-	}
-	at := place{linesOf(name, text), ""}
-	resolved := 0
-	return p.resolve(value, value, at, &resolved), at, nil
-}
-
-// maxReferences bounds how many references of a file are followed: each may hold others.
-const maxReferences = 10_000
-
-// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by what they name in the whole file.
-func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
-	switch v := value.(type) {
-	case list:
-		for i, one := range v {
-			v[i] = p.resolve(one, whole, at.index(i), resolved)
-		}
-		return v
-	case object:
-		ref, isRef := v.get("$ref")
-		if name, isText := ref.(string); isRef && isText {
-			found, isFound := pointed(whole, name)
-			if *resolved++; !isFound || *resolved > maxReferences {
-				p.report.add(leftOut, at, "the file", "$ref: %s is not found in this file", name)
-				return nil
-			}
-			merged, isObject := p.resolve(found, whole, at, resolved).(object)
-			if !isObject {
-				return found
-			}
-			for _, m := range v.without("$ref") {
-				merged = merged.with(m.name, m.value)
-			}
-			return merged
-		}
-		made := make(object, len(v))
-		for i, m := range v {
-			made[i] = member{m.name, p.resolve(m.value, whole, at.member(m.name), resolved)}
-		}
-		return made
-	}
-	return value
-}
-
-// pointed returns what a JSON pointer such as #/a/0 names.
-func pointed(whole any, pointer string) (any, bool) {
-	steps, isLocal := strings.CutPrefix(pointer, "#/")
-	if !isLocal {
-		return nil, false
-	}
-	value := whole
-	for step := range strings.SplitSeq(steps, "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		var isFound bool
-		if value, isFound = reach(value, step); !isFound {
-			return nil, false
-		}
-	}
-	// A reference to what holds it would never end.
-	text, err := json.Marshal(value)
-	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
-}
-
-// referred returns what a file in the folder holds; nil if it cannot be read, which is reported.
-func (p *promptfoo) referred(name, of string, at *place) any {
-	fail := func(format string, args ...any) any {
-		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
-		return nil
-	}
-	file := strings.TrimPrefix(name, "file://")
-	if problem := unreadable(name); problem != "" {
-		return fail("%s %s", name, problem)
-	}
-	value, inside, err := p.load(filepath.Clean(file))
-	if err != nil {
-		return fail("%v", err)
-	}
-	*at = inside
-	return value
-}
-
-// unreadable says why a reference to a file is not followed; empty if it is.
-func unreadable(name string) string {
-	file := strings.TrimPrefix(name, "file://")
-	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))
-	switch {
-	case strings.Contains(file, "://"):
-		return "is not on this machine"
-	case ending == ".prompty":
-		return "is of a format of its own: name its messages in a YAML file"
-	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}, ending):
-		return "is code, which is not run"
-	case strings.ContainsAny(file, "*?[{"):
-		return "is a pattern: import the files one by one"
-	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}, ending):
-		return "is no text"
-	}
-	return ""
-}
-
 // collect gathers tests: a list, whose entries may be files, one file, or an object that names one.
 func (p *promptfoo) collect(value any, at place) {
 	switch v := value.(type) {
@@ -227,7 +120,7 @@ func (p *promptfoo) collect(value any, at place) {
 		name := v.text("path")
 		p.others(name, v, at, "path")
 		p.collectFile(name, at)
-	case nil:
+	case nil, unresolved:
 	default:
 		p.report.add(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", shown(value))
 	}

@@ -23,7 +23,8 @@ func (t *promptfooTest) assertAll(all list, at place) {
 		t.at = at.index(i)
 		assertion, isObject := one.(object)
 		switch {
-		case one == nil: // a reference that was not found
+		case isUnresolved(one):
+			t.leave("an assertion", "its $ref is not found")
 		case !isObject:
 			t.leave("an assertion", "%s is not known", shown(one))
 		case assertion.text("type") == "assert-set":
@@ -146,6 +147,10 @@ func (a *phrase) readValue() bool {
 
 // pattern returns an expression that matches the value word for word.
 func (a *phrase) pattern(value any) (string, bool) {
+	if value == nil {
+		a.leave(a.kind, "it has no value")
+		return "", false
+	}
 	expression, missing, err := a.texts.fill(shown(value), regexp.QuoteMeta)
 	switch {
 	case err != nil:
@@ -182,16 +187,37 @@ func (a *phrase) patterns(prefix string) (all []string) {
 			values = append(values, strings.Trim(strings.TrimSpace(part), `"`))
 		}
 	}
+	if len(values) == 0 {
+		a.leave(a.kind, "it has no values")
+	}
 	for _, one := range values {
-		if expression, isWhole := a.pattern(one); isWhole {
+		if !isPlain(one) {
+			a.leave(a.kind, "%s in its list is no text", shown(one))
+		} else if expression, isWhole := a.pattern(one); isWhole {
 			all = append(all, prefix+expression)
 		}
 	}
 	return all
 }
 
+// isPlain reports whether a value is neither a list nor an object.
+func isPlain(value any) bool {
+	switch value.(type) {
+	case list, object:
+		return false
+	}
+	return true
+}
+
 // decided carries over what the program can decide.
 func (a *phrase) decided(assertion object) bool {
+	if isOne := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare); isOne && !isPlain(a.value) {
+		a.leave(a.kind, "its value %s is no text", shown(a.value))
+		return true
+	} else if isOne = isOne || a.bare == "equals"; isOne && a.value == nil {
+		a.leave(a.kind, "it has no value")
+		return true
+	}
 	prefix := map[bool]string{true: "(?i)"}[strings.HasPrefix(a.bare, "icontains")]
 	whole := func(before, after string) {
 		if expression, isWhole := a.pattern(a.value); isWhole {
@@ -242,9 +268,21 @@ func (a *phrase) decided(assertion object) bool {
 	return true
 }
 
+// bracesInExpression are what a run of the test would take for a placeholder.
+var bracesInExpression = regexp.MustCompile(`\\?\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+
 // matches adds a check with an expression. Values of rows are filled into it word for word, so they must be no expressions.
 func (a *phrase) matches() {
-	expression, missing, err := a.texts.fill(shown(a.value), nil)
+	fillable := slices.Concat(a.texts.rows, a.texts.bag)
+	expression, missing, err := a.texts.fill(shown(a.value), func(text string) string {
+		return bracesInExpression.ReplaceAllStringFunc(text, func(found string) string {
+			name := strings.Trim(found, `\{}`)
+			if _, isFilled := reachAll(fillable, name); !isFilled {
+				return found
+			}
+			return `\{` + name + `\}`
+		})
+	})
 	if err != nil || len(missing) > 0 {
 		a.leave(a.kind, "%s cannot be filled", shown(a.value))
 		return
@@ -283,51 +321,4 @@ func (a *phrase) fits() bool {
 	}
 	a.check("resultJson", object{{"schema", append(object{}, schema...)}}, a.weight)
 	return true
-}
-
-// graded carries over what a model grades.
-func (a *phrase) graded(assertion object) bool {
-	format := map[string]string{
-		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",
-		"factuality": "What the agent says agrees with this: %s", "model-graded-factuality": "What the agent says agrees with this: %s",
-		"answer-relevance": "The agent answers what the contact asked.", "is-refusal": "The agent declines to do what the contact asked.",
-	}[a.bare]
-	if format == "" {
-		return false
-	}
-	if threshold, isGiven := assertion.get("threshold"); isGiven {
-		a.approximate(a.kind, "its threshold %s: the judge says only whether it holds", shown(threshold))
-	} else if a.bare == "answer-relevance" || a.bare == "is-refusal" {
-		a.approximate(a.kind, "it becomes a criterion in words")
-	}
-	texts, isList := a.value.(list)
-	if !isList {
-		texts = list{a.value}
-	}
-	for _, one := range texts {
-		if !strings.Contains(format, "%s") {
-			a.grade(format)
-			continue
-		}
-		text, isText := one.(string)
-		if !isText || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "file://") {
-			a.leave(a.kind, "%s is no text", shown(one))
-			continue
-		}
-		if filled, isFilled := a.text(a.kind, strings.TrimSpace(text)); isFilled {
-			a.grade(strings.Replace(format, "%s", filled, 1))
-		}
-	}
-	return true
-}
-
-func (a *phrase) grade(text string) {
-	if a.turn > 0 {
-		text = "In its answer to message " + shown(int64(a.turn)) + " of the contact: " + text
-	}
-	if a.isNot {
-		text = "This is not so: " + text
-	}
-	a.criterion(text)
-	a.weights = append(a.weights, a.weight)
 }

@@ -33,16 +33,20 @@ func (t *promptfooTest) ask() {
 // message returns the contact's messages: the prompt with the variables filled in.
 func (t *promptfooTest) message() list {
 	if len(t.p.prompts) == 0 {
+		t.leaveFrame("no prompt can be read")
 		return t.spoken("no prompt can be read")
 	}
 	prompt := t.p.prompts[0]
+	options := t.test.object("options")
+	if _, isChat := messagesIn(prompt.text); isChat || strings.Contains(prompt.text, "{%") {
+		t.leaveFrame("its prompt is a chat")
+	}
 	if messages, isChat := messagesIn(prompt.text); isChat {
 		return t.chat(messages, true)
 	}
 	if strings.Contains(prompt.text, "{%") {
 		return t.looped(prompt)
 	}
-	options := t.test.object("options")
 	text, isFilled := t.text("the prompt", options.text("prefix")+prompt.text+options.text("suffix"))
 	if !isFilled {
 		t.drop("its prompt cannot be filled")
@@ -61,9 +65,35 @@ func (t *promptfooTest) message() list {
 	return list{object{{"role", "user"}, {"content", text}}}
 }
 
-// text fills a template. What cannot be filled is reported.
+// leaveFrame reports what was to go before and behind a prompt that is no text.
+func (t *promptfooTest) leaveFrame(why string) {
+	for _, name := range []string{"prefix", "suffix"} {
+		if t.test.object("options").text(name) != "" {
+			t.leave("options."+name, "%s", why)
+		}
+	}
+}
+
+// singleBraces are our placeholders, which mean nothing to promptfoo.
+var singleBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
+
+// text fills a template. What cannot be filled is reported. Braces that a run of the test would fill get spaces within.
 func (t *promptfooTest) text(what, template string) (string, bool) {
-	text, missing, err := t.texts.fill(template, nil)
+	fillable := t.texts.rows
+	if !strings.HasSuffix(what, "the prompt") || t.turn > 0 {
+		// Only rows are filled into the messages that a test starts from.
+		fillable = slices.Concat(t.texts.rows, t.texts.bag)
+	}
+	text, missing, err := t.texts.fill(template, func(text string) string {
+		return singleBraces.ReplaceAllStringFunc(text, func(found string) string {
+			name := found[1 : len(found)-1]
+			if _, isFilled := reachAll(fillable, name); !isFilled {
+				return found
+			}
+			t.approximate(what, "%s is written { %s }, as it would be filled", found, name)
+			return "{ " + name + " }"
+		})
+	})
 	if err != nil {
 		t.leave(what, "%v", err)
 		return "", false
@@ -160,6 +190,7 @@ func (t *promptfooTest) simulate(provider any) {
 	if values, isGiven := t.more.get("variables"); isGiven && template == "{{instructions}}" {
 		t.more = t.more.with("variables", values.(object).without("instructions"))
 	}
+	t.leaveFrame("the agent has its own prompt")
 	if len(t.p.prompts) > 0 {
 		t.in.report.add(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
 	}

@@ -1,0 +1,168 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// load reads a file in YAML or JSON, with its $ref replaced.
+func (p *promptfoo) load(name string) (any, place, error) {
+	text, err := p.read(name)
+	if err != nil {
+		return nil, place{}, err
+	}
+	value, err := decoded(text)
+	if err != nil {
+		return nil, place{}, fmt.Errorf("%s: %w", name, err)
+	}
+	at := place{linesOf(name, text), ""}
+	resolved := 0
+	if p.loading == nil {
+		p.loading = map[string]bool{}
+	}
+	p.loading[filepath.Clean(name)] = true
+	defer delete(p.loading, filepath.Clean(name))
+	return p.resolve(value, value, at, &resolved), at, nil
+}
+
+// maxReferences bounds how many references of a file are followed: each may hold others.
+const maxReferences = 10_000
+
+// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by what they name in the whole file.
+func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
+	switch v := value.(type) {
+	case list:
+		for i, one := range v {
+			v[i] = p.resolve(one, whole, at.index(i), resolved)
+		}
+		return v
+	case object:
+		ref, isRef := v.get("$ref")
+		if name, isText := ref.(string); isRef && isText {
+			found, problem := p.found(name, whole)
+			if *resolved++; problem == "" && *resolved > maxReferences {
+				problem = fmt.Sprintf("is one of more than %d", maxReferences)
+			}
+			if problem != "" {
+				p.report.add(leftOut, at, "the file", "$ref: %s %s", name, problem)
+				return unresolved(name)
+			}
+			found = p.resolve(found, whole, at, resolved)
+			merged, isObject := found.(object)
+			if !isObject {
+				return found
+			}
+			for _, m := range v.without("$ref") {
+				merged = merged.with(m.name, m.value)
+			}
+			return merged
+		}
+		made := make(object, len(v))
+		for i, m := range v {
+			made[i] = member{m.name, p.resolve(m.value, whole, at.member(m.name), resolved)}
+		}
+		return made
+	}
+	return value
+}
+
+// unresolved stands where a reference names nothing that can be read. Tests drop what it is part of.
+type unresolved string
+
+// isUnresolved reports whether a value is an unresolved reference, or has one in it.
+func isUnresolved(value any) bool {
+	switch v := value.(type) {
+	case unresolved:
+		return true
+	case list:
+		return slices.ContainsFunc(v, isUnresolved)
+	case object:
+		return slices.ContainsFunc(v, func(m member) bool { return isUnresolved(m.value) })
+	}
+	return false
+}
+
+// found returns what a reference names, in the whole file or in another one. problem says why there is nothing.
+func (p *promptfoo) found(reference string, whole any) (found any, problem string) {
+	name, pointer, _ := strings.Cut(reference, "#")
+	if name != "" {
+		if problem := unreadable(name); problem != "" {
+			return nil, problem
+		}
+		file := filepath.Clean(strings.TrimPrefix(name, "file://"))
+		if p.loading[file] {
+			return nil, "leads back to its own file"
+		}
+		var err error
+		if whole, _, err = p.load(file); err != nil {
+			return nil, "is not found: " + err.Error()
+		}
+	}
+	if pointer == "" && name != "" {
+		return whole, ""
+	}
+	found, isFound := pointed(whole, "#"+pointer)
+	if !isFound {
+		return nil, "is not found"
+	}
+	return found, ""
+}
+
+// pointed returns what a JSON pointer such as #/a/0 names.
+func pointed(whole any, pointer string) (any, bool) {
+	steps, isLocal := strings.CutPrefix(pointer, "#/")
+	if !isLocal {
+		return nil, false
+	}
+	value := whole
+	for step := range strings.SplitSeq(steps, "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		var isFound bool
+		if value, isFound = reach(value, step); !isFound {
+			return nil, false
+		}
+	}
+	// A reference to what holds it would never end.
+	text, err := json.Marshal(value)
+	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
+}
+
+// referred returns what a file in the folder holds; nil if it cannot be read, which is reported.
+func (p *promptfoo) referred(name, of string, at *place) any {
+	fail := func(format string, args ...any) any {
+		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
+		return nil
+	}
+	file := strings.TrimPrefix(name, "file://")
+	if problem := unreadable(name); problem != "" {
+		return fail("%s %s", name, problem)
+	}
+	value, inside, err := p.load(filepath.Clean(file))
+	if err != nil {
+		return fail("%v", err)
+	}
+	*at = inside
+	return value
+}
+
+// unreadable says why a reference to a file is not followed; empty if it is.
+func unreadable(name string) string {
+	file := strings.TrimPrefix(name, "file://")
+	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))
+	switch {
+	case strings.Contains(file, "://"):
+		return "is not on this machine"
+	case ending == ".prompty":
+		return "is of a format of its own: name its messages in a YAML file"
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}, ending):
+		return "is code, which is not run"
+	case strings.ContainsAny(file, "*?[{"):
+		return "is a pattern: import the files one by one"
+	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}, ending):
+		return "is no text"
+	}
+	return ""
+}

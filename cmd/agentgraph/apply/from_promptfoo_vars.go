@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxVariable is how many characters a variable may have.
+const maxVariable = 10_000
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// vars carries over variables. Lists of texts are combined, as rows.
+func (t *promptfooTest) vars() bool {
+	bags, all := []object{{}}, 1.0
+	given, _ := t.test.get("vars")
+	at := t.at.member("vars")
+	if name, isText := given.(string); isText {
+		given = t.p.referred(name, "vars", &at)
+	}
+	if isUnresolved(given) {
+		t.drop("vars: their $ref is not found")
+		return false
+	}
+	together, _ := given.(object)
+	isWhole, _ := t.test.object("options").get("disableVarExpansion")
+	for _, m := range together {
+		value, problem := t.valueOf(m.value)
+		if problem != "" {
+			t.drop("vars.%s: %s", m.name, problem)
+			return false
+		}
+		values, isList := value.(list)
+		if _, areTexts := first(values).(string); !isList || !areTexts || isWhole == true {
+			values = list{value}
+		}
+		var combined []object
+		for _, bag := range bags {
+			for _, one := range values {
+				if len(combined) < model.MaxRows {
+					combined = append(combined, bag.with(m.name, one))
+				}
+			}
+		}
+		bags, all = combined, all*float64(len(values))
+	}
+	if all > model.MaxRows {
+		t.leave("vars", "of %.0f combinations of values the first %d are left", all, model.MaxRows)
+	}
+	for i, bag := range bags {
+		settled, missing, err := settle(bag)
+		if err != nil {
+			t.drop("%v", err)
+			return false
+		}
+		if !t.misses("vars", missing) {
+			t.drop("its variables cannot be filled")
+			return false
+		}
+		bags[i] = settled
+	}
+	t.split(bags)
+	return true
+}
+
+func first(values list) any {
+	if len(values) == 0 {
+		return nil
+	}
+	return values[0]
+}
+
+// valueOf returns the value of a variable, which may stand in a file.
+func (t *promptfooTest) valueOf(value any) (any, string) {
+	if isUnresolved(value) {
+		return nil, "its $ref is not found"
+	}
+	name, isText := value.(string)
+	if !isText || !strings.HasPrefix(name, "file://") {
+		return value, ""
+	}
+	if problem := unreadable(name); problem != "" {
+		return nil, name + " " + problem
+	}
+	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
+	text, err := t.p.read(file)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if ending := filepath.Ext(file); ending == ".json" || ending == ".yaml" || ending == ".yml" {
+		if value, err := decoded(text); err == nil {
+			return value, ""
+		}
+	}
+	return strings.TrimSpace(string(text)), ""
+}
+
+// split makes variables of what is the same in all rows, and rows of the rest.
+func (t *promptfooTest) split(bags []object) {
+	for _, m := range bags[0] {
+		isSame := !slices.ContainsFunc(bags, func(bag object) bool {
+			value, _ := bag.get(m.name)
+			return !isEqual(value, m.value)
+		})
+		switch {
+		case isSame:
+			t.texts.bag = append(t.texts.bag, m)
+		default:
+			t.texts.rows = append(t.texts.rows, m)
+		}
+	}
+	var named object
+	for _, m := range t.texts.bag {
+		switch {
+		case m.value == nil:
+		case !variableName.MatchString(m.name) || len([]rune(shown(m.value))) > maxVariable:
+			t.skip("vars."+m.name, "it is filled in, and too long or oddly named to be a variable of the agent")
+		default:
+			named = append(named, m)
+		}
+	}
+	if len(named) > 0 && t.turn == 0 {
+		t.with("variables", named)
+	}
+	if len(t.texts.rows) == 0 {
+		return
+	}
+	rows := list{}
+	for _, bag := range bags {
+		values := object{}
+		for _, m := range t.texts.rows {
+			value, _ := bag.get(m.name)
+			values = append(values, member{m.name, value})
+		}
+		if !slices.ContainsFunc(rows, func(row any) bool { return isEqual(row.(object).object("values"), values) }) {
+			rows = append(rows, object{{"values", values}})
+		}
+	}
+	t.with("rows", rows)
+}

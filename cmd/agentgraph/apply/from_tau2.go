@@ -41,7 +41,11 @@ func fromTau2Bench(c *carriedTests) error {
 			t.drop("it has no user_scenario")
 		}
 		t.beginning(task.object("initial_state"))
-		t.evaluation(task.object("evaluation_criteria"), writes)
+		if criteria := task.object("evaluation_criteria"); criteria != nil {
+			t.evaluation(criteria, writes)
+		} else {
+			t.drop("it has no evaluation_criteria, so that every conversation has its reward")
+		}
 		if len(t.checks)+len(t.criteria) > 0 {
 			// A conversation that does not come to its end has no reward.
 			t.check("turnsAtMost", int64(model.MaxTurns-1), nil)
@@ -94,7 +98,8 @@ var tau2Writes = map[string]string{
 }
 
 // readsOnly are names of tools that change nothing.
-var readsOnly = regexp.MustCompile(`^(get|find|list|search|check|look|read|calculate|think|verify|is|has)(_|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
+var readsOnly = regexp.MustCompile(`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
+	`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
 
 // writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools
 // they name, and others that they name and that do not sound as if they only read.
@@ -125,10 +130,7 @@ func writesOf(tasks []object) (writes []string) {
 func (t *carried) evaluation(criteria object, writes []string) {
 	at := t.at.member("evaluation_criteria")
 	t.in.others(t.name, criteria, at, "actions", "communicate_info", "nl_assertions", "env_assertions", "reward_basis")
-	basis := criteria.list("reward_basis")
-	if basis == nil {
-		basis = list{"DB", "COMMUNICATE"}
-	}
+	basis := t.rewardBasis(criteria, at.member("reward_basis"))
 	counts := func(kind string) bool { return slices.Contains(basis, any(kind)) }
 	var gold []object
 	for i, one := range criteria.list("actions") {
@@ -170,6 +172,25 @@ func (t *carried) evaluation(criteria object, writes []string) {
 			t.skip(of[0], "reward_basis does not count it")
 		}
 	}
+}
+
+// rewardBasis returns what counts for the reward of a task.
+func (t *carried) rewardBasis(criteria object, at place) list {
+	value, _ := criteria.get("reward_basis")
+	basis, isList := value.(list)
+	if value == nil {
+		return list{"DB", "COMMUNICATE"}
+	}
+	if !isList {
+		basis = list{value}
+	}
+	t.at = at
+	for _, kind := range basis {
+		if !slices.Contains(list{"DB", "ACTION", "COMMUNICATE", "NL_ASSERTION", "ENV_ASSERTION"}, kind) {
+			t.leave("reward_basis "+shown(kind), "there is no such thing here")
+		}
+	}
+	return basis
 }
 
 // spelled returns an expression that matches a text as tau2-bench looks for it: whatever its case, with commas in its

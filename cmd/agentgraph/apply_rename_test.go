@@ -167,7 +167,8 @@ func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
 }
 
-// What a thing is called by its key, or all else that is the same, shows that it was renamed, however short its lines are.
+// What a thing is called by its key, or all else that is the same, shows that it was renamed, however short its lines
+// are.
 func TestARenamedThingOfShortLinesIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)

@@ -21,8 +21,8 @@ type claim struct {
 	spot
 }
 
-// find gives each thing of a kind that is wanted to the thing that the server has, or to a new one. What ids name is found
-// first, as it may have the name of something else now.
+// find gives each thing of a kind that is wanted to the thing that the server has, or to a new one. What ids name is
+// found first, as it may have the name of something else now.
 func (c *company) find(k *kind, all []wanted) {
 	var claims []claim
 	wanting := map[spot]int{}
@@ -49,13 +49,13 @@ func (c *company) find(k *kind, all []wanted) {
 	c.findByName(k, claims, wanting)
 }
 
-// findByName pairs what has one name in the files with what has it on the server, each in its order, and makes the rest new.
-// When the server has more of them, only ids can say which are meant.
+// findByName pairs what has one name in the files with what has it on the server, each in its order, and makes the rest
+// new. When the server has more of them, only ids can say which are meant.
 func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 	there := map[spot][]*thing{}
 	for _, t := range c.things[k] {
 		if t.raw == nil {
-			at := spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
+			at := c.spotNow(t)
 			there[at] = append(there[at], t)
 		}
 	}
@@ -69,8 +69,8 @@ func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 		taken[w.spot]++
 		switch {
 		case len(same) > wanting[w.spot]:
-			c.wrong.add(w.at, "the server has %d of the name %q, with the ids %s: say by id which is meant, or rename or delete the others there",
-				len(same), w.raw.text("name"), idsOf(same))
+			c.wrong.add(w.at, "the server has %d of the name %q, with the ids %s: "+
+				"say by id which is meant, or rename or delete the others there", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
 			if wanting[w.spot] > 1 {
 				c.paired++
@@ -163,6 +163,11 @@ func (c *company) distinct(k *kind) {
 	}
 }
 
+// spotNow returns where the server has a thing.
+func (c *company) spotNow(t *thing) spot {
+	return spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
+}
+
 // spotOf returns where a thing will be found when the plan is carried out.
 func (c *company) spotOf(t *thing) spot {
 	at := spot{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
@@ -177,8 +182,8 @@ func (c *company) spotOf(t *thing) spot {
 // uniquely are the kinds whose names the server has only once: those of both kinds of tests are one set.
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
-// repeats refuses names that the server would refuse halfway through the plan. Only tests may share a name, as those that were
-// created over REST do: in the files their ids show that this is meant.
+// repeats refuses names that the server would refuse halfway through the plan. Only tests may share a name, as those
+// that were created over REST do: in the files their ids show that this is meant.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
 		at := map[spot][]*thing{}
@@ -189,7 +194,7 @@ func (c *company) repeats(changes []*change, o options) {
 		}
 		for _, ch := range changes {
 			t := ch.thing
-			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.spotOf(t) == (spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}) {
+			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.spotOf(t) == c.spotNow(t) {
 				continue
 			}
 			others := slices.DeleteFunc(slices.Clone(at[c.spotOf(t)]), func(other *thing) bool { return other == t })
@@ -198,8 +203,9 @@ func (c *company) repeats(changes []*change, o options) {
 			}
 			isTest := t.kind == simulation || t.kind == classification
 			stays := slices.IndexFunc(others, func(other *thing) bool { return !o.prune || !c.isPruned(other) })
-			if ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != ""); !ch.mayRepeat {
-				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", others[max(0, stays)].kind.name, others[max(0, stays)].whereabouts())
+			ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != "")
+			if other := others[max(0, stays)]; !ch.mayRepeat {
+				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.whereabouts())
 			}
 		}
 	}

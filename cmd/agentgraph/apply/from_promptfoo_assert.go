@@ -211,10 +211,12 @@ func isPlain(value any) bool {
 
 // decided carries over what the program can decide.
 func (a *phrase) decided(assertion object) bool {
-	if isOne := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare); isOne && !isPlain(a.value) {
+	hasText := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare)
+	switch {
+	case hasText && !isPlain(a.value):
 		a.leave(a.kind, "its value %s is no text", shown(a.value))
 		return true
-	} else if isOne = isOne || a.bare == "equals"; isOne && a.value == nil {
+	case (hasText || a.bare == "equals") && a.value == nil:
 		a.leave(a.kind, "it has no value")
 		return true
 	}
@@ -271,7 +273,8 @@ func (a *phrase) decided(assertion object) bool {
 // bracesInExpression are what a run of the test would take for a placeholder.
 var bracesInExpression = regexp.MustCompile(`\\?\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// matches adds a check with an expression. Values of rows are filled into it word for word, so they must be no expressions.
+// matches adds a check with an expression. Values of rows are filled into it word for word, so they must be no
+// expressions.
 func (a *phrase) matches() {
 	fillable := slices.Concat(a.texts.rows, a.texts.bag)
 	expression, missing, err := a.texts.fill(shown(a.value), func(text string) string {
@@ -292,7 +295,8 @@ func (a *phrase) matches() {
 			name, _ := splitFilters(at[1])
 			value, isInRow := reachAll(row.(object).object("values"), name)
 			if text := shown(value); isInRow && regexp.QuoteMeta(text) != text {
-				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in word for word: make a test of each", name)
+				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in word for word: "+
+					"make a test of each", name)
 				return
 			}
 		}

@@ -20,7 +20,8 @@ type promptfooTest struct {
 	weights   list
 	// isScored: a part of the assertions may fail.
 	isScored bool
-	// turn is the exchange of a conversation that the test is; 0 for a test of its own. title is what the test is called there.
+	// turn is the exchange of a conversation that the test is; 0 for a test of its own. title is what the test is
+	// called there.
 	turn  int
 	title string
 }
@@ -189,7 +190,8 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 	}
 }
 
-// said returns what the contact says in a turn of a conversation; "" if the turn is left out, or the conversation with it.
+// said returns what the contact says in a turn of a conversation; "" if the turn is left out, or the conversation with
+// it.
 func (t *promptfooTest) said() string {
 	if !t.vars() {
 		return ""

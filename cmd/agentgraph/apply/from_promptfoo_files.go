@@ -68,7 +68,8 @@ func (p *promptfoo) readPrompt(text string, at place) {
 	}
 	at = place{&sourceLines{file, map[string]int{}}, ""}
 	before := len(p.prompts)
-	for _, part := range promptsIn(strings.ToLower(filepath.Ext(file)), strings.ReplaceAll(string(content), "\r\n", "\n")) {
+	lines := strings.ReplaceAll(string(content), "\r\n", "\n")
+	for _, part := range promptsIn(strings.ToLower(filepath.Ext(file)), lines) {
 		if part = strings.TrimSpace(part); part != "" {
 			p.prompts = append(p.prompts, promptfooPrompt{part, at})
 		}

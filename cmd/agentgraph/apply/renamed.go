@@ -10,11 +10,12 @@ import (
 
 // A thing that the files do not have any more, beside a new one that is much like it, was probably renamed. Files say so by its id.
 
-// likeness is the share of the text from which on two things are alike. Lines of lists and objects that are shorter than longLine say
-// nothing: most of them are only the names of members.
+// likeness is the share of the text from which on two things are alike. Lines of lists and objects that are shorter
+// than longLine say nothing: most of them are only the names of members.
 const likeness, longLine = 0.6, 20
 
-// unsaying are members that many things have in common. What an agent is called, or its tests share, says nothing either.
+// unsaying are members that many things have in common. What an agent is called, or its tests share, says nothing
+// either.
 var unsaying = []string{
 	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color", "tagExpected", "defaultRegion",
 }
@@ -49,8 +50,8 @@ func (c *company) renamed(o options) {
 	}
 }
 
-// isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the name. A key that
-// pull would give to the old one says so too.
+// isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the
+// name. A key that pull would give to the old one says so too.
 func isLike(t, old *thing) bool {
 	if key := t.raw.text("key"); key != "" && key == keyFrom(old.name(), old.kind) {
 		return true
@@ -81,7 +82,8 @@ func isLike(t, old *thing) bool {
 	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
 }
 
-// isSameButForTheName reports whether all that the files say of a new thing is true of an old one, and is more than things have in common.
+// isSameButForTheName reports whether all that the files say of a new thing is true of an old one, and is more than
+// things have in common.
 func isSameButForTheName(t, old *thing) bool {
 	for _, d := range differencesOf(&thing{kind: t.kind, given: t.given, present: old.present}) {
 		if d.name != "name" && d.name != "technicalName" && !t.kind.member(d.name).isFixed {
@@ -99,7 +101,8 @@ func isSameButForTheName(t, old *thing) bool {
 // isTelling reports whether a member tells things apart that are not one and the same.
 func (t *thing) isTelling(m member) bool {
 	f := t.kind.member(m.name)
-	return !f.isFixed && !slices.Contains(unsaying, m.name) && m.value != nil && !isEqual(m.value, f.normal(nil, nil, path{}))
+	isCommon := f.isFixed || slices.Contains(unsaying, m.name) || m.value == nil
+	return !isCommon && !isEqual(m.value, f.normal(nil, nil, path{}))
 }
 
 // memberLines returns the telling members of an object that the files give, as lines.
@@ -113,7 +116,8 @@ func memberLines(t *thing, from object) (lines []string) {
 		shortest := 1
 		if !isText {
 			shortest = longLine
-			written, err := yaml.MarshalWithOptions(toYAML(object{{given.name, t.kind.member(given.name).written(value)}}), yamlOptions...)
+			file := object{{given.name, t.kind.member(given.name).written(value)}}
+			written, err := yaml.MarshalWithOptions(toYAML(file), yamlOptions...)
 			if err != nil {
 				continue
 			}
@@ -128,7 +132,8 @@ func memberLines(t *thing, from object) (lines []string) {
 	return lines
 }
 
-// noteNames says what became of ids that the server does not have, as those of another company, and of names that several have.
+// noteNames says what became of ids that the server does not have, as those of another company, and of names that
+// several have.
 func (c *company) noteNames() {
 	found, created := 0, 0
 	for _, k := range kinds {
@@ -147,7 +152,7 @@ func (c *company) noteNames() {
 			found+created, found, created))
 	}
 	if c.paired > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d things share their name with others: those of the files were paired with those of the server in their order",
-			c.paired))
+		c.notes = append(c.notes, fmt.Sprintf("%d things share their name with others: "+
+			"those of the files were paired with those of the server in their order", c.paired))
 	}
 }

@@ -23,8 +23,8 @@ const (
 	maxNodes, maxText = 2_000_000, 64 << 20
 )
 
-// ParseYAML parses a file with a single document, with its merge keys written out, and refuses what exceeds the bounds. The document is
-// nil if the file is empty.
+// ParseYAML parses a file with a single document, with its merge keys written out, and refuses what exceeds the bounds.
+// The document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("has %d bytes, and at most %d are read", len(text), MaxYAML)

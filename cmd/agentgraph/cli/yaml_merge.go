@@ -5,8 +5,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// merger writes out merge keys, such as "<<: *base". A mapping's own keys win, wherever they stand, and then those of the first
-// mapping that is merged. The decoder would keep both.
+// merger writes out merge keys, such as "<<: *base". A mapping's own keys win, wherever they stand, and then those of
+// the first mapping that is merged. The decoder would keep both.
 type merger struct {
 	anchors map[string]ast.Node
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,4 +145,24 @@ func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
 	c.good(t, key, "apply", "--prune", "--yes", write(t, strings.Replace(anAgent, "prompt", "classificationTags: [{name: x}], prompt", 1)+
 		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: y}]}}]\n"))
 	require.Contains(t, c.mutations, "deleteAgentTest", "it takes the place of what is deleted")
+}
+
+// A name that is given up in the same plan is free only for what comes later in it.
+func TestNamesThatAreHandedOn(t *testing.T) {
+	t.Parallel()
+	c := newCoded(t)
+	_, key := newCompany(t, c.store, "Handed on")
+	c.good(t, key, "apply", write(t, anAgent+"agentTests:\n  - agent: A\n    simulations: ["+
+		"{name: First, scenario: x, criteria: [y]}, {name: Second, scenario: x, criteria: [y]}]\n"))
+	swapped := c.pulledWith(t, key, nil, "name: First", "name: Second", "name: Second", "name: First")
+	o := c.run(t, key, "apply", swapped)
+	require.Equal(t, 1, o.code, o.out)
+	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ gives up only later: apply that renaming first", o.log)
+	require.Empty(t, c.mutations)
+	file := filepath.Join(c.pulledWith(t, key, nil, "name: First", "name: Third"), "agent_a.yaml")
+	added, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, append(added, "  - agent: a\n    simulations: [{name: First, scenario: z, criteria: [y]}]\n"...), 0o600))
+	require.Contains(t, c.good(t, key, "apply", file), "1 created, 1 changed, 0 deleted\n")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", file))
 }

@@ -186,10 +186,13 @@ var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 // that were created over REST do: in the files their ids show that this is meant.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
-		at := map[spot][]*thing{}
+		at, holders := map[spot][]*thing{}, map[spot][]*thing{}
 		for _, k := range together {
 			for _, t := range c.things[k] {
 				at[c.spotOf(t)] = append(at[c.spotOf(t)], t)
+				if t.present != nil {
+					holders[c.spotNow(t)] = append(holders[c.spotNow(t)], t)
+				}
 			}
 		}
 		for _, ch := range changes {
@@ -197,17 +200,31 @@ func (c *company) repeats(changes []*change, o options) {
 			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.spotOf(t) == c.spotNow(t) {
 				continue
 			}
+			isTest := t.kind == simulation || t.kind == classification
 			others := slices.DeleteFunc(slices.Clone(at[c.spotOf(t)]), func(other *thing) bool { return other == t })
 			if len(others) == 0 {
+				c.givesWay(ch, holders[c.spotOf(t)], isTest)
+				holders[c.spotNow(t)] = slices.DeleteFunc(holders[c.spotNow(t)], func(other *thing) bool { return other == t })
 				continue
 			}
-			isTest := t.kind == simulation || t.kind == classification
 			stays := slices.IndexFunc(others, func(other *thing) bool { return !o.prune || !c.isPruned(other) })
 			ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != "")
 			if other := others[max(0, stays)]; !ch.mayRepeat {
 				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.whereabouts())
 			}
 		}
+	}
+}
+
+// givesWay refuses a name that another thing still has when the change is made, as that one is renamed later.
+func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
+	switch {
+	case len(holders) == 0:
+	case isTest && ch.verb == "create":
+		ch.mayRepeat = true
+	default:
+		c.wrong.add(ch.thing.at, "has the name that the %s with the id %s gives up only later: apply that renaming first",
+			holders[0].kind.name, holders[0].id)
 	}
 }
 

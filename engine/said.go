@@ -88,12 +88,13 @@ func saysSomething(words []string, subject string) bool {
 		has := func(set map[string]bool) bool {
 			return slices.ContainsFunc(before, func(w string) bool { return set[w] })
 		}
+		isVerb := verbsPresent[w] || verbsPast[w] || verbsBase[w] && has(obliging)
 		isPassive := verbsPast[w] && has(passive)
 		switch {
 		case isPassive && agentWords[subject] && (w == "told" || w == "informed"): // The agent is who hears it.
 			continue
 		case isPassive:
-		case contactWords[subject], contactActs(before), !verbsPresent[w] && !verbsPast[w] && !(verbsBase[w] && has(obliging)):
+		case contactWords[subject], contactActs(before), !isVerb:
 			continue
 		}
 		if !has(negations) && !isNothing(words[i+1:]) {

@@ -243,13 +243,14 @@ func (a *phrase) decided(assertion object) bool {
 	case "regex":
 		a.matches()
 	case "equals":
-		if text, isText := a.value.(string); isText && text == "" {
+		switch text, isText := a.value.(string); {
+		case isText && text == "":
 			a.says(`\A\s*\z`)
-		} else if isText || a.isNot || a.turn > 0 {
+		case isText || a.isNot || a.turn > 0:
 			whole(`\A\s*`, `\s*\z`)
-		} else if strings.Contains(shown(a.value), "{{") {
+		case strings.Contains(shown(a.value), "{{"):
 			a.leave(a.kind, "its value has variables in it")
-		} else {
+		default:
 			a.check("resultJson", object{{"schema", object{{"const", a.value}}}}, a.weight)
 		}
 	case "is-json":

@@ -50,8 +50,21 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 				return err
 			}
 		}
+		if err := t.countEnds(ctx, h.Executions); err != nil {
+			return err
+		}
 		return t.importLastRuns(ctx, h.Runs)
 	})
+}
+
+// countEnds counts the runs of finished executions by their ends.
+func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestExecution) error {
+	ids := make([]string, len(executions))
+	for i, execution := range executions {
+		ids[i] = execution.ID
+	}
+	_, err := t.change((*model.AgentTestExecution)(nil)).Set(endsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
+	return translate(err)
 }
 
 // agentIDs are those of the agents that the tests and folders belong to, in order.

@@ -67,6 +67,18 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusFailed, *stored[0].Row().LastRunStatus)
 	require.True(t, lately.Equal(*stored[0].Row().LastRunAt))
 	require.Equal(t, model.AgentTestRunCounts{Total: 2, Passed: 1, Failed: 1}, counts(t, tenant, newer.ID))
+	for verdict, ids := range map[model.AgentTestVerdict][]string{
+		model.AgentTestVerdictFailed: {newer.ID}, model.AgentTestVerdictPassed: {older.ID}, model.AgentTestVerdictInconclusive: {},
+	} {
+		page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 10}, nil,
+			&model.AgentTestExecutionFilter{Verdicts: []model.AgentTestVerdict{verdict}})
+		require.NoError(t, err)
+		found := []string{}
+		for _, execution := range page.Nodes {
+			found = append(found, execution.ID)
+		}
+		require.Equal(t, ids, found, verdict)
+	}
 	flaky, err := tenant.FlakyTests(t.Context(), []string{test.ID})
 	require.NoError(t, err)
 	require.True(t, flaky[test.ID])

@@ -80,7 +80,9 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		_ = m.Close()
 		return nil, err
 	}
-	if m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable(), runEnds(pool, m.say)); err != nil {
+	m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable(),
+		runEnds(51, "0051_run_ends.go", pool, m.say), runEnds(61, "0061_run_ends_of_demos.go", pool, m.say))
+	if err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}

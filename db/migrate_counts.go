@@ -13,14 +13,15 @@ import (
 // executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a second.
 const executionsPerBatch = 200
 
-// runEnds is the migration that counts the runs of executions which were finished before these had counters. It works in batches, so
-// nobody waits for it; one that is interrupted goes on where it was.
-func runEnds(pool *pgxpool.Pool, say func(string)) *goose.Migration {
-	m := goose.NewGoMigration(51,
+// runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so nobody waits for it.
+// An interrupted migration continues where it stopped. Executions without counters come from programs of before the counters (51),
+// and from demo companies of programs of before 61.
+func runEnds(version int64, source string, pool *pgxpool.Pool, say func(string)) *goose.Migration {
+	m := goose.NewGoMigration(version,
 		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return countEnds(ctx, pool, say) }},
 		&goose.GoFunc{RunDB: func(context.Context, *sql.DB) error { return nil }},
 	)
-	m.Source = "0051_run_ends.go"
+	m.Source = source
 	return m
 }
 

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -43,6 +44,17 @@ func TestMigrationsSayWhatTheyWouldLock(t *testing.T) {
 
 func TestRunsOfBeforeAreCountedInBatches(t *testing.T) {
 	t.Parallel()
+	for _, counting := range []int64{51, 61} {
+		t.Run(strconv.FormatInt(counting, 10), func(t *testing.T) {
+			t.Parallel()
+			runsAreCountedBy(t, counting)
+		})
+	}
+}
+
+// runsAreCountedBy migrates executions without counters up from before the version, which counts their runs.
+func runsAreCountedBy(t *testing.T, counting int64) {
+	t.Helper()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
 	for range 3 {
@@ -51,7 +63,7 @@ func TestRunsOfBeforeAreCountedInBatches(t *testing.T) {
 	newRun(t, tenant)
 	address := conn.Config().ConnString()
 	migrator, said := newMigrator(t, address), []string{}
-	for schema, err := migrator.Schema(t.Context()); schema.Current >= 51; schema, err = migrator.Schema(t.Context()) { // which counts them
+	for schema, err := migrator.Schema(t.Context()); schema.Current >= counting; schema, err = migrator.Schema(t.Context()) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}

@@ -194,4 +194,41 @@ journeys("a slow gateway", () => {
       await page.keyboard.press("Enter");
       await page.waitForURL(`${base}chats`);
     }));
+
+  test("letters that follow Ctrl-K at once go into the palette, and are no commands", () =>
+    visit("keys", async (page) => {
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      let load: () => void = () => assert.fail("the palette is not asked for");
+      const loaded = new Promise<void>((resolve) => (load = resolve));
+      await page.route("**/assets/Palette-*.js", async (route) => {
+        await loaded;
+        await route.continue();
+      });
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("gc hello?x");
+      await page.keyboard.press("Backspace");
+      assert.equal(page.url(), `${base}keys`);
+      load();
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      await palette.getByText("Nothing found.").waitFor();
+      await page.keyboard.type("!");
+      assert.equal(await palette.getByRole("combobox").inputValue(), "gc hello?!");
+      await page.keyboard.press("Escape");
+      await palette.waitFor({ state: "detached" });
+      await page.keyboard.press("g");
+      await page.keyboard.press("c");
+      await page.waitForURL(`${base}chats`);
+    }));
+
+  test("Escape gives up a palette that is not there yet", () =>
+    visit("keys", async (page) => {
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.route("**/assets/Palette-*.js", () => undefined);
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("gc");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("g");
+      await page.keyboard.press("c");
+      await page.waitForURL(`${base}chats`);
+    }));
 });

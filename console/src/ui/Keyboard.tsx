@@ -19,8 +19,16 @@ export function Keyboard() {
     else if (action === "filter") focusFilter(event);
     else if (typeof action === "object") go(action.go);
   });
-  usePaletteKey(() => setShown((old) => (old === "palette" ? undefined : "palette")));
-  const close = () => setShown(undefined);
+  const typeAhead = useTypeAhead(() => setShown(undefined));
+  const open = () => {
+    typeAhead.begin();
+    setShown("palette");
+  };
+  const close = () => {
+    typeAhead.end();
+    setShown(undefined);
+  };
+  usePaletteKey(() => (shown === "palette" ? close() : open()));
   return (
     <>
       <button
@@ -30,16 +38,50 @@ export function Keyboard() {
         title="Go to a page, an agent or something else by its name"
         aria-keyshortcuts="Control+K Meta+K"
         aria-haspopup="dialog"
-        onClick={() => setShown("palette")}
+        onClick={open}
       >
         <span aria-hidden="true">⌕</span> <span className={styles.gotoText}>Go to…</span> <kbd>{isMac ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <Suspense>
-        {shown === "palette" && <Palette onClose={close} onHelp={() => setShown("help")} />}
+        {shown === "palette" && <Palette onOpened={typeAhead.end} onClose={close} onHelp={() => setShown("help")} />}
         {shown === "help" && <KeysHelp onClose={close} />}
       </Suspense>
     </>
   );
+}
+
+/**
+ * Keeps what is typed while the palette is being loaded. Until `end`, which returns the text, no letter is a command or goes into a
+ * field. Escape gives up.
+ */
+function useTypeAhead(giveUp: () => void): { begin: () => void; end: () => string } {
+  /** Undefined while nothing is kept. */
+  const typed = useRef<string>(undefined);
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (typed.current === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key.length === 1) typed.current += event.key;
+    else if (event.key === "Backspace") typed.current = typed.current.slice(0, -1);
+    else if (event.key === "Escape") {
+      typed.current = undefined;
+      giveUp();
+    } else if (event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  useEffect(() => {
+    document.addEventListener("keydown", onKey, true);
+    return () => document.removeEventListener("keydown", onKey, true);
+  }, []);
+  return {
+    begin: () => {
+      typed.current = "";
+    },
+    end: () => {
+      const text = typed.current ?? "";
+      typed.current = undefined;
+      return text;
+    },
+  };
 }
 
 function focusFilter(event: KeyboardEvent): void {

@@ -1,4 +1,4 @@
-import { useEffect, useId, useState, type KeyboardEvent } from "react";
+import { useEffect, useEffectEvent, useId, useState, type KeyboardEvent } from "react";
 import { useQuery } from "urql";
 import { useLocation } from "wouter";
 import { base } from "../api/base";
@@ -37,8 +37,8 @@ interface Group {
   places: Place[];
 }
 
-/** A dialog that leads to pages, agents and other things by their names. */
-export default function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
+/** A dialog that leads to pages, agents and other things by their names. `onOpened` returns what was typed before it was there. */
+export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () => string; onClose: () => void; onHelp: () => void }) {
   const [text, setText] = useState("");
   /** Where the chosen place leads. What is read meanwhile may come before it; undefined for the first. */
   const [to, setTo] = useState<string>();
@@ -63,6 +63,11 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
     event.preventDefault();
   };
   const element = useModal();
+  const begin = useEffectEvent(() => {
+    const typed = onOpened();
+    if (typed) setText(typed);
+  });
+  useEffect(() => begin(), []);
   useEffect(() => {
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
   }, [id, at]);

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +34,7 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	switch c.Shell {
 	case "bash":
-		return cmd.Root().GenBashCompletionV2(out, true)
+		return writeBashCompletion(cmd.Root(), out)
 	case "zsh":
 		return cmd.Root().GenZshCompletion(out)
 	case "fish":
@@ -40,4 +43,47 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 		return cmd.Root().GenPowerShellCompletionWithDesc(out)
 	}
 	return fmt.Errorf("there is no script for %s", c.Shell)
+}
+
+// bashNames completes names, which may have spaces. It replaces what cobra's script does with candidates that have no descriptions:
+// that script inserts the common beginning of several names without escapes, and compares names with their case.
+const bashNames = `
+__agentgraph_complete_names() {
+    local name
+    COMPREPLY=()
+    for name in "${completions[@]}"; do
+        case ${cur} in
+        \"*) name=${name//\\/\\\\} name=${name//\"/\\\"} name=${name//\$/\\\$} name=${name//\` + "`" + `/\\\` + "`" + `} ;;
+        \'*) [[ ${name} == *\'* ]] && continue ;;
+        # 63 lists the candidates without inserting anything.
+        *) [[ ${COMP_TYPE} == 63 ]] || printf -v name "%q" "${name}" ;;
+        esac
+        COMPREPLY+=("${name}")
+    done
+}
+
+# Ends a quote that the last word begins with, so that the command line can be read.
+__agentgraph_end_quote() {
+    case ${cur} in
+    \"*) [[ ${#cur} -gt 1 && ${cur} == *\" && ${cur} != *\\\" ]] || requestComp+=\" ;;
+    \'*) [[ ${#cur} -gt 1 && ${cur} == *\' ]] || requestComp+=\' ;;
+    esac
+}
+`
+
+// Places of cobra's script for bash at which the functions of bashNames are called.
+const (
+	bashBeforeRequest   = "    __agentgraph_debug \"Calling ${requestComp}\"\n"
+	bashBeforeSelection = "        # First, escape the completions to handle special characters\n"
+)
+
+func writeBashCompletion(root *cobra.Command, out io.Writer) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	text := strings.Replace(script.String(), bashBeforeRequest, "    __agentgraph_end_quote\n"+bashBeforeRequest, 1)
+	text = strings.Replace(text, bashBeforeSelection, "        __agentgraph_complete_names\n        return 0\n"+bashBeforeSelection, 1)
+	_, err := io.WriteString(out, text+bashNames)
+	return err
 }

@@ -107,6 +107,9 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 		if !baseline.IsFinished() {
 			faults.Add("baselineId", "is of an execution that is not finished")
 		}
+		if baseline.IsDraft {
+			faults.Add("baselineId", "is of an execution that tried a draft, a prompt that is not saved")
+		}
 	}
 	switch {
 	case s.TestIds != nil:

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +61,7 @@ func TestChecksOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "said in message 0", run.CheckResults[0].Observed)
 	require.Equal(t, "Welcome", run.CheckResults[0].Evidence[0].Quote)
 	require.Contains(t, b.test(t, "show", run.ID).out, "✓ says \"welcome\" in the welcome message\n  Observed: said in message 0\n  message 0: “Welcome”\n")
+	require.Contains(t, b.test(t, "show", run.ID, "--json").out, `"kind": "Said"`)
 	require.Contains(t, b.test(t, "show", test).out, "  - turns: at most 1 (weight 2)\n")
 
 	b.must(t, `mutation ($agent: ID!, $tool: ID!) { connectTool(input: {agentId: $agent, toolId: $tool}) { agent { id } } }`,
@@ -66,8 +69,24 @@ func TestChecksOnTheCommandLine(t *testing.T) {
 	for _, args := range [][]string{{"--agent", b.agent}, {"--test", test}} {
 		refused := b.test(t, append([]string{"run", "--require-mocked"}, args...)...)
 		require.Equal(t, 4, refused.code)
-		require.Contains(t, refused.log, `refuses calls that would be real: look_up in 1 test: "Checked" (`+test+`)`)
+		require.Contains(t, refused.log, "refuses calls that would be real:\nlook_up\n  in 1 test: \"Checked\" ("+test+")\n")
 	}
+	for i := range 12 {
+		var made struct {
+			CreateTool struct{ Tool struct{ ID string } }
+		}
+		name := fmt.Sprintf("tool_%02d", i)
+		b.must(t, `mutation ($name: String!) {
+			createTool(input: {name: $name, technicalName: $name, endpoint: {url: "https://api.example.com/"}}) { tool { id } }
+		}`, map[string]any{"name": name}, &made)
+		b.must(t, `mutation ($agent: ID!, $tool: ID!) { connectTool(input: {agentId: $agent, toolId: $tool}) { agent { id } } }`,
+			map[string]any{"agent": b.agent, "tool": made.CreateTool.Tool.ID}, nil)
+	}
+	refused := b.test(t, "run", "--require-mocked", "--agent", b.agent)
+	require.Equal(t, 4, refused.code)
+	require.Equal(t, 1, strings.Count(refused.log, "Checked"), "tools with the same tests stand together: %s", refused.log)
+	require.Contains(t, refused.log, "\nand 3 more tools\n  in 1 test: ")
+	require.Equal(t, 13, strings.Count(refused.log, "\n"), refused.log)
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test, toolMocking: {mockAllTools: true}}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	require.Equal(t, 0, b.test(t, "run", "--agent", b.agent, "--require-mocked").code)
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -74,6 +77,31 @@ func TestNamesThatSeveralHaveAreRefusedWithTheCandidates(t *testing.T) {
 		require.Contains(t, o.log, c.candidate)
 		require.Contains(t, o.log, "; pass the id")
 	}
+	for _, c := range []struct {
+		agent, said string
+		code        int
+	}{{first, "Passed: all 1 runs passed", 0}, {b.agent, "Failed: 1 of 1 runs failed", 1}} {
+		for _, what := range [][]string{{"--folder", "Smoke"}, {"--test", "Greets"}} {
+			o := b.test(t, append([]string{"run", "--agent", c.agent}, what...)...)
+			require.Equal(t, c.code, o.code, o.out+o.log)
+			require.Contains(t, o.out, c.said)
+		}
+		require.Equal(t, 2, strings.Count(b.test(t, "list", "--agent", c.agent, "--folder", "smoke").out, "\n"))
+		require.Equal(t, 1, strings.Count(b.test(t, "export", "--agent", c.agent).out, "name: Greets"))
+	}
+	foreign := b.test(t, "run", "--agent", first, "--folder", folder)
+	require.Equal(t, 2, foreign.code)
+	require.Contains(t, foreign.log, `belongs to agent "Front <desk>", which --agent does not name`)
+	env := append(b.environment(t), "AGENTGRAPH_TEST_AGENT="+b.agent+","+first)
+	require.Equal(t, 1, process(t, "", env, "test", "run", "--folder", folder).code, "the variable narrows, too")
+	listed := process(t, "", env, "test", "executions")
+	require.Zero(t, listed.code, listed.log)
+	require.Equal(t, 6, strings.Count(listed.out, "\n"), listed.out)
+	excluded := process(t, "", append(env, "AGENTGRAPH_TEST_FOLDER=smoke"), "test", "run", "--test", test)
+	require.Contains(t, excluded.log, "--folder (from AGENTGRAPH_TEST_FOLDER) and --test can't be used together")
+	exported := b.test(t, "export", "--agent", "Front <desk>")
+	require.Equal(t, 2, exported.code)
+	require.Contains(t, exported.log, "may be one of ")
 	require.Equal(t, 2, b.test(t, "show", "Greets").code)
 	require.Contains(t, b.test(t, "show", test).out, "Greets")
 	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "one name is written so")
@@ -136,6 +164,45 @@ func TestExecutionsAreListed(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "executions", "--agent", "nobody").code)
 }
 
+// bashCompletes are lines of bash that complete the words, and print the candidates that bash would insert.
+const bashCompletes = `. /usr/share/bash-completion/bash_completion
+. <(agentgraph completion bash)
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE} COMP_TYPE=9
+compopt() { :; }
+__start_agentgraph
+printf '%s\n' "${COMPREPLY[@]}"`
+
+func TestBashCompletesNamesWithSpaces(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/share/bash-completion/bash_completion"); err != nil {
+		t.Skip("there is no bash-completion")
+	}
+	b := newBench(t, "--workers", "0")
+	b.simulation(t, "Smoke is a safety incident", holds)
+	b.simulation(t, "Smoke means unplug, at $5", holds)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "agentgraph")))
+	for begun, completed := range map[string]string{
+		"Smo":         `Smoke\ is\ a\ safety\ incident|Smoke\ means\ unplug\,\ at\ \$5`,
+		"smo":         `Smoke\ is\ a\ safety\ incident|Smoke\ means\ unplug\,\ at\ \$5`,
+		`smoke\ i`:    `Smoke\ is\ a\ safety\ incident`,
+		`"Smo`:        `Smoke is a safety incident|Smoke means unplug, at \$5`,
+		`"smoke m`:    `Smoke means unplug, at \$5`,
+		`'Smo`:        "Smoke is a safety incident|Smoke means unplug, at $5",
+		`"Smoke is"`:  "Smoke is a safety incident",
+		"Nothing":     "",
+		`"Nothing is`: "",
+	} {
+		shell := exec.CommandContext(t.Context(), "bash", "-c", bashCompletes, "bash", "agentgraph", "test", "show", begun)
+		shell.Env = append(b.environment(t), "PATH="+dir+":"+os.Getenv("PATH"), asCommand+"=1")
+		out, err := shell.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Equal(t, completed, strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), "|"), begun)
+	}
+}
+
 func TestNamesAreCompleted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
@@ -150,4 +217,30 @@ func TestNamesAreCompleted(t *testing.T) {
 	}
 	nobody := process(t, "", []string{"AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=k"}, "__complete", "test", "run", "--agent", "f")
 	require.Equal(t, outcome{0, ":4\n", "Completion ended with directive: ShellCompDirectiveNoFileComp\n"}, nobody)
+}
+
+func TestDraftsAreMarkedAndAreNoBaselines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.simulation(t, "Greets", holds)
+	var made struct {
+		StartAgentTestExecution struct{ Execution struct{ ID string } }
+	}
+	b.must(t, `mutation ($agent: ID!) {
+		startAgentTestExecution(input: {agentId: $agent, repeats: 1, prompt: "Be brief."}) { execution { id } }
+	}`, map[string]any{"agent": b.agent}, &made)
+	draft := made.StartAgentTestExecution.Execution.ID
+	require.Eventually(t, func() bool {
+		return strings.Contains(b.test(t, "show", draft).out, "Completed (draft)")
+	}, time.Minute, 10*time.Millisecond)
+	require.Contains(t, b.test(t, "executions").out, "Completed (draft)")
+	require.Contains(t, b.test(t, "show", draft, "--json").out, `"isDraft": true`)
+	refused := b.test(t, "run", "--agent", b.agent, "--baseline", draft)
+	require.Equal(t, 2, refused.code, refused.out)
+	require.Contains(t, refused.log, "tried a draft")
+	schedule := process(t, "", b.environment(t), "query", `mutation { createAgentTestSchedule(input: {
+		name: "Nightly", cron: "0 3 * * *", agentId: "`+b.agent+`", baselineId: "`+draft+`"
+	}) { schedule { id } } }`)
+	require.NotZero(t, schedule.code, schedule.out)
+	require.Contains(t, schedule.out+schedule.log, "baselineId is of an execution that tried a draft")
 }

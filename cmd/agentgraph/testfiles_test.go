@@ -149,7 +149,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json", "--agent", "nobody"},
 		"holds no tests":                       {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is more than tests: use agentgraph":   {"import", write(t, "tools: []\n")},
-		"no agent with the name or id":         {"export", "--agent", "nobody"},
+		`agent "nobody" does not exist`:        {"export", "--agent", "nobody"},
 		"there is no file /":                   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
 		"rows[1].name: is the name of row 0":   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
 	} {

@@ -101,13 +101,16 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 
 // tests reads the tests of the agents and in the folders.
 func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]listedTest, error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent)
+	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := findAll(ctx, server, client.Folders, c.Folder)
+	folders, err := findAll(ctx, server, client.Folders, c.Folder, agents)
 	if err != nil {
 		return nil, err
+	}
+	if len(folders) > 0 {
+		agents = []string{""} // each folder is one of theirs
 	}
 	if len(agents) == 0 {
 		agents = []string{""}

@@ -1,9 +1,12 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,7 +18,7 @@ import (
 
 type executionsCommand struct {
 	client.Flags
-	Agent   *string
+	Agent   []string
 	Status  []string
 	Verdict []string
 	Limit   int
@@ -32,7 +35,7 @@ agentgraph test executions --status Running --status Queued`,
 	}, nil, &c.Flags, cli.Flags{
 		{
 			Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
-			Help: "Only executions of this agent, by name or id.",
+			Help: "Only executions of this agent, by name or id; several with commas, or the flag again.",
 		},
 		{
 			Into: &c.Status, Name: "status", Env: "AGENTGRAPH_TEST_STATUS", Placeholder: "STATUS",
@@ -80,7 +83,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tVERDICT\tPASSED\tCREATED\tAGENT")
 	for _, e := range executions {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.Status, orDash(e.Verdict), e.Counts.Passed, e.Counts.Total,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.state(), orDash(e.Verdict), e.Counts.Passed, e.Counts.Total,
 			e.CreatedAt.UTC().Format(time.DateTime), e.Agent)
 	}
 	return table.Flush()
@@ -88,15 +91,32 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 
 // read reads the newest executions that pass the flags.
 func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]executionShown, error) {
-	const maxPage = 100
-	executions, filter, with := []executionShown{}, client.Variables{}, client.Variables{}
-	if c.Agent != nil {
-		agent, err := server.Find(ctx, client.Agents, *c.Agent)
+	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(agents) == 0 {
+		return c.readOf(ctx, server, nil)
+	}
+	all := []executionShown{}
+	for _, id := range agents {
+		executions, err := c.readOf(ctx, server, &id)
 		if err != nil {
 			return nil, err
 		}
-		with["agent"] = agent.ID
+		all = append(all, executions...)
 	}
+	slices.SortFunc(all, func(a, b executionShown) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
+	all = slices.CompactFunc(all, func(a, b executionShown) bool { return a.ID == b.ID })
+	return all[:min(len(all), c.Limit)], nil
+}
+
+// readOf reads the newest executions of an agent or, for nil, of all agents.
+func (c *executionsCommand) readOf(ctx context.Context, server *client.Client, agentID *string) ([]executionShown, error) {
+	const maxPage = 100
+	executions, filter, with := []executionShown{}, client.Variables{}, client.Variables{"agent": agentID}
 	if len(c.Status) > 0 {
 		filter["statuses"] = c.Status
 	}

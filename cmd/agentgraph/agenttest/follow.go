@@ -18,6 +18,7 @@ type executionShown struct {
 	ID            string         `json:"id"`
 	Agent         *named         `json:"agent"`
 	Status        string         `json:"status"`
+	IsDraft       bool           `json:"isDraft"`
 	Verdict       *string        `json:"verdict"`
 	Repeats       int            `json:"repeats"`
 	Counts        countsShown    `json:"counts"`
@@ -99,6 +100,7 @@ type runShown struct {
 	Attempt              int                  `json:"attempt"`
 	Status               string               `json:"status"`
 	PromptVersion        int                  `json:"promptVersion"`
+	IsDraft              bool                 `json:"isDraft"`
 	TurnCount            int                  `json:"turnCount"`
 	EndReason            *string              `json:"endReason"`
 	CheckResults         []checkShown         `json:"checkResults"`
@@ -109,6 +111,7 @@ type runShown struct {
 	DurationMs           *int                 `json:"durationMs"`
 	StartedAt            *time.Time           `json:"startedAt"`
 	FinishedAt           *time.Time           `json:"finishedAt"`
+	Extracted            json.RawMessage      `json:"extracted,omitempty"`
 	Messages             []messageShown       `json:"messages,omitempty"`
 	ToolCalls            []callShown          `json:"toolCalls,omitempty"`
 }
@@ -140,6 +143,19 @@ type criterionShown struct {
 type evidenceShown struct {
 	MessageIndex int    `json:"messageIndex"`
 	Quote        string `json:"quote"`
+	// Kind is Said, Called or Result; nil in verdicts of versions that did not keep it.
+	Kind *string `json:"kind"`
+}
+
+// place says where the quote stands.
+func (e evidenceShown) place() string {
+	switch {
+	case e.Kind != nil && *e.Kind == "Called":
+		return fmt.Sprintf("tool call before message %d", e.MessageIndex)
+	case e.Kind != nil && *e.Kind == "Result":
+		return fmt.Sprintf("tool result before message %d", e.MessageIndex)
+	}
+	return fmt.Sprintf("message %d", e.MessageIndex)
 }
 
 type classificationShown struct {
@@ -171,23 +187,23 @@ type callShown struct {
 func (r runShown) isEnded() bool { return r.Status != "Queued" && r.Status != "Running" }
 
 const executionFields = `fragment execution on AgentTestExecution {
-	id agent { id name } status verdict repeats counts { total queued running passed failed error cancelled skipped }
+	id agent { id name } status isDraft verdict repeats counts { total queued running passed failed error cancelled skipped }
 	passRate passRateInterval { low high } passHatK passHatKTests retryOfId rejudgeOfId judgeModel
 	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
 }
 `
 
 const runFields = `fragment run on AgentTestRun {
-	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status promptVersion turnCount endReason
-	checkResults { check { description weight } expected passed observed evidence { messageIndex quote } } score
-	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote } }
+	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status promptVersion isDraft turnCount endReason
+	checkResults { check { description weight } expected passed observed evidence { messageIndex quote kind } } score
+	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote kind } }
 	classificationResult { tagExpected tagProduced passed rationale }
 	error { cause message } durationMs startedAt finishedAt
 }
 `
 
 const transcriptFields = `fragment transcript on AgentTestRun {
-	messages { role text } toolCalls { technicalName arguments result error mocked messageSequence }
+	extracted messages { role text } toolCalls { technicalName arguments result error mocked messageSequence }
 }
 `
 

@@ -8,8 +8,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// mostReal bounds how many tests a refusal names for each tool.
-const mostReal = 3
+// A refusal names at most mostTools tools of each of mostGroups sets of tests, and mostReal tests of each set.
+const (
+	mostReal   = 3
+	mostTools  = 10
+	mostGroups = 10
+)
 
 const coverageDocument = `query ($input: StartAgentTestExecutionInput!) {
 	agentTestExecutionCoverage(input: $input) { calls { call { kind technicalName path effect } testIds testNames } }
@@ -51,14 +55,36 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 	if len(tools) == 0 {
 		return nil
 	}
-	parts := make([]string, len(tools))
-	for i, tool := range tools {
-		tests := testsOf[tool]
-		parts[i] = fmt.Sprintf("%s in %s: %s", tool, count(len(tests), "test"), strings.Join(tests[:min(len(tests), mostReal)], ", "))
-		if left := len(tests) - mostReal; left > 0 {
-			parts[i] += fmt.Sprintf(" and %d more", left)
+	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run, because --require-mocked refuses calls that would be real:\n%s",
+		strings.Join(realCalls(tools, testsOf), "\n")))
+}
+
+// realCalls returns the lines of a refusal: one for each tool, those with the same tests together, with the tests below.
+func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
+	var groups []string
+	toolsOf := map[string][]string{}
+	for _, tool := range tools {
+		tests := strings.Join(testsOf[tool], "\n")
+		if toolsOf[tests] == nil {
+			groups = append(groups, tests)
 		}
+		toolsOf[tests] = append(toolsOf[tests], tool)
 	}
-	return client.Exit(client.ExitCancelled,
-		fmt.Errorf("nothing was run, because --require-mocked refuses calls that would be real: %s", strings.Join(parts, "; ")))
+	for i, group := range groups {
+		if i == mostGroups {
+			return append(lines, fmt.Sprintf("and more tools, in %s of tests", count(len(groups)-i, "other set")))
+		}
+		some := toolsOf[group]
+		lines = append(lines, some[:min(len(some), mostTools)]...)
+		if left := len(some) - mostTools; left > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more tools", left))
+		}
+		tests := strings.Split(group, "\n")
+		shown := strings.Join(tests[:min(len(tests), mostReal)], ", ")
+		if left := len(tests) - mostReal; left > 0 {
+			shown += fmt.Sprintf(" and %d more", left)
+		}
+		lines = append(lines, fmt.Sprintf("  in %s: %s", count(len(tests), "test"), shown))
+	}
+	return lines
 }

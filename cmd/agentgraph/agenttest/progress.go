@@ -190,7 +190,7 @@ func (v verdict) describe(text io.Writer, style client.Style, indent string) {
 	}
 	_, _ = fmt.Fprintf(text, "%s%s %s%s\n%s  %s\n", indent, mark, v.title(), votes, indent, client.Printable(v.why))
 	for _, evidence := range v.evidence {
-		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, client.Printable(evidence.Quote))
+		_, _ = fmt.Fprintf(text, "%s  %s: “%s”\n", indent, evidence.place(), client.Printable(evidence.Quote))
 	}
 }
 

@@ -35,9 +35,9 @@ func newRunCommand() *cobra.Command {
 		Example: `agentgraph test run --agent "Clinic reception"
 agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Required: true, Xor: "tests", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, or the flag again."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Required: true, Xor: "tests", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with commas, or the flag again."},
-		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Required: true, Xor: "tests", Placeholder: "TEST", Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag again."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, or the flag again. With --folder or --test, only those of the agent."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with commas, or the flag again."},
+		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Xor: "tests", Placeholder: "TEST", Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag again."},
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1", Help: "How often to run each test, 1 to 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until", Help: "Repeat a test no more once a run of it failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until", Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."},
@@ -139,6 +139,9 @@ func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) e
 		}
 		if err != nil {
 			return err
+		}
+		if read.AgentTestExecution.IsDraft {
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q tried a draft, a prompt that is not saved", id))
 		}
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// findAll returns the ids of the things that a flag names.
-func findAll(ctx context.Context, server *client.Client, of client.Kind, texts []string) ([]string, error) {
+// findAll returns the ids of the things that a flag names, among those of the agents or, without any, of all agents.
+func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, agentIDs []string) ([]string, error) {
 	ids := make([]string, len(texts))
 	for i, text := range texts {
-		found, err := server.Find(ctx, of, text)
+		found, err := server.FindOf(ctx, of, text, agentIDs)
 		if err != nil {
 			return nil, err
 		}
@@ -66,24 +66,26 @@ func readTests(ctx context.Context, server *client.Client, agentID, folderID str
 }
 
 // target returns the member of an execution's input that says which tests it runs. Several agents or folders come to the ids of
-// their tests.
+// their tests. The names of folders and tests are looked for among the agents', if there are any.
 func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
-	of, texts, name := client.Tests, c.Test, "testIds"
+	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	texts, ids, name := c.Agent, agents, "agentId"
 	switch {
-	case len(c.Agent) > 0:
-		of, texts, name = client.Agents, c.Agent, "agentId"
 	case len(c.Folder) > 0:
-		of, texts, name = client.Folders, c.Folder, "folderId"
+		texts, name = c.Folder, "folderId"
+		ids, err = findAll(ctx, server, client.Folders, texts, agents)
+	case len(c.Test) > 0:
+		ids, err = findAll(ctx, server, client.Tests, c.Test, agents)
+		return "testIds", ids, err
 	}
-	if len(texts) == 0 {
-		return "", nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder or --test must name what to run"))
-	}
-	ids, err := findAll(ctx, server, of, texts)
 	switch {
 	case err != nil:
 		return "", nil, err
-	case name == "testIds":
-		return name, ids, nil
+	case len(ids) == 0:
+		return "", nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder or --test must name what to run"))
 	case len(ids) == 1:
 		return name, ids[0], nil
 	}

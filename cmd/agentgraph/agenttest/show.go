@@ -228,9 +228,17 @@ func (t testShown) lastRuns() string {
 	return text.String()
 }
 
+// state is the status, with a mark for drafts.
+func (e executionShown) state() string {
+	if e.IsDraft {
+		return e.Status + " (draft)"
+	}
+	return e.Status
+}
+
 func (e executionShown) describe(runs []runShown) string {
 	var text strings.Builder
-	facts(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.Status, "Verdict", orDash(e.Verdict),
+	facts(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
 		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", at(e.FinishedAt))
 	text.WriteString(e.summary())
 	for _, test := range flaky(runs) {
@@ -255,7 +263,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	}
 	_, class := r.place()
 	facts(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution", executionID,
-		"Status", r.Status, "Took", took(r.DurationMs), "Prompt", fmt.Sprintf("version %d", r.PromptVersion))
+		"Status", r.Status, "Took", took(r.DurationMs), "Prompt", promptOf(r))
 	if transcript := r.transcript(); transcript != "" {
 		text.WriteString("\n" + transcript)
 	}
@@ -276,6 +284,14 @@ func (r runShown) detail(style client.Style, executionID string) string {
 		fmt.Fprintf(&text, "%s\n", r.Error)
 	}
 	return text.String()
+}
+
+// promptOf says which prompt the run had.
+func promptOf(r runShown) string {
+	if r.IsDraft {
+		return fmt.Sprintf("draft on version %d", r.PromptVersion)
+	}
+	return fmt.Sprintf("version %d", r.PromptVersion)
 }
 
 // transcript returns the conversation with its calls, in lines.

@@ -42,14 +42,15 @@ agentgraph test export --agent "Clinic reception"`,
 
 // Run reads the server and writes its tests.
 func (c *TestExport) Run(cmd *cobra.Command) error {
+	agents, err := c.agents(cmd)
+	if err != nil {
+		return err
+	}
 	_, there, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return err
 	}
-	content, err := there.tests(c.Agent, c.IDs)
-	if err != nil {
-		return client.Exit(client.ExitFailed, err)
-	}
+	content := there.tests(agents, c.IDs)
 	text, err := written{"tests", content}.encode()
 	if err != nil {
 		return client.Exit(client.ExitFailed, err)
@@ -62,20 +63,32 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	return err
 }
 
-// tests returns the tests of the agents, or of all of them, as files have them.
-func (c *company) tests(agents []string, withIDs bool) (object, error) {
+// agents returns the ids of the agents that the flag names.
+func (c *TestExport) agents(cmd *cobra.Command) ([]string, error) {
+	server, err := c.Connect(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, text := range c.Agent {
+		found, err := server.Find(cmd.Context(), client.Agents, text)
+		if err != nil {
+			return nil, client.ExitWith(cmd.Context(), err)
+		}
+		ids = append(ids, found.ID)
+	}
+	return ids, nil
+}
+
+// tests returns the tests of the agents with the ids, or of all agents, as files have them.
+func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.order(k)
-	}
-	for _, name := range agents {
-		if !slices.ContainsFunc(c.things[agent], func(t *thing) bool { return t.isCalled(name) }) {
-			return nil, fmt.Errorf("the server has no agent with the name or id %q", name)
-		}
 	}
 	slices.SortFunc(c.things[agent], func(a, b *thing) int { return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+b.id) })
 	groups := list{}
 	for _, t := range c.things[agent] {
-		if len(agents) > 0 && !slices.ContainsFunc(agents, t.isCalled) {
+		if len(agents) > 0 && !slices.Contains(agents, t.id) {
 			continue
 		}
 		group := object{{"agent", t.name()}}
@@ -92,10 +105,8 @@ func (c *company) tests(agents []string, withIDs bool) (object, error) {
 		}
 		groups = append(groups, group)
 	}
-	return object{{"agentTests", groups}}, nil
+	return object{{"agentTests", groups}}
 }
-
-func (t *thing) isCalled(name string) bool { return t.id == name || t.name() == name }
 
 // testFiles are the flags of what compares tests with a server.
 type testFiles struct {

@@ -117,9 +117,9 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 		case !given[v.Name]:
 			choices[v.Xor] = append(choices[v.Xor], v)
 		case chosen[v.Xor] != "" && twice == nil:
-			twice = fmt.Errorf("--%s and --%s can't be used together", chosen[v.Xor], v.Name)
+			twice = fmt.Errorf("%s and %s can't be used together", chosen[v.Xor], v.whence(flag.Changed))
 		default:
-			chosen[v.Xor] = v.Name
+			chosen[v.Xor] = v.whence(flag.Changed)
 		}
 	})
 	for group, flags := range choices {
@@ -132,6 +132,14 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 		return fmt.Errorf("missing flags: %s", strings.Join(missing, ", "))
 	}
 	return twice
+}
+
+// whence names the flag, with its variable if it does not stand on the command line but is set there.
+func (v *value) whence(isTyped bool) string {
+	if _, isSet := os.LookupEnv(v.Env); isSet && !isTyped {
+		return fmt.Sprintf("--%s (from %s)", v.Name, v.Env)
+	}
+	return "--" + v.Name
 }
 
 func summaries(flags []*value) []string {

@@ -11,8 +11,8 @@ import (
 type Named struct {
 	ID   string
 	Name string
-	// Of is the name of its agent, if it belongs to one.
-	Of string
+	// Of is the name of its agent, and AgentID that one's id, if it belongs to one.
+	Of, AgentID string
 }
 
 // Kind is a type of things that have names.
@@ -22,24 +22,26 @@ type Kind struct {
 	list string
 	// advice says how to see all of them, or is "".
 	advice string
+	// hasAgent says that each belongs to an agent.
+	hasAgent bool
 }
 
 // Agents, Folders, Tests and KnowledgeBaseChats are the kinds of things that can be found by name.
 var (
 	Agents = Kind{"agent", "Agent", `query ($text: String!, $after: String) {
 		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
-	}`, `: "agentgraph agents" lists them`}
+	}`, `: "agentgraph agents" lists them`, false}
 	Folders = Kind{"test folder", "AgentTestFolder", `query ($after: String) {
-		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { name } } pageInfo { hasNextPage endCursor } }
-	}`, ""}
+		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { id name } } pageInfo { hasNextPage endCursor } }
+	}`, "", true}
 	Tests = Kind{"test", "AgentTest", `query ($text: String!, $after: String) {
 		page: agentTests(filter: {nameContains: $text}, first: 100, after: $after) {
-			nodes { id name agent { name } } pageInfo { hasNextPage endCursor }
+			nodes { id name agent { id name } } pageInfo { hasNextPage endCursor }
 		}
-	}`, `: "agentgraph test list" lists them`}
+	}`, `: "agentgraph test list" lists them`, true}
 	KnowledgeBaseChats = Kind{"knowledge base chat", "KnowledgeBaseChat", `query ($text: String!, $after: String) {
 		page: knowledgeBaseChats(filter: {nameContains: $text}, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
-	}`, ""}
+	}`, "", false}
 )
 
 // maxCandidates bounds how many things an error names.
@@ -47,25 +49,38 @@ const maxCandidates = 5
 
 // Find returns the thing with the id or the name, whatever its case. The error lists the candidates if several have the name.
 func (c *Client) Find(ctx context.Context, of Kind, text string) (Named, error) {
-	return c.find(ctx, of, text, false)
+	return c.find(ctx, of, text, false, nil)
+}
+
+// FindOf is Find among the things of the agents, or of all agents without any.
+func (c *Client) FindOf(ctx context.Context, of Kind, text string, agentIDs []string) (Named, error) {
+	return c.find(ctx, of, text, false, agentIDs)
 }
 
 // FindByPart is Find, but a part of a name is enough if no other name has it.
 func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Named, error) {
-	return c.find(ctx, of, text, true)
+	return c.find(ctx, of, text, true, nil)
 }
 
-func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool) (Named, error) {
+func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, agentIDs []string) (Named, error) {
 	if strings.TrimSpace(text) == "" {
 		return Named{}, NotFound(fmt.Sprintf("%q names no %s", text, of.noun))
 	}
-	if byID, err := c.byID(ctx, of, text); err != nil || byID.ID != "" {
-		return byID, err
+	isOther := func(n Named) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
+	byID, err := c.byID(ctx, of, text)
+	switch {
+	case err != nil:
+		return Named{}, err
+	case byID.ID != "" && isOther(byID):
+		return Named{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", of.noun, text, Printable(byID.Of)))
+	case byID.ID != "":
+		return byID, nil
 	}
 	similar, err := c.NamedLike(ctx, of, text)
 	if err != nil {
 		return Named{}, err
 	}
+	similar = slices.DeleteFunc(similar, isOther)
 	found := keep(similar, func(n Named) bool { return n.Name == text })
 	if len(found) == 0 {
 		found = keep(similar, func(n Named) bool { return strings.EqualFold(n.Name, text) })
@@ -86,12 +101,30 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool) (N
 
 // byID returns the thing with the id. It is zero if there is none.
 func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err error) {
-	var read struct{ Node *Named }
-	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { id name } } }`, Variables{"id": id}, &read)
+	var read struct{ Node *namedNode }
+	fields := "id name"
+	if of.hasAgent {
+		fields += " agent { id name }"
+	}
+	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id}, &read)
 	if err != nil || read.Node == nil {
 		return Named{}, err
 	}
-	return *read.Node, nil
+	return read.Node.named(), nil
+}
+
+// namedNode is a Named as the server sends it.
+type namedNode struct {
+	ID, Name string
+	Agent    *struct{ ID, Name string }
+}
+
+func (n namedNode) named() Named {
+	named := Named{ID: n.ID, Name: n.Name}
+	if n.Agent != nil {
+		named.Of, named.AgentID = n.Agent.Name, n.Agent.ID
+	}
+	return named
 }
 
 // NamedLike returns the things that have the text in their names, whatever its case.
@@ -99,10 +132,7 @@ func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Nam
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage; {
 		var read struct {
 			Page struct {
-				Nodes []struct {
-					ID, Name string
-					Agent    *struct{ Name string }
-				}
+				Nodes    []namedNode
 				PageInfo PageInfo
 			}
 		}
@@ -110,12 +140,8 @@ func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Nam
 			return nil, err
 		}
 		for _, node := range read.Page.Nodes {
-			named := Named{ID: node.ID, Name: node.Name}
-			if node.Agent != nil {
-				named.Of = node.Agent.Name
-			}
 			if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
-				all = append(all, named)
+				all = append(all, node.named())
 			}
 		}
 		page = read.Page.PageInfo

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,14 @@ func TestWhatIsWrittenWithObstaclesIsToldAndCounted(t *testing.T) {
 	require.Contains(t, told, calls)
 	require.Contains(t, told, "3 created, 0 changed, 0 deleted, 2 warnings\n")
 	require.Contains(t, c.good(t, key, "apply", "-f", company), "Nothing differs.")
+
+	edit(t, company, "turnsAtMost: 3", "turnsAtMost: 5")
+	o := c.run(t, key, "apply", "-f", company, "--json")
+	require.Zero(t, o.code, o.log)
+	var report struct{ Warnings []string }
+	require.NoError(t, json.Unmarshal([]byte(o.out), &report))
+	require.Len(t, report.Warnings, 2, o.out)
+	require.Equal(t, weights, "Warning: "+report.Warnings[0][:len(weights)-len("Warning: ")])
 
 	changed := write(t, tests)
 	edit(t, changed, "turnsAtMost: 3", "turnsAtMost: 4")

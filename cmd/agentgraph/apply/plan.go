@@ -43,6 +43,8 @@ type plan struct {
 	steps   []step
 	// notes are what people should know of it.
 	notes []string
+	// warnings are about tests that were written.
+	warnings []string
 }
 
 // options say what else than making things so is wanted.

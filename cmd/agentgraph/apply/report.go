@@ -7,6 +7,8 @@ type planReport struct {
 	Deleted int            `json:"deleted"`
 	Changes []changeReport `json:"changes"`
 	Notes   []string       `json:"notes"`
+	// Warnings are about tests that were written.
+	Warnings []string `json:"warnings"`
 }
 
 // changeReport is what happens to one thing.
@@ -43,7 +45,7 @@ type documentReport struct {
 
 // report returns the plan, and what of it was done, for programs.
 func (p *plan) report() planReport {
-	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...)}
+	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...), Warnings: append([]string{}, p.warnings...)}
 	for _, ch := range p.changes {
 		switch ch.verb {
 		case "create":

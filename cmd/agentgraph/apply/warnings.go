@@ -39,7 +39,9 @@ func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings i
 			}
 			for _, obstacle := range node.Obstacles {
 				warnings++
-				_, _ = fmt.Fprintf(out, "Warning: %s: %s\n", some[i], client.Printable(obstacle))
+				text := fmt.Sprintf("%s: %s", some[i], client.Printable(obstacle))
+				p.warnings = append(p.warnings, text)
+				_, _ = fmt.Fprintln(out, "Warning:", text)
 			}
 		}
 	}

@@ -256,4 +256,55 @@ journeys("tests", () => {
       assert.ok(agentTestExecution.stopRepeating);
       assert.ok(agentTestExecution.counts.failed > 0);
     }));
+
+  test("an agent with hundreds of tests counts all of them, and all that failed can be reached", async () => {
+    const { createAgent } = await gateway.ask<{ createAgent: { agent: { id: string } } }>(
+      `mutation { createAgent(input: { name: "Large", channel: Web, direction: Inbound, language: "en", prompt: "Be brief." }) { agent { id } } }`,
+    );
+    const agentId = createAgent.agent.id;
+    const { createAgentTestFolder } = await gateway.ask<{ createAgentTestFolder: { folder: { id: string } } }>(
+      "mutation($input: CreateAgentTestFolderInput!) { createAgentTestFolder(input: $input) { folder { id } } }",
+      { input: { agentId, name: "Regression" } },
+    );
+    const folderId = createAgentTestFolder.folder.id;
+    const create = (name: string) =>
+      gateway.ask("mutation($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }", {
+        input: { agentId, folderId, name, scenario: "says: Hello", criteria: ['says "never said"'], maxTurns: 1 },
+      });
+    await create("Red for long");
+    const { startAgentTestExecution } = await gateway.ask<{ startAgentTestExecution: { execution: { id: string } } }>(
+      "mutation($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id } } }",
+      { input: { agentId, repeats: 1 } },
+    );
+    const isOver = async () => {
+      const { agentTestExecution } = await gateway.ask<{ agentTestExecution: { finishedAt: string | null } }>(
+        `{ agentTestExecution(id: "${startAgentTestExecution.execution.id}") { finishedAt } }`,
+      );
+      return agentTestExecution.finishedAt;
+    };
+    while (!(await isOver())) await wait(50);
+    for (let n = 1; n <= 210; n++) await create(`Test ${n}`);
+    await visit(`tests?agent=${agentId}`, async (page, { checkAccessible }) => {
+      await page.getByRole("rowheader", { name: "Regression 211" }).waitFor();
+      await page.getByText("The newest 100 of 211 tests").waitFor();
+      assert.equal(await page.getByRole("checkbox", { name: /^Select / }).count(), 100);
+      await page.getByRole("button", { name: "Show more" }).click();
+      await page.getByText("The newest 200 of 211 tests").waitFor();
+      await checkAccessible();
+      await page.getByRole("button", { name: "Show more" }).click();
+      await page.getByRole("rowheader", { name: /Red for long/ }).waitFor();
+      assert.equal(await page.getByRole("checkbox", { name: /^Select / }).count(), 211);
+      assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+      await page.goto(`${base}tests?agent=${agentId}`);
+      await page.getByText("The newest 100 of 211 tests").waitFor();
+      await page.getByRole("combobox", { name: "Show" }).selectOption({ label: "Not passed" });
+      await page.getByRole("rowheader", { name: /Red for long/ }).waitFor();
+      await page.getByRole("rowheader", { name: /^Regression 1\s*Edit/ }).waitFor();
+      await page.goto(`${base}agents/${agentId}`);
+      const panel = page.getByRole("region", { name: "Tests" });
+      await panel.getByText("of 211").waitFor();
+      await panel.getByRole("link", { name: "Red for long" }).waitFor();
+      await panel.getByRole("link", { name: "All that did not pass" }).waitFor({ state: "detached" });
+    });
+  });
 });

@@ -5,6 +5,7 @@ import { Page } from "../ui/Page";
 import { Empty, Failure, Loading, Shown } from "../ui/states";
 import { TestSummary } from "../ui/TestSummary";
 import { AgentTests, TestsQuery } from "./tests/AgentTests";
+import { testsPerPage } from "./tests/useTests";
 
 const ExecutionsQuery = graphql(`
   query Executions {
@@ -26,7 +27,8 @@ export default function Tests() {
 }
 
 function TestsOf({ agentId }: { agentId: string }) {
-  const answer = usePage(TestsQuery, { agentId, first: 100, after: null });
+  const [params] = useSearchParams();
+  const answer = usePage(TestsQuery, { agentId, folderId: params.get("folder"), first: testsPerPage, after: null }, { keeps: true });
   return (
     <Shown answer={answer} missing={`agent ${agentId}`}>
       {({ agent }) => agent && <AgentTests agent={agent} refresh={answer.refresh} />}

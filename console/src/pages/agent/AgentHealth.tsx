@@ -11,10 +11,17 @@ const TestsBlame = graphql(`
   query TestsBlame($id: ID!, $seesVersions: Boolean!) {
     agent(id: $id) {
       id
-      tests(first: 50) { totalCount nodes {
-        __typename id name lastRunId lastRunStatus
-        failingSince { promptVersion lastPassed { promptVersion } }
-      } }
+      allTests: tests(first: 1) { totalCount }
+      passed: tests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
+      failed: tests(first: 1, filter: { lastRunStatuses: [Failed] }) { totalCount }
+      error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
+      notPassed: tests(first: 50, filter: { lastRunStatuses: [Failed, Error, Cancelled, Skipped, Queued, Running] }) {
+        pageInfo { hasNextPage }
+        nodes {
+          __typename id name lastRunId
+          failingSince { promptVersion lastPassed { promptVersion } }
+        }
+      }
       promptVersions(first: 5) @include(if: $seesVersions) { nodes { id version testRuns { judged passed } } }
     }
   }
@@ -23,7 +30,7 @@ const TestsBlame = graphql(`
 /** The state of the agent's tests: which are red and since which prompt, and the results of each version. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
-  const tests = answer.data?.agent?.tests.nodes;
+  const tests = answer.data?.agent;
   return (
     <div className="stack">
       <section className="card" aria-labelledby="health-title">
@@ -36,27 +43,26 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
         <div className="body stack">
           {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
           {!tests && !answer.error && <Loading lines={4} />}
-          {tests?.length === 0 && (
+          {tests?.allTests.totalCount === 0 && (
             <p className="muted">
               No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make one of what was said, or{" "}
               <Link href={`/tests?agent=${agent.id}`}>write one</Link>.
             </p>
           )}
-          {tests && tests.length > 0 && (
+          {tests && tests.allTests.totalCount > 0 && (
             <>
               <div className="row">
-                {["Passed", "Failed", "Error"].map((status) => {
-                  const n = tests.filter((test) => test.lastRunStatus === status).length;
-                  return n > 0 ? (
+                {([["Passed", tests.passed], ["Failed", tests.failed], ["Error", tests.error]] as const).map(([status, { totalCount }]) =>
+                  totalCount > 0 ? (
                     <span key={status} className="row tight">
-                      {n} <Status of={status} />
+                      {totalCount} <Status of={status} />
                     </span>
-                  ) : null;
-                })}
-                <span className="muted">of {tests.length}</span>
+                  ) : null,
+                )}
+                <span className="muted">of {tests.allTests.totalCount}</span>
               </div>
               <ul className="stack tight">
-                {tests.map(
+                {tests.notPassed.nodes.map(
                   (test) =>
                     test.failingSince && (
                       <li key={test.id} className={styles.red}>
@@ -66,6 +72,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                     ),
                 )}
               </ul>
+              {tests.notPassed.pageInfo.hasNextPage && <Link href={`/tests?agent=${agent.id}&show=notpassed`}>All that did not pass</Link>}
               <Versions versions={answer.data?.agent?.promptVersions?.nodes ?? []} />
             </>
           )}

@@ -11,15 +11,19 @@ import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
 import { RunButtons } from "./RunButtons";
 import { NewTest, TestEditor } from "./TestEditor";
+import { useTests } from "./useTests";
 
 export const TestsQuery = graphql(`
-  query Tests($agentId: ID!, $first: Int!, $after: String) {
+  query Tests($agentId: ID!, $folderId: ID, $first: Int!, $after: String) {
     agent(id: $agentId) {
       id name promptVersion
       fields { name isMandatory isSystem }
-      testFolders { id name color body updatedAt }
-      tests(first: $first, after: $after) {
+      testFolders { id name color body updatedAt tests(first: 1) { totalCount } }
+      allTests: tests(first: 1) { totalCount }
+      testsAtRoot: tests(first: 1, atRoot: true) { totalCount }
+      tests(folderId: $folderId, first: $first, after: $after) {
         totalCount
+        pageInfo { hasNextPage endCursor }
         nodes {
           __typename id name folderId isFlaky lastRunStatus obstacles
           failingSince { promptVersion lastPassed { promptVersion } }
@@ -38,8 +42,13 @@ export type AgentOfTests = NonNullable<ResultOf<typeof TestsQuery>["agent"]>;
 export type TestRow = AgentOfTests["tests"]["nodes"][number];
 
 /** An agent's tests, with the result of each attempt of an execution. */
-export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: () => void }) {
+export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTests; refresh: () => void }) {
   const [params, setParams] = useSearchParams();
+  const list = useTests(agent, params.get("folder"), Boolean(params.get("show")));
+  const refresh = () => {
+    refreshFirst();
+    list.refresh();
+  };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [isNew, setNew] = useState(false);
   /** The id of the folder that is edited, "new" for one to be made. */
@@ -95,7 +104,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
             />
           )}
           <Link href={`/schedules?agent=${agent.id}`}>Schedules</Link>
-          <RunButtons agentId={agent.id} isEmpty={agent.tests.totalCount === 0} ticked={ticked} onStarted={show} />
+          <RunButtons agentId={agent.id} isEmpty={agent.allTests.totalCount === 0} ticked={ticked} onStarted={show} />
           <Act scope="write" onClick={() => setFolderId("new")}>
             New folder
           </Act>
@@ -105,7 +114,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
         </>
       }
     >
-      {agent.tests.totalCount === 0 && agent.testFolders.length === 0 ? (
+      {agent.allTests.totalCount === 0 && agent.testFolders.length === 0 ? (
         <Empty title="This agent has no tests.">
           <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make a test of what was said, or write one: a scenario for the contact, and
           what must hold.
@@ -115,6 +124,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
         <Matrix
           key={executionId}
           agent={agent}
+          list={list}
           executionId={executionId}
           show={params.get("show") ?? ""}
           folderId={params.get("folder") ?? ""}

@@ -13,6 +13,7 @@ import { Since } from "../agent/AgentHealth";
 import type { AgentOfTests, TestRow } from "./AgentTests";
 import styles from "./Matrix.module.css";
 import { Progress } from "./Progress";
+import type { TestList } from "./useTests";
 
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
@@ -49,6 +50,7 @@ type Run = Executed["runs"][number];
 
 interface Props {
   agent: AgentOfTests;
+  list: TestList;
   executionId: string | undefined;
   show: string;
   /** The id of the only folder that is shown; empty for all. */
@@ -65,7 +67,7 @@ interface Props {
 
 /** A row for each test and a cell for each attempt, live during the execution. */
 export function Matrix(props: Props) {
-  const { agent, executionId, show } = props;
+  const { agent, list, executionId, show } = props;
   const answer = usePage(MatrixQuery, { id: executionId ?? "" }, { pause: !executionId });
   const execution = answer.data?.agentTestExecution ?? undefined;
   useUpdates(execution, answer.refresh, props.onEnded);
@@ -78,8 +80,8 @@ export function Matrix(props: Props) {
     const status = executed.get(test.id)?.flatMap((row) => row.runs.map((run) => run.status)) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
-  const tests = agent.tests.nodes.filter(isShown);
-  const folders = [...agent.testFolders, { id: "", name: "No folder", color: "" }];
+  const tests = list.tests.filter(isShown);
+  const folders = [...agent.testFolders, { id: "", name: "No folder", color: "", tests: agent.testsAtRoot }];
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (
     <section className="card" aria-label="Tests">
@@ -93,10 +95,12 @@ export function Matrix(props: Props) {
           {folders.map((folder) => {
             const inFolder = tests.filter((test) => (test.folderId ?? "") === folder.id);
             // An empty folder shows only where nothing is filtered out.
-            if (inFolder.length === 0 && (show || !folder.id || (props.folderId && props.folderId !== folder.id))) return null;
+            const isOther = props.folderId && props.folderId !== folder.id;
+            if (inFolder.length === 0 && (show || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
+            const count = show ? inFolder.length : folder.tests.totalCount;
             return (
               <tbody key={folder.id}>
-                <FolderRow folder={folder} count={inFolder.length} columns={attempts + 6} edit={props.editFolder} />
+                <FolderRow folder={folder} count={count} columns={attempts + 6} edit={props.editFolder} />
                 {inFolder.map((test) => (
                   <Row key={test.id} test={test} rows={executed.get(test.id) ?? []} attempts={attempts} {...props} />
                 ))}
@@ -105,8 +109,25 @@ export function Matrix(props: Props) {
           })}
         </table>
       </div>
-      {tests.length === 0 && show && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
+      {tests.length === 0 && show && !list.hasMore && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
+      <More list={list} />
     </section>
+  );
+}
+
+/** How many of the tests were read, and a button that reads more. */
+function More({ list }: { list: TestList }) {
+  if (list.error) return <Failure error={list.error} retry={list.refresh} />;
+  if (!list.hasMore) return null;
+  return (
+    <div className="body row">
+      <span className="muted" role="status">
+        {list.isReading ? `Reading… ${list.tests.length} of ${plural(list.totalCount, "test")}` : `The newest ${list.tests.length} of ${plural(list.totalCount, "test")}`}
+      </span>
+      <button type="button" disabled={list.isReading} onClick={list.readMore}>
+        Show more
+      </button>
+    </div>
   );
 }
 
@@ -236,7 +257,7 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
           {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
           {test.obstacles.length > 0 && (
             <span className={styles.flaky} title={test.obstacles.join("\n")}>
-              ⚠ cannot be carried out
+              ⚠ has a warning
             </span>
           )}
         </th>

@@ -1,9 +1,9 @@
-/** Says why a run of a test would end as an error of the agent. */
+/** Says why a run of a test would end as an error of the agent, and what in the test is likely a mistake. */
 export function Obstacles({ of }: { of: readonly string[] }) {
   if (of.length === 0) return null;
   return (
     <div className="note warn stack tight">
-      <strong>It cannot be carried out with the agent as that is now:</strong>
+      <strong>With the agent as it is now:</strong>
       <ul>
         {of.map((obstacle) => (
           <li key={obstacle}>{obstacle}</li>

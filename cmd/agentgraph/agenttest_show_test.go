@@ -64,5 +64,8 @@ func TestListAndShowTests(t *testing.T) {
 	missing := b.test(t, "show", b.agent)
 	require.Equal(t, 2, missing.code)
 	require.Contains(t, missing.log, "there is no test, execution or run")
+	for _, id := range []string{"run_01m7z96rn3ec4856emjz9wpnx5", "execution_01m7z96rn3ec4856emjz9wpnx5"} {
+		require.Contains(t, b.test(t, "show", id).log, "there is no test, execution or run \""+id+"\"")
+	}
 	require.NotContains(t, listed.out+shown.out, "\x1b")
 }

@@ -123,6 +123,8 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 	require.Contains(t, process(t, "", env, "query", document).log, "--operation must name one of the document's operations: Named, All")
 	require.Contains(t, process(t, "{ agents {", env, "query", "-").log, "the document is not GraphQL")
 	require.Equal(t, 2, process(t, "", env, "query", "missing.graphql").code)
+	require.Contains(t, process(t, "", env, "query", "").log, "the document is empty")
+	require.Contains(t, process(t, "", env, "query", "fragment f on Agent { id }").log, "the document has no query, mutation or subscription")
 
 	require.Equal(t, `{"data":{"agents":{"totalCount":1}}}`+"\n", process(t, "", env, "query", "{ agents { totalCount } }").out)
 	require.Contains(t, process(t, "", env, "query", "{ agents {").log, "the document is not GraphQL: document:1")

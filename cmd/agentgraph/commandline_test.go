@@ -58,7 +58,7 @@ func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
 		"erase --phone --json --company x --database-url y": "write --phone=VALUE if it is the value",
 		"erase --database-url y":                            "missing flags: --company=STRING, --phone=NUMBER",
 		"query":                                             `expected "<file>"`,
-		"agents --channel Fax":                              `--channel must be one of "","Phone","SMS","Web","WhatsApp" but got "Fax"`,
+		"agents --channel Fax":                              `--channel must be one of "Phone","SMS","Web","WhatsApp" but got "Fax"`,
 		"usage --from yesterday":                            "--from: expected a day such as 2026-03-01",
 		"chat x --data y":                                   "--data: expected NAME=VALUE",
 		"help nothing":                                      `there is no command "nothing"`,

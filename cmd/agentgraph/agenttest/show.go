@@ -110,6 +110,9 @@ func (c *showCommand) find(
 	if err := server.Ask(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
 		return nil, err
 	}
+	if named.Node == nil && (strings.HasPrefix(c.ID, "run_") || strings.HasPrefix(c.ID, "execution_")) {
+		return nil, c.unknown()
+	}
 	if named.Node == nil {
 		test, err := server.Find(ctx, client.Tests, c.ID)
 		c.ID = test.ID
@@ -123,7 +126,11 @@ func (c *showCommand) find(
 	case "SimulationTest", "ClassificationTest":
 		return c.showTest, nil
 	}
-	return nil, client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
+	return nil, c.unknown()
+}
+
+func (c *showCommand) unknown() error {
+	return client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
 }
 
 func (c *showCommand) showTest(ctx context.Context, server *client.Client) (whole any, text string, err error) {

@@ -90,9 +90,15 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.isInline() {
 		name = "document"
 	}
+	if strings.TrimSpace(string(text)) == "" {
+		return client.Request{}, "", errors.New("the document is empty")
+	}
 	document, err := parser.ParseQuery(&ast.Source{Name: name, Input: string(text)})
 	if err != nil {
 		return client.Request{}, "", fmt.Errorf("the document is not GraphQL: %w", err)
+	}
+	if len(document.Operations) == 0 {
+		return client.Request{}, "", errors.New("the document has no query, mutation or subscription")
 	}
 	operation := document.Operations.ForName(c.Operation)
 	if operation == nil {
@@ -123,7 +129,9 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 }
 
 // isInline reports whether the argument is the document itself, which no file is named like.
-func (c *Query) isInline() bool { return strings.Contains(c.File, "{") }
+func (c *Query) isInline() bool {
+	return strings.Contains(c.File, "{") || strings.TrimSpace(c.File) == ""
+}
 
 // document returns the document.
 func (c *Query) document(in io.Reader) ([]byte, error) {

@@ -182,11 +182,13 @@ func checkEnum(what string, allowed, values []string) error {
 	}
 	for _, v := range values {
 		if !slices.Contains(allowed, v) {
-			return fmt.Errorf("%s must be one of %s but got %q", what, strings.Join(quoted(allowed), ","), v)
+			return fmt.Errorf("%s must be one of %s but got %q", what, strings.Join(quoted(slices.DeleteFunc(slices.Clone(allowed), isEmpty)), ","), v)
 		}
 	}
 	return nil
 }
+
+func isEmpty(text string) bool { return text == "" }
 
 // add adds a declared flag. It panics if Into is nothing that it knows.
 func add(flags *pflag.FlagSet, f Flag) {

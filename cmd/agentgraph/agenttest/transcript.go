@@ -1,0 +1,46 @@
+package agenttest
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// writeMessages writes a conversation, each message with its index. A call stands before the message that it was made
+// for.
+func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
+	for i, message := range messages {
+		for _, call := range calls {
+			if call.MessageSequence == i-1 {
+				_, _ = fmt.Fprintf(text, "      %s\n", call)
+			}
+		}
+		who := "contact"
+		if message.Role == "assistant" {
+			who = "agent"
+		}
+		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, client.Printable(message.Text))
+	}
+	// A failed turn has calls but no answer.
+	for _, call := range calls {
+		if call.MessageSequence >= len(messages)-1 {
+			_, _ = fmt.Fprintf(text, "      %s\n", call)
+		}
+	}
+}
+
+func (c callShown) String() string {
+	came := "nothing"
+	switch {
+	case c.Error != nil:
+		came = "error: " + *c.Error
+	case c.Result != nil:
+		came = *c.Result
+	}
+	mocked := ""
+	if c.Mocked {
+		mocked = " (mocked)"
+	}
+	return client.Printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, came))
+}

@@ -24,7 +24,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 		s.console.ServeHTTP(w, r)
 		return true
 	}
-	if r.Method != http.MethodGet || credentialOf(r.Header) != "" {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || credentialOf(r.Header) != "" {
 		return false
 	}
 	if path == "/favicon.ico" {

@@ -53,6 +53,7 @@ func TestBrowsersAreToldWhatIsThere(t *testing.T) {
 		require.Equal(t, "text/html; charset=utf-8", page.header.Get("Content-Type"), path)
 		require.Contains(t, page.text, "<h1>"+want.title+"</h1>")
 		require.Contains(t, page.text, want.link)
+		require.Equal(t, want.status, f.do(t, call{method: "HEAD", path: path, headers: opens}).status, path)
 		program := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:"}})
 		require.Equal(t, http.StatusUnauthorized, program.status, path)
 		require.NotEmpty(t, program.json["errors"], path)

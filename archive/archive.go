@@ -53,6 +53,8 @@ type Manifest struct {
 	LeftOut []db.ToolHeaders `json:"leftOut,omitempty"`
 	// PausedSchedules is how many schedules were enabled in the archive, and are disabled by its import.
 	PausedSchedules int `json:"-"`
+	// PausedCampaigns is how many campaigns were running in the archive, and are paused by its import.
+	PausedCampaigns int `json:"-"`
 }
 
 // Company is whose archive it is.

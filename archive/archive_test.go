@@ -104,6 +104,11 @@ func TestTheDemoMoves(t *testing.T) {
 		_, err = archive.Export(t.Context(), to, company.ID, again, archive.ExportOptions{})
 		require.NoError(t, err)
 		before, after := unpacked(t, file.Bytes()), unpacked(t, again.Bytes())
+		for i, e := range before {
+			if e.name == "campaigns/000001.jsonl" {
+				before[i].content = strings.ReplaceAll(e.content, `"status":"Running"`, `"status":"Paused"`)
+			}
+		}
 		require.Equal(t, before[1:], after[1:], "all but the manifest, byte by byte")
 		found, err := to.Tenant(company.ID).Company(t.Context())
 		require.NoError(t, err)
@@ -194,12 +199,12 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 		"line 3: id must be a text of 1 to 64 letters":                            packed(t, entry{"manifest.json", manifest}, agent("id", "a/b")),
 		`line 3: id "good" is there twice`:                                        packed(t, entry{"manifest.json", manifest}, agent("id", "good")),
 		`line 3: knowledge_base_chat_id "none" refers to what the`:                packed(t, entry{"manifest.json", manifest}, agent("knowledge_base_chat_id", "none")),
-		"line 3: created_at: invalid input syntax for type timestamp":             packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
+		"line 3: created_at must be a date-time such as 2026":                     packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
 		"line 3: created_at is missing":                                           packed(t, entry{"manifest.json", manifest}, agent("created_at", nil)),
 		"line 3: fields.0.name must have letters":                                 packed(t, entry{"manifest.json", manifest}, agent("fields", []any{map[string]any{"name": "a b"}})),
 		"line 1: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", "[1]"}),
 		"line 2: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
-		`line 1: max_turns: invalid input syntax for type integer: "many"`:        packed(t, entry{"manifest.json", manifest}, agent(), testWith("max_turns", "many")),
+		"line 1: max_turns must be a whole number of at most 32 bits":             packed(t, entry{"manifest.json", manifest}, agent(), testWith("max_turns", "many")),
 		"line 1: conversationContext.messages must have at least":                 packed(t, entry{"manifest.json", manifest}, agent(), testWith("kind", "Classification")),
 		"line 1: scenario must not be empty":                                      packed(t, entry{"manifest.json", manifest}, agent(), testWith("scenario", nil)),
 		"line 1: color must be":                                                   packed(t, entry{"manifest.json", manifest}, agent(), entry{"agent_test_folders.jsonl", line(t, map[string]any{"id": "f", "agent_id": "good", "name": "F", "color": "red"})}),

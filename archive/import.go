@@ -52,7 +52,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 		if err := r.compare(); err != nil {
 			return err
 		}
-		r.manifest.Rows, r.manifest.Files, r.manifest.PausedSchedules = r.rows, r.files, in.Paused
+		r.manifest.Rows, r.manifest.Files = r.rows, r.files
+		r.manifest.PausedSchedules, r.manifest.PausedCampaigns = in.Paused, in.PausedCampaigns
 		in.Digest = r.digest.Sum(nil)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -52,7 +53,7 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	m := &v1Move{
 		V1Options: o, report: &V1Report{Read: map[string]int64{}, Written: map[string]int64{}},
 		client: &v1Client{address: o.Address, key: o.Key, http: &http.Client{}, pause: o.Pause},
-		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, known: map[string]bool{},
+		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, known: map[string]bool{}, unknown: map[string]int{},
 	}
 	for _, read := range []func(context.Context) error{m.readConsumption, m.readTests, m.readAgents, m.readKnowledge, m.readCampaigns} {
 		if err := read(ctx); err != nil {
@@ -61,6 +62,10 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	}
 	m.writeAgents()
 	m.writeTests()
+	for _, of := range slices.Sorted(maps.Keys(m.unknown)) {
+		parts := strings.SplitN(of, " ", 3)
+		m.left("%q in %s of %d %s: this version has no such member", parts[2], parts[1], m.unknown[of], parts[0])
+	}
 	return m.report, m.write(to)
 }
 
@@ -77,7 +82,9 @@ type v1Move struct {
 	campaigns map[string]string
 	// known are the ids that were written, behind their tables.
 	known map[string]bool
-	rows  map[string][]map[string]any
+	// unknown is how many rows have a member that is unknown here, by table, column and member.
+	unknown map[string]int
+	rows    map[string][]map[string]any
 }
 
 func (m *v1Move) left(format string, args ...any) {
@@ -88,8 +95,20 @@ func (m *v1Move) note(format string, args ...any) {
 	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// row adds a row, without what is null: an import gives that its default.
+// row adds a row, without what is null, which gets its default when it is imported, and without members that are unknown here.
 func (m *v1Move) row(table, id string, values map[string]any) {
+	for column, value := range values {
+		raw, isRaw := value.(json.RawMessage)
+		if !isRaw || raw == nil {
+			continue
+		}
+		kept, unknown := db.KnownMembers(table, column, raw)
+		values[column] = kept
+		slices.Sort(unknown)
+		for _, name := range slices.Compact(unknown) {
+			m.unknown[table+" "+column+" "+name]++
+		}
+	}
 	maps.DeleteFunc(values, func(_ string, value any) bool {
 		raw, isRaw := value.(json.RawMessage)
 		return value == nil || value == "" || isRaw && raw == nil

@@ -3,12 +3,16 @@ package db_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -20,6 +24,7 @@ const archiveSchema = "../docs/archive.schema.json"
 func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
+	enums := enumsOf(t)
 	defs := map[string]any{}
 	for _, table := range db.ArchivedTables() {
 		rows, err := conn.Query(t.Context(), `SELECT attname::text, format_type(atttypid, NULL), attnotnull,
@@ -36,6 +41,12 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 				continue
 			}
 			property := propertyOf(kind, checks, isRequired)
+			if of := db.JSONColumn(table, column); of != nil && strings.HasPrefix(kind, "json") {
+				property = enums.schemaOf(of, !isRequired)
+			}
+			if column == "definition" {
+				property = map[string]any{"type": "object", "description": "An agent, or a test if the line has agent_id. Exports write it."}
+			}
 			_, isFilled := absent[column]
 			_, isForced := forced[column]
 			if isForced {
@@ -69,27 +80,25 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 }
 
 var (
-	oneOf    = regexp.MustCompile(`= ANY \(\(?ARRAY\[(.*?)\]`)
-	quoted   = regexp.MustCompile(`'([^']*)'`)
-	lengths  = regexp.MustCompile(`char_length\(\w+\) >= (\d+)\) AND \(char_length\(\w+\) <= (\d+)\)`)
-	typesOf  = map[string]string{"text": "string", "boolean": "boolean", "integer": "integer", "bigint": "integer", "smallint": "integer", "double precision": "number", "real": "number", "numeric": "number"}
-	formatOf = map[string]string{"timestamp with time zone": "date-time", "date": "date"}
+	oneOf   = regexp.MustCompile(`= ANY \(\(?ARRAY\[(.*?)\]`)
+	quoted  = regexp.MustCompile(`'([^']*)'`)
+	lengths = regexp.MustCompile(`char_length\(\w+\) >= (\d+)\) AND \(char_length\(\w+\) <= (\d+)\)`)
 )
 
 func propertyOf(kind, checks string, isRequired bool) map[string]any {
 	property := map[string]any{}
-	element, isList := strings.CutSuffix(kind, "[]")
-	name, format := typesOf[element], formatOf[element]
-	if format != "" {
-		name, property["format"] = "string", format
-	}
+	name, format := db.TypeOfColumn(kind)
 	switch {
-	case isList || kind == "vector":
-		property["items"], name = map[string]any{"type": max(typesOf[element], "number")}, "array"
-	case kind == "json" || kind == "jsonb":
-		return property
 	case name == "":
-		name = "string"
+		return property
+	case format != "":
+		property["format"] = format
+	case name == "array":
+		element, _ := db.TypeOfColumn(strings.TrimSuffix(kind, "[]"))
+		if element == "array" {
+			element = "number"
+		}
+		property["items"] = map[string]any{"type": element}
 	}
 	property["type"] = name
 	if !isRequired {
@@ -109,4 +118,64 @@ func propertyOf(kind, checks string, isRequired bool) map[string]any {
 		property["minLength"], property["maxLength"] = json.Number(bounds[1]), json.Number(bounds[2])
 	}
 	return property
+}
+
+// enums are the values of each enum of the GraphQL schema, by its name in lower case.
+type enums map[string][]any
+
+func enumsOf(t *testing.T) enums {
+	t.Helper()
+	files, err := filepath.Glob("../schema/*.graphqls")
+	require.NoError(t, err)
+	var sources []*ast.Source
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		sources = append(sources, &ast.Source{Name: file, Input: string(text)})
+	}
+	document, err := parser.ParseSchemas(sources...)
+	require.NoError(t, err)
+	values := enums{}
+	for _, of := range document.Definitions {
+		for _, value := range of.EnumValues {
+			values[strings.ToLower(of.Name)] = append(values[strings.ToLower(of.Name)], value.Name)
+		}
+	}
+	return values
+}
+
+// schemaOf is the JSON Schema of what is read into the Go type.
+func (e enums) schemaOf(t reflect.Type, isNullable bool) map[string]any {
+	if t.Kind() == reflect.Pointer {
+		return e.schemaOf(t.Elem(), true)
+	}
+	name, format := db.JSONTypeOf(t)
+	schema := map[string]any{"type": name}
+	if isNullable || name == "array" {
+		schema["type"] = []string{name, "null"}
+	}
+	if format != "" {
+		schema["format"] = format
+	}
+	if values := e[strings.ToLower(t.Name())]; t.Kind() == reflect.String && values != nil {
+		schema["enum"] = values
+		if isNullable {
+			schema["enum"] = append(slices.Clone(values), nil)
+		}
+	}
+	switch {
+	case name == "array":
+		schema["items"] = e.schemaOf(t.Elem(), false)
+	case name == "object" && t.Kind() == reflect.Struct:
+		properties := map[string]any{}
+		types, required := db.JSONMembers(t)
+		for member, of := range types {
+			properties[member] = e.schemaOf(of, false)
+		}
+		schema["properties"], schema["additionalProperties"] = properties, false
+		if len(required) > 0 {
+			schema["required"] = required
+		}
+	}
+	return schema
 }

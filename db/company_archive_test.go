@@ -45,6 +45,9 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 		if table == "agent_test_schedules" {
 			values["is_enabled"], values["disabled_reason"], values["cron_at"], values["next_run_at"] = false, "it came from an archive", nil, nil
 		}
+		if table == "campaigns" && values["status"] == "Running" {
+			values["status"] = "Paused"
+		}
 		if endpoint, ok := values["endpoint"].(map[string]any); ok && table == "tools" && !secrets {
 			delete(endpoint, "sealedHeaders")
 			endpoint["headerNames"] = []any{}

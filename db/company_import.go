@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -31,10 +32,13 @@ func (e *ImportedBeforeError) Unwrap() error { return ErrImportedBefore }
 type CompanyImport struct {
 	tenant  tenantTx
 	columns map[string][]string
+	types   map[string]map[string]string
 	// Digest tells the contents of archives apart. It is set before the import ends.
 	Digest []byte
 	// Paused is how many schedules were enabled in the archive, and are disabled now.
 	Paused int
+	// PausedCampaigns is how many campaigns were running in the archive, and are paused now.
+	PausedCampaigns int
 
 	// versions are those that items of campaigns got that had none, by campaign.
 	versions map[string]int
@@ -123,7 +127,10 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 	if _, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL DEFERRED"); err != nil {
 		return translate(err)
 	}
-	i.columns, _, err = i.tenant.columnsOf(ctx)
+	if i.columns, _, err = i.tenant.columnsOf(ctx); err != nil {
+		return err
+	}
+	i.types, err = i.tenant.typesOf(ctx)
 	return err
 }
 
@@ -153,13 +160,25 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 
 // complement gives a row what it leaves out, and returns an error if it is not one of the table.
 func (i *CompanyImport) complement(table string, line json.RawMessage) (json.RawMessage, error) {
-	values := map[string]json.RawMessage{}
-	if err := json.Unmarshal(line, &values); err != nil {
+	values, twice := map[string]json.RawMessage{}, ""
+	if !utf8.Valid(line) {
+		return nil, errors.New("is not UTF-8")
+	}
+	err := eachMember(line, func(name string, value json.RawMessage) {
+		if _, isGiven := values[name]; isGiven {
+			twice = name
+		}
+		values[name] = value
+	})
+	switch {
+	case err != nil || !json.Valid(line):
 		return nil, errors.New("is not a JSON object")
+	case twice != "":
+		return nil, fmt.Errorf("%s is there twice", shortName(twice))
 	}
 	for column, value := range values {
 		if !slices.Contains(i.columns[table], column) {
-			return nil, fmt.Errorf("%s is no field of %s", shortened(column), table)
+			return nil, fmt.Errorf("%q is no field of %s", shortName(column), table)
 		}
 		if column != "id" {
 			continue
@@ -169,8 +188,13 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 			return nil, fmt.Errorf("id must be a text of 1 to %d letters, digits and . _ ~ : @ - that begins with a letter or a digit", model.MaxIDLength)
 		}
 	}
-	isWhole, err := i.fillIn(archivedTableOf(table), values)
-	if isWhole || err != nil {
+	of := archivedTableOf(table)
+	isWhole, err := i.fillIn(of, values)
+	if err == nil {
+		err = i.checkShape(of, values)
+	}
+	isRekeyed := err == nil && table == "agent_tests" && completeRows(values)
+	if isWhole && !isRekeyed || err != nil {
 		return line, err
 	}
 	return json.Marshal(values)
@@ -203,6 +227,10 @@ func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawM
 	if _, isGiven := values["version"]; !isGiven && table.name == "campaign_items" {
 		i.versions[string(values["campaign_id"])]++
 		err = errors.Join(err, set("version", i.versions[string(values["campaign_id"])]))
+	}
+	if table.name == "campaigns" && string(values["status"]) == `"Running"` {
+		i.PausedCampaigns++
+		err = errors.Join(err, set("status", model.CampaignStatusPaused))
 	}
 	if string(values["is_enabled"]) == "true" && table.forced != nil {
 		i.Paused++
@@ -237,14 +265,6 @@ func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 		return nil
 	}
 	return merged
-}
-
-func shortened(name string) string {
-	const most = 64
-	if len(name) > most {
-		name = name[:most] + "…"
-	}
-	return fmt.Sprintf("%q", name)
 }
 
 // insert adds rows behind a savepoint, to which a failure goes back.

@@ -18,7 +18,7 @@ import (
 func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row json.RawMessage) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		return err
+		return fmt.Errorf("is not a row of %s", table)
 	}
 	switch pg.Code {
 	case "23502":
@@ -72,6 +72,8 @@ func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.R
 func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (columns []string) {
 	err := i.tenant.db.NewRaw(`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
 			WHERE indexrelid = to_regclass(?0) AND attname <> 'company_id'
+		UNION SELECT attname FROM pg_depend JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+			WHERE classid = 'pg_class'::regclass AND objid = to_regclass(?0) AND refobjsubid > 0 AND attname NOT IN ('company_id', 'deleted_at')
 		UNION SELECT attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
 			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = 'public'::regnamespace AND attname <> 'company_id' ORDER BY attname`,
 		constraint).Scan(ctx, &columns)

@@ -28,6 +28,8 @@ type archivedTable struct {
 	absent func() map[string]any
 	// absentBy is the same, where it depends on the line.
 	absentBy func(given map[string]json.RawMessage) map[string]any
+	// jsonBy are nil pointers to the types of columns that hold JSON, where row does not have them.
+	jsonBy func(given map[string]json.RawMessage) map[string]any
 	// forced is what columns get whatever a line says.
 	forced map[string]any
 }
@@ -98,14 +100,14 @@ var archivedTables = []archivedTable{
 	}},
 	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), kept: isKept,
 		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs", "deleted_at"}},
-	{name: "agent_test_snapshots", kept: ofUnmarkedExecution},
+	{name: "agent_test_snapshots", kept: ofUnmarkedExecution, jsonBy: definitionBy},
 	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution, as: map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)}, absent: func() map[string]any { return map[string]any{"row_key": ""} }},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"}, kept: isKept, absent: func() map[string]any {
 		return with(changed(), map[string]any{
 			"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
 		})
 	}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absent: func() map[string]any {
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absentBy: resultOfItem, absent: func() map[string]any {
 		return with(created(), map[string]any{
 			"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
 			"is_picked_up": false, "running_status": model.CampaignItemStatusPending,

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"time"
 
@@ -136,4 +137,27 @@ func ArchivedColumns(table string) (without []string, absent, forced map[string]
 		absent = of.absent()
 	}
 	return of.without, absent, of.forced
+}
+
+// TypeOfColumn returns the type and the format that a JSON Schema has for a type of Postgres.
+var TypeOfColumn = typeOfColumn
+
+// JSONTypeOf returns the type and the format that a JSON Schema has for a Go type.
+var JSONTypeOf = jsonTypeOf
+
+// JSONColumn returns the Go type of a column that holds JSON, or nil.
+func JSONColumn(table, column string) reflect.Type {
+	return archivedTableOf(table).jsonColumn(column, nil)
+}
+
+// JSONMembers returns the types of the members that JSON of a struct has, and those that it must have.
+func JSONMembers(t reflect.Type) (types map[string]reflect.Type, required []string) {
+	types = map[string]reflect.Type{}
+	for _, m := range membersOf(t) {
+		types[m.name] = m.of
+		if m.isRequired {
+			required = append(required, m.name)
+		}
+	}
+	return types, required
 }

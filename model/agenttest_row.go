@@ -38,7 +38,7 @@ func (f *Fields) rows(path string, given []TestRow) []TestRow {
 		if row.Name != nil {
 			f.name(at+".name", *row.Name, maxRowName)
 		}
-		row.Values = row.Values.withoutNulls()
+		row = row.Complete()
 		size += len(row.Values)
 		if n := len(f.members(at+".values", row.Values)); n == 0 {
 			f.Add(at+".values", "must have at least one value")
@@ -46,7 +46,6 @@ func (f *Fields) rows(path string, given []TestRow) []TestRow {
 			f.list(at+".values", n, maxRowColumns)
 		}
 		f.values(at+".values", row.Values)
-		row.Key = row.key()
 		if before, known := seen[row.Key]; known && row.Name != nil {
 			f.Add(at+".name", "is the name of row %d too", before)
 		} else if known {
@@ -61,6 +60,13 @@ func (f *Fields) rows(path string, given []TestRow) []TestRow {
 	return rows
 }
 
+// Complete returns the row as it is kept: without values that are null, and with its key.
+func (r TestRow) Complete() TestRow {
+	r.Values = r.Values.withoutNulls()
+	r.Key = r.key()
+	return r
+}
+
 // Validate returns BAD_INPUT when the input names too many columns.
 func (in ImportAgentTestRowsInput) Validate() error {
 	var faults Fields
@@ -69,7 +75,7 @@ func (in ImportAgentTestRowsInput) Validate() error {
 }
 
 // key returns what tells the row from others: neither the spelling nor the order of its values.
-func (r *TestRow) key() string {
+func (r TestRow) key() string {
 	if r.Name != nil {
 		return "=" + *r.Name
 	}

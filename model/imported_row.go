@@ -82,15 +82,24 @@ func (f *AgentTestFolder) CheckImported() error {
 // CheckImported checks the bounds of a test.
 func (t *AgentTestRow) CheckImported() error {
 	copied := *t
+	var faults Fields
 	if t.ToolMocking != nil && !t.ToolMocking.SideEffects.IsValid() {
-		var faults Fields
 		faults.Add("toolMocking.sideEffects", "must be Allow or Deny")
+	}
+	var rows []*TestRow
+	for i, row := range t.Rows {
+		if row.Key != row.Complete().Key {
+			faults.Add(fmt.Sprintf("rows.%d.key", i), "must be left out: it follows from the name or the values")
+		}
+		rows = append(rows, &row)
+	}
+	if len(faults) > 0 {
 		return faults.Err()
 	}
 	if t.Kind == AgentTestKindClassification {
-		return (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{}, time.Time{})
+		return (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{Rows: rows}, time.Time{})
 	}
-	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{}, time.Time{})
+	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows, JudgeSees: t.JudgeSees}, time.Time{})
 }
 
 // CheckImported checks the bounds of a schedule, its times among them.

@@ -165,16 +165,23 @@ func (c *Import) Run(cmd *cobra.Command) error {
 				return err
 			}
 		}
-		if err := summarize(cmd.ErrOrStderr(), done, manifest); err != nil || manifest.PausedSchedules == 0 {
-			return err
-		}
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d enabled schedules of tests are disabled now: enable those that this server is to run\n", manifest.PausedSchedules)
-		return err
+		return errors.Join(summarize(cmd.ErrOrStderr(), done, manifest), tellPaused(cmd.ErrOrStderr(), manifest))
 	})
 	if err != nil || report == nil {
 		return err
 	}
 	return tellV1(cmd.ErrOrStderr(), report)
+}
+
+// tellPaused says what ran by itself where the archive was made, and does not run here.
+func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
+	if m.PausedSchedules > 0 {
+		_, err = fmt.Fprintf(log, "%d enabled schedules of tests are disabled now: enable those that this server is to run\n", m.PausedSchedules)
+	}
+	if m.PausedCampaigns > 0 && err == nil {
+		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start those that this server is to run\n", m.PausedCampaigns)
+	}
+	return err
 }
 
 // tellEvery is how often the progress is told.

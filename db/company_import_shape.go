@@ -1,0 +1,180 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// typesOf returns the types of the columns of each archived table, by the names of Postgres.
+func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, error) {
+	rows := []struct{ Name, Column, Type string }{}
+	err := t.db.NewRaw(`SELECT relname::text AS name, attname::text AS "column", format_type(atttypid, NULL) AS type
+		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
+		WHERE relnamespace = 'public'::regnamespace AND relname = ANY (?::text[])`, pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
+	types := map[string]map[string]string{}
+	for _, row := range rows {
+		if types[row.Name] == nil {
+			types[row.Name] = map[string]string{}
+		}
+		types[row.Name][row.Column] = row.Type
+	}
+	return types, translate(err)
+}
+
+// jsonColumn returns the Go type of a column that holds JSON, or nil. given is the row.
+func (t *archivedTable) jsonColumn(column string, given map[string]json.RawMessage) reflect.Type {
+	if t.jsonBy != nil {
+		if value, isKnown := t.jsonBy(given)[column]; isKnown {
+			return reflect.TypeOf(value).Elem()
+		}
+	}
+	if t.row == nil {
+		return nil
+	}
+	if field := rowTypes.Get(reflect.TypeOf(t.row).Elem()).FieldMap[column]; field != nil {
+		return field.StructField.Type
+	}
+	return nil
+}
+
+// rowTypes knows the columns of rows.
+var rowTypes = pgdialect.New().Tables()
+
+// KnownMembers returns the JSON of a column without members that the program does not know, and the paths of those.
+func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, []string) {
+	if t := archivedTableOf(table).jsonColumn(column, nil); t != nil {
+		return trimmed("", text, t)
+	}
+	return text, nil
+}
+
+// checkShape returns BAD_INPUT with every column of a row whose value is of another JSON type than the column.
+func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.RawMessage) error {
+	var s shape
+	for _, column := range slices.Sorted(maps.Keys(values)) {
+		value := values[column]
+		if string(value) == "null" {
+			continue // the database knows where it may stand
+		}
+		kind := i.types[table.name][column]
+		if strings.HasPrefix(kind, "json") {
+			if of := table.jsonColumn(column, values); of != nil {
+				s.value(column, value, of)
+			}
+			continue
+		}
+		if fault := scalarFault(value, kind); fault != "" {
+			s.faults.Add(column, "%s", fault)
+		}
+	}
+	return s.faults.Err()
+}
+
+// scalarFault says what a value must be to fit a column of a type of Postgres; empty if it fits.
+func scalarFault(value json.RawMessage, kind string) string {
+	name, format := typeOfColumn(kind)
+	var text string
+	isText := json.Unmarshal(value, &text) == nil
+	switch {
+	case name == "string" && !isText:
+		return "must be a text"
+	case format == "date-time":
+		if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
+			return "must be a date-time such as 2026-03-01T09:30:00Z"
+		}
+	case format == "date":
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return "must be a date such as 2026-03-01"
+		}
+	case name == "boolean" && string(value) != "true" && string(value) != "false":
+		return "must be true or false"
+	case name == "integer":
+		bits := map[string]int{"smallint": 16, "integer": 32, "bigint": 64}[kind]
+		if _, err := strconv.ParseInt(string(value), 10, bits); err != nil {
+			return fmt.Sprintf("must be a whole number of at most %d bits", bits)
+		}
+	case name == "number" && json.Unmarshal(value, new(float64)) != nil:
+		return "must be a number"
+	case name == "array" && json.Unmarshal(value, listOf(kind)) != nil:
+		return "must be a list of values of its type"
+	}
+	return ""
+}
+
+// listOf returns what a list for a column of a type of Postgres is read into.
+func listOf(kind string) any {
+	if strings.HasPrefix(kind, "text") {
+		return new([]string)
+	}
+	return new([]float64)
+}
+
+// typeOfColumn returns the type and the format that a JSON Schema has for a type of Postgres; none for JSON.
+func typeOfColumn(kind string) (name, format string) {
+	switch kind {
+	case "json", "jsonb":
+		return "", ""
+	case "boolean":
+		return "boolean", ""
+	case "integer", "bigint", "smallint":
+		return "integer", ""
+	case "double precision", "real", "numeric":
+		return "number", ""
+	case "timestamp with time zone":
+		return "string", "date-time"
+	case "date":
+		return "string", "date"
+	case "vector":
+		return "array", ""
+	}
+	if strings.HasSuffix(kind, "[]") {
+		return "array", ""
+	}
+	return "string", ""
+}
+
+// definitionBy returns what a snapshot holds: a test, which names its agent, or an agent.
+func definitionBy(given map[string]json.RawMessage) map[string]any {
+	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
+		return map[string]any{"definition": (*model.AgentTestRow)(nil)}
+	}
+	return map[string]any{"definition": (*model.Agent)(nil)}
+}
+
+// resultOfItem is what the result of an item leaves out.
+func resultOfItem(given map[string]json.RawMessage) map[string]any {
+	if given["result"] == nil {
+		return nil
+	}
+	return map[string]any{"result": map[string]any{"metadata": map[string]any{}}}
+}
+
+// completeRows gives the rows of a test their keys, which nobody writes by hand.
+func completeRows(values map[string]json.RawMessage) (isChanged bool) {
+	rows := []model.TestRow{}
+	if json.Unmarshal(values["rows"], &rows) != nil || !slices.ContainsFunc(rows, func(r model.TestRow) bool { return r.Key == "" }) {
+		return false
+	}
+	for n, row := range rows {
+		if row.Key == "" {
+			rows[n] = row.Complete()
+		}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return false
+	}
+	values["rows"] = text
+	return true
+}

@@ -1,0 +1,249 @@
+package db
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// shape compares JSON with the Go types that the program reads it into. Unlike encoding/json, it reports members that a type
+// does not have, members that stand in an object twice, and null where a type has no null.
+type shape struct{ faults model.Fields }
+
+// member is a field of a struct as JSON has it.
+type member struct {
+	name string
+	of   reflect.Type
+	// isRequired is true of JSON objects: GraphQL would take one that is absent for null.
+	isRequired bool
+}
+
+var (
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	// known are the members of the structs that were seen.
+	known sync.Map
+)
+
+// value records the faults of well-formed JSON that is read into the type.
+func (s *shape) value(path string, text json.RawMessage, t reflect.Type) {
+	isNull := string(text) == "null"
+	switch {
+	case t.Kind() == reflect.Pointer:
+		if !isNull {
+			s.value(path, text, t.Elem())
+		}
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		if json.Unmarshal(text, reflect.New(t).Interface()) != nil || isNull && t != reflect.TypeFor[json.RawMessage]() {
+			s.faults.Add(path, "must be %s", jsonWanted(t))
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		if !isNull {
+			s.list(path, text, t.Elem())
+		}
+	case t.Kind() == reflect.Struct:
+		s.object(path, text, membersOf(t))
+	case isNull || json.Unmarshal(text, reflect.New(t).Interface()) != nil:
+		s.faults.Add(path, "must be %s", jsonWanted(t))
+	}
+}
+
+// jsonWanted says what JSON of a type is.
+func jsonWanted(t reflect.Type) string {
+	name, format := jsonTypeOf(t)
+	switch {
+	case name == "object":
+		return "a JSON object"
+	case name == "array":
+		return "a list"
+	case format == "date-time":
+		return "a date-time such as 2026-03-01T09:30:00Z"
+	case isEnum(t):
+		return "a value of " + t.Name()
+	case name == "boolean":
+		return "true or false"
+	case name == "integer":
+		return fmt.Sprintf("a whole number of at most %d bits", t.Bits())
+	case name == "number":
+		return "a number"
+	}
+	return "a text"
+}
+
+// isEnum reports whether the type is an enum of the schema.
+func isEnum(t reflect.Type) bool {
+	return t.Kind() == reflect.String && t.Implements(reflect.TypeFor[interface{ IsValid() bool }]())
+}
+
+// jsonTypeOf returns the type and the format that a JSON Schema has for a Go type.
+func jsonTypeOf(t reflect.Type) (name, format string) {
+	switch {
+	case t.PkgPath() == "time" && t.Name() == "Time":
+		return "string", "date-time"
+	case t == reflect.TypeFor[model.JSONObject](), t.Kind() == reflect.Struct:
+		return "object", ""
+	case t.Kind() == reflect.Bool:
+		return "boolean", ""
+	case t.Kind() == reflect.Float64:
+		return "number", ""
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64:
+		return "integer", ""
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return "array", ""
+	}
+	return "string", ""
+}
+
+func (s *shape) list(path string, text json.RawMessage, of reflect.Type) {
+	var elements []json.RawMessage
+	if json.Unmarshal(text, &elements) != nil {
+		s.faults.Add(path, "must be a list")
+		return
+	}
+	for i, element := range elements {
+		s.value(path+"."+strconv.Itoa(i), element, of)
+	}
+}
+
+func (s *shape) object(path string, text json.RawMessage, members []member) {
+	given := map[string]bool{}
+	err := eachMember(text, func(name string, value json.RawMessage) {
+		at := path + "." + shortName(name)
+		i := slices.IndexFunc(members, func(m member) bool { return m.name == name })
+		switch {
+		case i < 0:
+			s.faults.Add(at, "is unknown: %s may have %s", path, namesOfMembers(members))
+		case given[name]:
+			s.faults.Add(at, "is there twice")
+		default:
+			s.value(at, value, members[i].of)
+		}
+		given[name] = true
+	})
+	if err != nil {
+		s.faults.Add(path, "must be a JSON object")
+		return
+	}
+	for _, m := range members {
+		if m.isRequired && !given[m.name] {
+			s.faults.Add(path+"."+m.name, "must be given")
+		}
+	}
+}
+
+func namesOfMembers(members []member) string {
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// eachMember calls fn with the members of a JSON object, in their order.
+func eachMember(text json.RawMessage, fn func(name string, value json.RawMessage)) error {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return errors.New("is not a JSON object")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if _, err := decoder.Token(); err != nil {
+		return err
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		fn(name.(string), value)
+	}
+	return nil
+}
+
+// membersOf returns the members that encoding/json reads into a struct.
+func membersOf(t reflect.Type) []member {
+	if members, isKnown := known.Load(t); isKnown {
+		return members.([]member)
+	}
+	members := []member{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "-" || field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct {
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		isRequired := field.Type == reflect.TypeFor[model.JSONObject]() && !strings.Contains(options, "omitempty")
+		members = append(members, member{name, field.Type, isRequired})
+	}
+	known.Store(t, members)
+	return members
+}
+
+func shortName(name string) string {
+	const most = 64
+	if len(name) > most {
+		name = name[:most] + "…"
+	}
+	return name
+}
+
+// trimmed returns JSON without the members that the type does not have, and the paths of those, without the places in lists.
+func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMessage, unknown []string) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var values []json.RawMessage
+	var names []string
+	switch {
+	case reflect.PointerTo(t).Implements(unmarshaler):
+	case t.Kind() == reflect.Slice && json.Unmarshal(text, &values) == nil:
+		for i := range values {
+			var more []string
+			values[i], more = trimmed(path, values[i], t.Elem())
+			unknown = append(unknown, more...)
+		}
+	case t.Kind() == reflect.Struct:
+		members := membersOf(t)
+		_ = eachMember(text, func(name string, value json.RawMessage) { // what is no object stays as it is
+			at := strings.TrimPrefix(path+"."+name, ".")
+			i := slices.IndexFunc(members, func(m member) bool { return m.name == name })
+			if i < 0 {
+				unknown = append(unknown, at)
+				return
+			}
+			value, more := trimmed(at, value, members[i].of)
+			quoted, _ := json.Marshal(name)
+			names, values, unknown = append(names, string(quoted)+":"), append(values, value), append(unknown, more...)
+		})
+	}
+	if len(unknown) == 0 {
+		return text, nil
+	}
+	opened, closed := "[", "]"
+	if t.Kind() == reflect.Struct {
+		opened, closed = "{", "}"
+	}
+	written := bytes.NewBufferString(opened)
+	for i, value := range values {
+		if i > 0 {
+			written.WriteByte(',')
+		}
+		if i < len(names) {
+			written.WriteString(names[i])
+		}
+		written.Write(value)
+	}
+	written.WriteString(closed)
+	return written.Bytes(), unknown
+}

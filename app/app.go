@@ -114,7 +114,7 @@ func New(o Options) (*App, error) {
 	settings := o.Settings
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store), AuditLog: auditLogOf(o.Store),
-		BasePath: settings.BasePath, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
+		BasePath: settings.BasePath, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes, RequestTimeout: settings.RequestTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)

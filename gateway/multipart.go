@@ -26,7 +26,7 @@ func (x exchange) multipart() {
 			preflightHeaders[0], preflightHeaders[1]).write(x.r.Context(), x.w, x.accept)
 		return
 	}
-	limits := form.Limits{File: x.settings.UploadBytes, Rest: x.settings.BodyBytes}
+	limits := form.Limits{File: x.settings.UploadBytes, Rest: x.settings.BodyBytes, Pace: x.settings.RequestTimeout}
 	sent, err := form.Read(x.w, x.r, limits, time.Now().Add(x.settings.longestTimeout()))
 	if err != nil {
 		x.unread(err)
@@ -54,6 +54,8 @@ func (x exchange) unread(err error) {
 	switch {
 	case errors.As(err, &tooLarge):
 		refusal(http.StatusRequestEntityTooLarge, "%s", tooLarge).write(x.r.Context(), x.w, x.accept)
+	case errors.Is(err, form.ErrTooSlow):
+		refusal(http.StatusRequestTimeout, "%s", form.ErrTooSlow).write(x.r.Context(), x.w, x.accept)
 	case errors.Is(err, form.ErrMalformed):
 		refusal(http.StatusBadRequest, "%s", form.ErrMalformed).write(x.r.Context(), x.w, x.accept)
 	default:

@@ -9,17 +9,23 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// Limits bound a form, in bytes.
+// Limits bound a form.
 type Limits struct {
-	// File bounds the files of a form together, Rest everything else.
+	// File bounds the files of a form together, Rest everything else, in bytes.
 	File, Rest int64
+	// Pace is the time in which 256 KiB of the form must arrive, or its rest; 0 means no limit.
+	Pace time.Duration
 }
+
+// leastPerPace is how many bytes must arrive in the time of Limits.Pace.
+const leastPerPace = 256 << 10
 
 // TooLargeError means that a form exceeds a limit.
 type TooLargeError struct{ Limits }
@@ -30,6 +36,9 @@ func (e *TooLargeError) Error() string {
 
 // ErrMalformed means that a body is not a form, or did not arrive whole.
 var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data body, or did not arrive whole")
+
+// ErrTooSlow means that a body did not arrive in time.
+var ErrTooSlow = errors.New("the body arrived too slowly: send it again over a faster line, or a smaller file")
 
 // Is reports whether the headers declare the body a form.
 func Is(h http.Header) bool {
@@ -46,13 +55,12 @@ type Form struct {
 // inMemory is how many bytes of a form's files stay in memory; the rest goes to disk.
 const inMemory = 1 << 20
 
-// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError,
+// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError, ErrTooSlow,
 // ErrMalformed, or an error of this machine.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
-	control, body := http.NewResponseController(w), r.Body
-	if !deadline.IsZero() {
-		_ = control.SetReadDeadline(deadline)
-	}
+	control := http.NewResponseController(w)
+	body := &pacedBody{ReadCloser: r.Body, control: control, pace: limits.Pace, deadline: deadline}
+	body.expect()
 	if r.ContentLength > limits.File+limits.Rest {
 		discard(r, body)
 		return nil, &TooLargeError{limits}
@@ -64,13 +72,16 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 	}
 	read, err := reader.ReadForm(inMemory)
 	if err != nil {
+		if body.isLate {
+			return nil, ErrTooSlow
+		}
 		err = reason(err, limits)
 		if errors.As(err, new(*TooLargeError)) {
 			discard(r, body)
 		}
 		return nil, err
 	}
-	if !deadline.IsZero() {
+	if !deadline.IsZero() || limits.Pace > 0 {
 		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
 		// as net/http would wait for the rest of the body before it answers.
 		_ = control.SetReadDeadline(time.Time{})
@@ -92,6 +103,41 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 		return nil, &TooLargeError{limits}
 	}
 	return f, nil
+}
+
+// pacedBody is a body whose client must keep a pace.
+type pacedBody struct {
+	io.ReadCloser
+	control  *http.ResponseController
+	pace     time.Duration
+	deadline time.Time
+	// arrived is how many bytes came since the pace was measured last.
+	arrived int
+	// isLate is set once the client was too slow.
+	isLate bool
+}
+
+// expect sets by when the next part of the body must have arrived.
+func (b *pacedBody) expect() {
+	until := b.deadline
+	if b.pace > 0 {
+		if next := time.Now().Add(b.pace); until.IsZero() || next.Before(until) {
+			until = next
+		}
+	}
+	b.arrived = 0
+	if !until.IsZero() {
+		_ = b.control.SetReadDeadline(until)
+	}
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.arrived += n; b.arrived >= leastPerPace && err == nil {
+		b.expect()
+	}
+	b.isLate = b.isLate || errors.Is(err, os.ErrDeadlineExceeded)
+	return n, err
 }
 
 // mostDiscarded bounds what is read of a body that is too large, in bytes.

@@ -13,7 +13,7 @@ import (
 // readForm adds the texts and the file of a form to the variables. Names are matched ignoring case. The file's part
 // must have the name of its variable; any other file is a fault, as it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (*form.Form, *problem) {
-	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody}
+	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}
 	if t.maxBody == 0 {
 		limits.Rest = math.MaxInt32
 	}
@@ -23,6 +23,8 @@ func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded, "%s", tooLarge)
+	case errors.Is(err, form.ErrTooSlow):
+		return nil, problemf(http.StatusRequestTimeout, model.BadInput, "%s", form.ErrTooSlow)
 	case errors.Is(err, form.ErrMalformed):
 		return nil, problemf(http.StatusBadRequest, model.BadInput, "%s", form.ErrMalformed)
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -36,18 +37,21 @@ type Options struct {
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64
+	// RequestTimeout is the time in which a part of a form must arrive; see form.Limits.
+	RequestTimeout time.Duration
 }
 
 // Transport serves v1 REST. It is safe for concurrent use.
 type Transport struct {
-	endpoints []*endpoint
-	types     map[string]*ast.Definition
-	status    func(code string) int
-	traceID   func(ctx context.Context) string
-	exports   []export
-	basePath  string
-	maxBody   int64
-	maxUpload int64
+	endpoints      []*endpoint
+	types          map[string]*ast.Definition
+	status         func(code string) int
+	traceID        func(ctx context.Context) string
+	exports        []export
+	basePath       string
+	maxBody        int64
+	maxUpload      int64
+	requestTimeout time.Duration
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -74,7 +78,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
-		exports: exports, basePath: o.BasePath, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
+		exports: exports, basePath: o.BasePath, maxBody: o.MaxBody, maxUpload: o.MaxUpload, requestTimeout: o.RequestTimeout,
 	}, nil
 }
 

@@ -1,0 +1,72 @@
+package form_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway/form"
+)
+
+// A client that sends a byte now and then is answered when it falls behind the pace, and one that keeps the pace may take longer
+// than that.
+func TestABodyMustKeepItsPace(t *testing.T) {
+	t.Parallel()
+	const part = 256 << 10
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// As the gateway does: the whole request may take longer than a part of its body.
+		_, err := form.Read(w, r, form.Limits{File: 8 << 20, Rest: 1 << 20, Pace: time.Second}, time.Now().Add(time.Hour))
+		if errors.Is(err, form.ErrTooSlow) {
+			w.WriteHeader(http.StatusRequestTimeout)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for name, of := range map[string]struct {
+		size, parts, status int
+	}{
+		"drips": {1, 3_600, http.StatusRequestTimeout}, "keeps the pace": {part, 6, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+			require.NoError(t, err)
+			defer func() { _ = conn.Close() }()
+			head := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
+			_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n")
+			require.NoError(t, err)
+			go func() {
+				write := chunkTo(conn)
+				write(head)
+				for range of.parts {
+					time.Sleep(time.Second / 4)
+					if !write(strings.Repeat("a", of.size)) {
+						return
+					}
+				}
+				write("\r\n--x--\r\n")
+				_, _ = io.WriteString(conn, "0\r\n\r\n")
+			}()
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			require.Equal(t, of.status, response.StatusCode)
+		})
+	}
+}
+
+// chunkTo returns what writes chunks, and reports whether the connection is open.
+func chunkTo(conn net.Conn) func(text string) bool {
+	return func(text string) bool {
+		_, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(text), text)
+		return err == nil
+	}
+}

@@ -174,19 +174,19 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 	return ""
 }
 
-// phoneLike finds parts of a text that may be phone numbers.
-var phoneLike = regexp.MustCompile(`\+?\d(?:[ ().\-/]{0,2}\d){6,}`)
+// phoneLike finds parts of a text that may be phone numbers, in all characters that phoneNumber accepts.
+var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits + "]){6,}")
 
 // mask replaces the digits of phone numbers in a text, but for the last four of each, by asterisks.
 func mask(text string) string {
 	return phoneLike.ReplaceAllStringFunc(text, func(number string) string {
-		masked := []byte(number)
-		digits := 0
+		masked := []rune(number)
+		seen := 0
 		for i := len(masked) - 1; i >= 0; i-- {
-			if masked[i] < '0' || masked[i] > '9' {
+			if !unicode.IsDigit(masked[i]) {
 				continue
 			}
-			if digits++; digits > 4 {
+			if seen++; seen > 4 {
 				masked[i] = '*'
 			}
 		}

@@ -294,6 +294,7 @@ func TestNumbersInTextsAreMasked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"+12025550143": "+*******0143", "call 202-555-0143 now": "call ***-***-0143 now", "code 4711": "code 4711",
+		"Ruf ＋４９３０２３１２５５５５ an": "Ruf ＋********５５５５ an", "+49‐30‐2312‐5555": "+**‐**‐****‐5555",
 		"SIP 486, (202) 555.0143": "SIP 486, (***) ***.0143", "no digits": "no digits", "+33 1 99 00 12 34 or +33 1 99 00 98 76": "+** * ** ** 12 34 or +** * ** ** 98 76",
 	} {
 		require.Equal(t, want, mask(text))

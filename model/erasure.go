@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,14 +32,18 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	// JSON may have escaped the space that does not break.
-	const separator = `(?:[\s().\-/` + "\u00a0" + `]|\\u00a0){0,3}`
+	separator := `(?:[\s()\[\]` + punctuation + `]|\\[nrt]|\\+u(?:` + punctuationEscapes + `)){0,3}`
 	spaced := func(digits string) string {
-		return strings.Join(strings.Split(digits, ""), separator)
+		spelled := make([]string, len(digits))
+		for i, digit := range digits {
+			spelled[i] = spellings(digit)
+		}
+		return strings.Join(spelled, separator)
 	}
 	national := phonenumbers.GetNationalSignificantNumber(parsed)
 	code := strconv.Itoa(int(parsed.GetCountryCode()))
-	prefix := `(?:\+|00|011)?` + separator + spaced(code) + separator + `(?:\(0\)` + separator + `)?`
+	const plus = `[+` + "\uff0b" + `]|\\+u(?:002[bB]|[fF][fF]0[bB])`
+	prefix := `(?:` + plus + `|` + spaced("00") + `|` + spaced("011") + `)?` + separator + spaced(code) + separator + `(?:` + spaced("0") + separator + `)?`
 	if dialed := digitsOf(phonenumbers.Format(parsed, phonenumbers.NATIONAL)); strings.HasSuffix(dialed, national) && dialed != national {
 		prefix += "|" + spaced(strings.TrimSuffix(dialed, national)) + separator
 	}
@@ -46,7 +51,34 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	if len(national) >= leastNational {
 		optional = "?"
 	}
-	return number, code + national + `|(?<![0-9])(?:` + prefix + `)` + optional + spaced(national) + `(?![0-9])`, nil
+	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
+}
+
+// What phonenumbers passes over between the digits of a number, and the last digits of the escapes that JSON may have for it. The
+// first one is a hyphen that ends no range.
+const (
+	punctuation        = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
+	punctuationEscapes = "00[aA][0dD]|002[89dDeEfF]|0020|201[0-5]|2212|30[fF][cC]|[fF][fF]0[d-fD-F89]|200[bB]|2060|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
+)
+
+// The digits that phonenumbers reads, beside those of ASCII, and the escapes of all of them.
+const (
+	digits       = "0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19"
+	digitEscapes = "003[0-9]|066[0-9]|06[fF][0-9]|[fF][fF]1[0-9]"
+)
+
+// A number that has others before or behind it is a longer one. Escapes of JSON end with digits, too.
+const (
+	notAfterDigit  = `(?:(?<![` + digits + `])|(?<=\\u[0-9a-fA-F]{4})(?<!\\u(?:` + digitEscapes + `)))`
+	notBeforeDigit = `(?![` + digits + `]|\\+u(?:` + digitEscapes + `))`
+	// opened is a parenthesis that is closed within the number.
+	opened = `(?:\((?=[^()]{1,12}\)[^0-9()]{0,3}[` + digits + `]))?`
+)
+
+// spellings matches the digit in all the ways that phonenumbers reads, escaped or not.
+func spellings(digit rune) string {
+	n := digit - '0'
+	return fmt.Sprintf(`(?:[%c%c%c%c]|\\+u(?:003%[1]c|066%[1]c|06[fF]%[1]c|[fF][fF]1%[1]c))`, digit, '\u0660'+n, '\u06f0'+n, '\uff10'+n)
 }
 
 var noDigits = regexp.MustCompile(`[^0-9]+`)

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -91,18 +93,22 @@ func FuzzPhoneNumber(f *testing.F) {
 // FuzzMask requires that nothing like a phone number is left, and that only digits are changed.
 func FuzzMask(f *testing.F) {
 	for _, seed := range []string{
-		"Call +1 (202) 555-0143 or 0142685300.", "12345678   1234567", "1234567+1234567", "order 123456", "1.2.3.4.5.6.7.8", "12 34/56-78", "\xff1234567\xff",
+		"Call +1 (202) 555-0143 or 0142685300.", "12345678   1234567", "1234567+1234567", "order 123456", "1.2.3.4.5.6.7.8", "12 34/56-78", "\xff1234567\xff", "＋４９‐３０\u00ad１２３４５６",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		masked := mask(text)
-		require.Len(t, masked, len(text))
 		require.False(t, phoneLike.MatchString(masked), masked)
-		for i := range len(text) {
-			if masked[i] != text[i] {
-				require.Equal(t, byte('*'), masked[i])
-				require.True(t, '0' <= text[i] && text[i] <= '9')
+		if !utf8.ValidString(text) {
+			return // what is no character becomes U+FFFD
+		}
+		before, after := []rune(text), []rune(masked)
+		require.Len(t, after, len(before))
+		for i := range before {
+			if after[i] != before[i] {
+				require.Equal(t, '*', after[i])
+				require.True(t, unicode.IsDigit(before[i]))
 			}
 		}
 		require.Equal(t, masked, mask(masked))

@@ -31,6 +31,8 @@ func TestRetentionAndTheEndOfACompany(t *testing.T) {
 	const nothing = "campaign items deleted 0 other campaign items without the number now 0 simulated chats deleted 0 test runs without the number now 0"
 	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456", "--dry-run"))
 	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123456"))
+	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+49 (0)30 12 34 56"))
+	require.Contains(t, command(1, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123457"), "that is not the number")
 	require.Contains(t, command(0, "+4930123456\n", "erase", "--phone", "+4930123456"), nothing)
 	require.Contains(t, command(1, "yes\n", "erase", "--phone", "+4930123456"), "nothing was erased")
 	require.Contains(t, command(1, "", "erase", "--phone", "030123456"), "phoneNumber")

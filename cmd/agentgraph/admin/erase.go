@@ -45,10 +45,11 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 			return err
 		}
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
-		if _, _, err := in.Number(); err != nil {
+		number, _, err := in.Number()
+		if err != nil {
 			return err
 		}
-		if !c.DryRun && !c.confirmed(cmd) {
+		if !c.DryRun && !c.confirmed(cmd, number) {
 			return errors.New("that is not the number; nothing was erased")
 		}
 		erased, err := tenant.EraseContact(ctx, in)
@@ -59,14 +60,15 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	})
 }
 
-// confirmed asks for the number, unless it was given twice.
-func (c *Erase) confirmed(cmd *cobra.Command) bool {
+// confirmed asks for the number, unless it was given twice, in whatever spelling.
+func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s, for good. \"--dry-run\" says how much that is.\nThe number once more, to go on: ", c.Phone)
 		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 		c.Confirm = strings.TrimRight(line, "\r\n")
 	}
-	return c.Confirm == c.Phone
+	again, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
+	return err == nil && again == number
 }
 
 func (c *Erase) table(erased model.Erasure) [][]string {

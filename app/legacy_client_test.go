@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -246,6 +247,19 @@ func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
 		g.text(t, "POST", "/AgentTest/classification", key, `{"agentId":"`+agent+`","name":"Mood","tagExpected":"A","conversationContext":{"messages":[{"role":"user","text":"Hi"}]}}`)
 	}
 	g.text(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"Nightly","scenario":"Another"}`)
+	// REST may also change a name to one that is used; GraphQL has to ask for it.
+	rename := func(name string) string {
+		response := g.do(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"`+name+`"}`)
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Equal(t, 200, response.StatusCode, "%s", text)
+		return string(text)
+	}
+	rename("Other")
+	refusedName := g.query(t, key, `mutation ($t: ID!) { updateAgentTest(input: {testId: $t, name: "Nightly"}) { agentTest { name } } }`, map[string]any{"t": created.ID})
+	require.Equal(t, []string{"UNPROCESSABLE"}, refusedName.codes())
+	require.Contains(t, rename("Nightly"), `"name":"Nightly"`)
 	const create = `mutation ($a: ID!, $n: String!, $r: Boolean! = false) { createSimulationTest(input: {agentId: $a, name: $n, scenario: "S", checks: [{expect: {turnsAtMost: 1}}], mayRepeatName: $r}) { agentTest { criteria } } }`
 	refused := g.query(t, key, create, map[string]any{"a": agent, "n": "Nightly"})
 	require.Equal(t, []string{"UNPROCESSABLE"}, refused.codes())

@@ -119,6 +119,7 @@ func (t *Tenant) UpdateSimulationTest(ctx context.Context, in model.UpdateSimula
 	check := in.ToolMocking != nil
 	err := t.updateTest(ctx, in.TestID, model.AgentTestKindSimulation, in.FolderID, check, func(row *model.AgentTestRow) error {
 		test = &model.SimulationTest{AgentTestRow: row}
+		test.MayRepeatName = in.MayRepeatName
 		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
 			return err
 		}
@@ -133,6 +134,7 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateCl
 	check := in.TagExpected != nil || in.Rows != nil
 	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check, func(row *model.AgentTestRow) error {
 		test = &model.ClassificationTest{AgentTestRow: row}
+		test.MayRepeatName = in.MayRepeatName
 		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
 			return err
 		}

@@ -3074,7 +3074,11 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "rows", "expectedUpdatedAt"}
+	if _, present := asMap["mayRepeatName"]; !present {
+		asMap["mayRepeatName"] = false
+	}
+
+	fieldsInOrder := [...]string{"testId", "name", "mayRepeatName", "folderId", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "rows", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3095,6 +3099,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.Name = data
+		case "mayRepeatName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mayRepeatName"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MayRepeatName = data
 		case "folderId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
 			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
@@ -3230,7 +3241,11 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "rows", "folderId", "expectedUpdatedAt"}
+	if _, present := asMap["mayRepeatName"]; !present {
+		asMap["mayRepeatName"] = false
+	}
+
+	fieldsInOrder := [...]string{"testId", "name", "mayRepeatName", "conversationContext", "tagExpected", "rows", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3251,6 +3266,13 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.Name = data
+		case "mayRepeatName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mayRepeatName"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MayRepeatName = data
 		case "conversationContext":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conversationContext"))
 			data, err := ec.unmarshalOConversationContextInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConversationContext(ctx, v)
@@ -3302,7 +3324,11 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId", "expectedUpdatedAt"}
+	if _, present := asMap["mayRepeatName"]; !present {
+		asMap["mayRepeatName"] = false
+	}
+
+	fieldsInOrder := [...]string{"testId", "name", "mayRepeatName", "scenario", "criteria", "criteriaWeights", "checks", "passAt", "judgeSees", "persona", "contactSays", "maxTurns", "conversationContext", "variables", "toolMocking", "rows", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3323,6 +3349,13 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.Name = data
+		case "mayRepeatName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mayRepeatName"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MayRepeatName = data
 		case "scenario":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scenario"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)

@@ -1126,8 +1126,10 @@ type CreateClassificationTestPayload {
 input UpdateSimulationTestInput {
   "The test."
   testId: ID!
-  "The new name."
+  "The new name. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
+  "Allow a name that another test of the folder, or at the root, has."
+  mayRepeatName: Boolean! = false
   "The new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
   "The new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
@@ -1170,8 +1172,10 @@ type UpdateSimulationTestPayload {
 input UpdateClassificationTestInput {
   "The test."
   testId: ID!
-  "The new name."
+  "The new name. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
+  "Allow a name that another test of the folder, or at the root, has."
+  mayRepeatName: Boolean! = false
   "The new conversation."
   conversationContext: ConversationContextInput
   "The new expected tag."
@@ -1194,8 +1198,10 @@ type UpdateClassificationTestPayload {
 input UpdateAgentTestInput {
   "The test."
   testId: ID!
-  "The new name."
+  "The new name. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
+  "Allow a name that another test of the folder, or at the root, has. REST clients always may."
+  mayRepeatName: Boolean! = false
   "The new folder; empty for the root."
   folderId: ID
   "Of a simulation test: the new scenario."

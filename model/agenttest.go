@@ -42,7 +42,7 @@ type AgentTestRow struct {
 	FolderID *string
 	Kind     AgentTestKind
 	Name     string
-	// MayRepeatName is true of a new test that may have the name of another one in its folder. It is not kept.
+	// MayRepeatName is true of a test that is created or changed, and may have the name of another one in its folder. It is not kept.
 	MayRepeatName bool `bun:"-" json:"-"`
 	// The most recent run, its state, and when it last changed.
 	LastRunID     *string
@@ -303,7 +303,7 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	// Here, because the messages have another name in the input of a simulation test.
 	faults.startingMessages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
 		Checks: in.Checks, PassAt: in.PassAt, JudgeSees: in.JudgeSees, Persona: in.Persona, ContactSays: in.ContactSays, MaxTurns: in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking, Rows: in.Rows,
 	}, faults.Err()
@@ -326,7 +326,7 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
 	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
 	return UpdateClassificationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected, Rows: in.Rows,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected, Rows: in.Rows,
 	}, faults.Err()
 }
 

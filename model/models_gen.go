@@ -1658,8 +1658,10 @@ type UpdateAgentTestFolderPayload struct {
 type UpdateAgentTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name.
+	// The new name. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
+	// Allow a name that another test of the folder, or at the root, has. REST clients always may.
+	MayRepeatName bool `json:"mayRepeatName"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
 	// Of a simulation test: the new scenario.
@@ -1772,8 +1774,10 @@ type UpdateCampaignPayload struct {
 type UpdateClassificationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name.
+	// The new name. `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
+	// Allow a name that another test of the folder, or at the root, has.
+	MayRepeatName bool `json:"mayRepeatName"`
 	// The new conversation.
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// The new expected tag.
@@ -1843,8 +1847,10 @@ type UpdateKnowledgeBaseChatPayload struct {
 type UpdateSimulationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name.
+	// The new name. `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
+	// Allow a name that another test of the folder, or at the root, has.
+	MayRepeatName bool `json:"mayRepeatName"`
 	// The new scenario.
 	Scenario *string `json:"scenario,omitempty"`
 	// The new criteria. Without `criteriaWeights` all of them are required.

@@ -28,7 +28,7 @@ func TestAnUploadMustMakeProgress(t *testing.T) {
 			go func() {
 				_, err := io.WriteString(send, "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n")
 				for err == nil {
-					time.Sleep(often)
+					<-time.After(often)
 					_, err = io.WriteString(send, "a")
 				}
 			}()

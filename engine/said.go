@@ -10,21 +10,27 @@ import (
 // The words by which wantsSaid recognizes that a criterion is about what the agent says, in English, French and German.
 var (
 	// Of verbs, the base forms need an obliging word like "must" before them.
-	verbsPresent = wordSet(`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce explique précise
-		informe sagt nennt erwähnt erklärt informiert`)
-	verbsBase = wordSet("say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen nennen erwähnen")
-	verbsPast = wordSet("said told mentioned stated informed explained announced quoted informé mentionné annoncé gesagt informiert erwähnt")
+	verbsPresent = wordSet(`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
+		explique précise informe sagt nennt erwähnt erklärt informiert`)
+	verbsBase = wordSet(`say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen nennen
+		erwähnen`)
+	verbsPast = wordSet(`said told mentioned stated informed explained announced quoted informé mentionné annoncé gesagt
+		informiert erwähnt`)
 
-	obliging   = wordSet("must should shall will can may needs need has have to doit devrait muss soll sollte")
-	passive    = wordSet("is are was were be been being gets est sont wird werden wurde")
-	negations  = wordSet("not never no cannot doesn't don't didn't isn't wasn't without ne n pas jamais nicht nie kein keine keinen")
-	nothings   = wordSet("nothing nobody no none not never neither nowhere rien pas jamais personne nichts niemand nicht nie kein keine keinen")
-	conditions = wordSet("if when whenever once after before until unless where as si quand lorsque après wenn falls nachdem sobald")
+	obliging  = wordSet("must should shall will can may needs need has have to doit devrait muss soll sollte")
+	passive   = wordSet("is are was were be been being gets est sont wird werden wurde")
+	negations = wordSet(`not never no cannot doesn't don't didn't isn't wasn't without ne n pas jamais nicht nie kein keine
+		keinen`)
+	nothings = wordSet(`nothing nobody no none not never neither nowhere rien pas jamais personne nichts niemand nicht nie
+		kein keine keinen`)
+	conditions = wordSet(`if when whenever once after before until unless where as si quand lorsque après wenn falls nachdem
+		sobald`)
 
 	agentWords   = wordSet("agent assistant assistante bot it reception answer reply response antwort réponse")
-	contactWords = wordSet(`contact customer caller user client guest patient visitor person he she they cliente appelant utilisateur kunde
-		kundin anrufer anruferin kontakt gast`)
-	skippable = wordSet("the a an its their to him her them anyone anybody contact customer caller user client le la au dem den der")
+	contactWords = wordSet(`contact customer caller user client guest patient visitor person he she they cliente appelant
+		utilisateur kunde kundin anrufer anruferin kontakt gast`)
+	skippable = wordSet(`the a an its their to him her them anyone anybody contact customer caller user client le la au dem
+		den der`)
 )
 
 func wordSet(words string) map[string]bool {
@@ -81,7 +87,8 @@ func subjectOf(words []string) string {
 	return ""
 }
 
-// saysSomething reports whether the agent says something in a clause. The subject is who acts in it, "" if it does not say.
+// saysSomething reports whether the agent says something in a clause. The subject is who acts in it, "" if nobody is
+// named.
 func saysSomething(words []string, subject string) bool {
 	for i, w := range words {
 		before := words[max(0, i-3):i]

@@ -47,7 +47,7 @@ func TestABodyMustKeepItsPace(t *testing.T) {
 				write := chunkTo(conn)
 				write(head)
 				for range of.parts {
-					time.Sleep(time.Second / 4)
+					<-time.After(time.Second / 4)
 					if !write(strings.Repeat("a", of.size)) {
 						return
 					}

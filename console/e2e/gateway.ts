@@ -16,7 +16,8 @@ const binary = fileURLToPath(new URL("../../bin/agentgraph", import.meta.url));
 
 /** Starts the built program with a demo company, which is forgotten at the end unless the arguments say otherwise. */
 export async function startGateway(args: string[] = ["--ephemeral"], environment: Record<string, string> = {}): Promise<Gateway> {
-  const child = spawn(binary, ["dev", "--port", "0", "--log-level", "error", ...args], {
+  const port = args.includes("--port") ? [] : ["--port", "0"];
+  const child = spawn(binary, ["dev", "--log-level", "error", ...port, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
   });

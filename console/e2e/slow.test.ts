@@ -96,7 +96,7 @@ journeys("a slow gateway", () => {
       await release();
       await page.getByRole("button", { name: "New dataset" }).click();
       await page.getByRole("dialog").waitFor();
-      assert.equal(page.url(), `${base}knowledge`);
+      assert.equal(page.url(), `${base}knowledge?new=dataset`);
     }));
 
   test("what is written while a prompt is saved stays", () =>

@@ -21,7 +21,7 @@ const members = {
   extractedValue: ["name", "definition", "type"],
   tool: ["id", "name", "technicalName"],
   subAgent: ["id", "name", "technicalName", "description"],
-  simulationChat: ["simulationChatId", "messages", "status", "endedAt", "agent"],
+  simulationChat: ["simulationChatId", "messages", "status", "endedAt", "extracted", "extractionError", "agent"],
   message: ["role", "text", "timestamp", "isConversationEnded", "endReason"],
   connection: ["agentId", "chatId", "chatName"],
   list: ["data", "total", "pageNumber", "pageSize"],

@@ -78,7 +78,7 @@ func datasets(ctx context.Context, client *v1.ClientWithResponses) error {
 // tests creates a test of each kind, and tells them apart in a list.
 func tests(ctx context.Context, client *v1.ClientWithResponses, agentID string) error {
 	simulation, err := client.CreateSimulationTestWithResponse(ctx, nil, v1.CreateSimulationTestBody{
-		AgentId: agentID, Name: "Parking", Scenario: "Asks for parking", Criteria: []string{"Names the price"},
+		AgentId: agentID, Name: "Parking", Scenario: "Asks for parking", Criteria: &[]string{"Names the price"},
 	})
 	if err != nil {
 		return err

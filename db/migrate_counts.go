@@ -13,9 +13,9 @@ import (
 // executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a second.
 const executionsPerBatch = 200
 
-// runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so nobody waits for it.
-// An interrupted migration continues where it stopped. Executions without counters come from programs of before the counters (51),
-// and from demo companies of programs of before 61.
+// runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so nobody
+// waits for it. An interrupted migration continues where it stopped. Migration 51 introduced the counters. Programs before
+// migration 61 imported the executions of demo companies without them.
 func runEnds(version int64, source string, pool *pgxpool.Pool, say func(string)) *goose.Migration {
 	m := goose.NewGoMigration(version,
 		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return countEnds(ctx, pool, say) }},

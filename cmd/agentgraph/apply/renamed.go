@@ -50,8 +50,8 @@ func (c *company) renamed(o options) {
 	}
 }
 
-// isLike reports whether what the files say of a new thing is mostly what the server has of an old one, but for the
-// name. A key that pull would give to the old one says so too.
+// isLike reports whether a new thing of the files is probably an old thing of the server under another name. It has the
+// key that pull gives to the old one, or mostly the same contents.
 func isLike(t, old *thing) bool {
 	if key := t.raw.text("key"); key != "" && key == keyFrom(old.name(), old.kind) {
 		return true
@@ -132,8 +132,8 @@ func memberLines(t *thing, from object) (lines []string) {
 	return lines
 }
 
-// noteNames says what became of ids that the server does not have, as those of another company, and of names that
-// several have.
+// noteNames adds notes about ids that the server does not have, such as those of another company, and about names that
+// several things share.
 func (c *company) noteNames() {
 	found, created := 0, 0
 	for _, k := range kinds {

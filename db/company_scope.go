@@ -85,6 +85,8 @@ var (
 	// What a connection is otherwise told when it is made does not pass a pooler.
 	ofTransaction = bindingsOf("true", `, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)
+	// One of several requests on a connection, each of which is a transaction, is bound for itself.
+	ofRequest = bindingsOf("true", "")
 )
 
 func bindingsOf(isLocal, more string) bindings {

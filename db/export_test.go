@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
-	"runtime"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -32,33 +31,34 @@ func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 // Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.reads }
 
-// JointConnections is how many flights of joint reads there may be at a time.
-func JointConnections(s *Store) int {
-	if s.joint == nil {
+// MostPipelines is how many pipelines there may be at a time.
+func MostPipelines(s *Store) int {
+	if s.pipelines == nil {
 		return 0
 	}
-	return s.joint.connections
+	return s.pipelines.most
 }
 
-// SetJoint sets how many flights of joint reads there are at a time, how long requests wait for one, and how long it may take.
-// It waits until none is under way: one outlasts the requests whose rows it has read.
-func SetJoint(s *Store, connections int, patience, flightTime time.Duration) {
-	j := s.joint
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.flying > 0 {
-		j.mu.Unlock()
-		runtime.Gosched()
-		j.mu.Lock()
-	}
-	j.connections, j.patience, j.flightTime = connections, patience, flightTime
+// SetPipelines sets how many pipelines there are at most, and how long a request waits for one.
+func SetPipelines(s *Store, most int, patience time.Duration) {
+	p := s.pipelines
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.most, p.patience = most, patience
 }
 
-// JointWaiting is how many requests wait for a flight.
-func JointWaiting(s *Store) int {
-	s.joint.mu.Lock()
-	defer s.joint.mu.Unlock()
-	return len(s.joint.waiting)
+// Pipelined is how many requests wait for a pipeline.
+func Pipelined(s *Store) int {
+	s.pipelines.mu.Lock()
+	defer s.pipelines.mu.Unlock()
+	return len(s.pipelines.queue)
+}
+
+// ActivePipelines is how many pipelines there are.
+func ActivePipelines(s *Store) int {
+	s.pipelines.mu.Lock()
+	defer s.pipelines.mu.Unlock()
+	return len(s.pipelines.active)
 }
 
 // Pool are the connections that the queue and others use as they are.

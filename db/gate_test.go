@@ -30,7 +30,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
 	require.NoError(t, err)
 
-	reads := 4 - db.JointConnections(store)
+	reads := 4 - db.MostPipelines(store)
 
 	// Eight statements of each way to read wait for the lock of the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))

@@ -63,15 +63,15 @@ type Store struct {
 	// reads are connections for statements that are written once and planned once.
 	reads   *pgxpool.Pool
 	readers *fair.Gate
-	// joint are reads of several requests in one round trip; nil where there are none.
-	joint    *jointReads
-	findings *findings
-	tracer   pgx.QueryTracer
-	db       *bun.DB
-	locks    *locks
-	hub      *notify.Hub
-	sealer   seal.Sealer
-	signer   model.Signer
+	// pipelines are connections that several requests read on; nil where there are none.
+	pipelines *pipelines
+	findings  *findings
+	tracer    pgx.QueryTracer
+	db        *bun.DB
+	locks     *locks
+	hub       *notify.Hub
+	sealer    seal.Sealer
+	signer    model.Signer
 
 	budgets     *budgets
 	revocations *revocations
@@ -137,15 +137,12 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	connections := 0
+	pipelined := 0
 	if !store.isSharded && !locks.isPooled {
-		if connections, err = jointConnections(ctx, reads); err != nil {
-			store.Close()
-			return nil, fmt.Errorf("open database: %w", err)
-		}
+		pipelined = int(reads.Config().MaxConns) / 4
 	}
-	if store.readers = gateOf(reads, connections); connections > 0 {
-		store.joint = newJointReads(store, connections)
+	if store.readers = gateOf(reads, pipelined); pipelined > 0 {
+		store.pipelines = &pipelines{store: store, most: pipelined, patience: pipelinePatience}
 	}
 	locks.warn(ctx)
 	return store, nil

@@ -50,7 +50,7 @@ var (
 	}
 	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// that others make. Both have tests of their own.
-	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadJointly", "Reader"}
+	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader"}
 )
 
 // shown returns a result as text: pages, lists read for many parents, and rows.

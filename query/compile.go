@@ -30,7 +30,6 @@ type compiler struct {
 // compile returns the plan of an operation; nil when none of its fields is planned.
 func compile(operation *graphql.OperationContext, t *Table) *plan {
 	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
-	c.plan.alone.Store(runsBefore)
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
 		reads, needs := len(c.plan.reads), len(c.plan.needs)
 		write := c.root(field)

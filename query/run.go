@@ -165,8 +165,8 @@ func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string
 	if len(p.reads) == 0 {
 		return newResponse(p, model.BudgetOf(ctx), variables), nil
 	}
-	if p.isJoint() && tenant.MayReadJointly() {
-		if a, err := p.readJointly(ctx, tenant, variables); a != nil || err != nil {
+	if p.isShared() {
+		if a, err := p.readShared(ctx, tenant, variables); a != nil || err != nil {
 			return a, err
 		}
 	}
@@ -292,7 +292,7 @@ func (a *response) send(ctx context.Context) error {
 		return a.take(f, a.plan.reads[s.read], values)
 	}
 	if a.reader == nil {
-		return a.tenant.ReadJointly(ctx, a.asked, receive)
+		return a.tenant.ReadShared(ctx, a.asked, receive)
 	}
 	return a.reader.Read(ctx, a.asked, receive)
 }

@@ -8,33 +8,32 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what is read together with other requests.
+// Bounds of what is read on connections that others use at the same time.
 const (
-	// runsBefore is how often a plan runs alone before it reads together with others, and runsAlone how often after it has
-	// read more than mostTogether bytes.
-	runsBefore   = 4
-	runsAlone    = 64
-	mostTogether = 64 << 10
+	// runsAlone is how often a plan reads on a connection of its own after it has read more than mostShared bytes, or was not
+	// served in time.
+	runsAlone  = 64
+	mostShared = 64 << 10
 	// mostRows is how many rows may be expected, of which there are rowsOfMany where many hang on a key.
 	mostRows   = 250
 	rowsOfMany = 10
 )
 
-// isJoint reports whether the plan is known to read little.
-func (p *plan) isJoint() bool { return p.alone.Load() <= 0 && len(p.reads) <= db.MostJointReads }
+// isShared reports whether the plan reads on shared connections: it has few reads and is not known to read much.
+func (p *plan) isShared() bool { return p.alone.Load() <= 0 && len(p.reads) <= db.MostPipelinedReads }
 
 // hasRead keeps in mind how many bytes a run of the plan has read.
 func (p *plan) hasRead(bytes int) {
 	switch {
-	case bytes > mostTogether:
+	case bytes > mostShared:
 		p.alone.Store(runsAlone)
-	case !p.isJoint():
+	case p.alone.Load() > 0:
 		p.alone.Add(-1)
 	}
 }
 
-// readJointly returns a response with everything read together with other requests; nil if it is to be read alone.
-func (p *plan) readJointly(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
+// readShared returns a response with everything read on a shared connection, or nil if it is to be read on one of its own.
+func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.BudgetOf(ctx), variables)
 	a.tenant = tenant
 	if err := a.bind(); err != nil {
@@ -58,7 +57,8 @@ func (p *plan) readJointly(ctx context.Context, tenant *db.Tenant, variables map
 	}
 	// It is not released: others may still use its memory.
 	a.giveBack(err)
-	if errors.Is(err, db.ErrAlone) {
+	if errors.Is(err, db.ErrUnshared) {
+		p.alone.Store(runsAlone)
 		err = nil
 	}
 	return nil, err

@@ -18,7 +18,7 @@ func TestPlansThatReadTogetherAnswerAsResolversDo(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
-	counted, flights := &batches{}, &dbtest.Flights{}
+	counted, flights := &batches{}, &dbtest.SharedReads{}
 	one := startBothWaysWith(t, multitracer.New(counted, flights), counted)
 	two := *one
 	two.key = one.other

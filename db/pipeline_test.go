@@ -2,8 +2,6 @@ package db_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,37 +21,34 @@ var everyName = db.RawStatement("SELECT id, name FROM agents WHERE $1 <> '' AND 
 
 // namesOf reads the ids that a statement finds together with what others read.
 func namesOf(ctx context.Context, tenant *db.Tenant, statements ...db.Statement) (ids []string, err error) {
-	if !tenant.MayReadJointly() {
-		return nil, db.ErrAlone
-	}
 	var reads []db.Read
 	for _, statement := range statements {
 		reads = append(reads, db.Read{Statement: statement, Keys: []string{"any"}, IsOne: true})
 	}
-	err = tenant.ReadJointly(ctx, reads, func(_ int, values [][]byte) error {
+	err = tenant.ReadShared(ctx, reads, func(_ int, values [][]byte) error {
 		ids = append(ids, string(values[0]))
 		return nil
 	})
 	return ids, err
 }
 
-// openJoint opens a store that makes one flight at a time, and whose flights and requests are patient.
-func openJoint(t *testing.T, address string) *db.Store {
+// openPipeline opens a store with one pipeline at a time, whose requests are patient.
+func openPipeline(t *testing.T, address string) *db.Store {
 	t.Helper()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Tracer: dbtest.Unchecked{}})
-	db.SetJoint(store, 1, waitFor, waitFor)
+	db.SetPipelines(store, 1, waitFor)
 	return store
 }
 
-// held keeps the only flight under way until release is called, while the company waits for rows that it has.
+// held keeps the only pipeline busy until release is called, with rows of the company.
 func held(t *testing.T, tenant *db.Tenant) (release func()) {
 	t.Helper()
 	started, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		first := true
-		done <- tenant.ReadJointly(context.WithoutCancel(t.Context()), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+		done <- tenant.ReadShared(context.WithoutCancel(t.Context()), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
 			if first {
 				close(started)
 				<-goOn
@@ -75,17 +70,17 @@ func held(t *testing.T, tenant *db.Tenant) (release func()) {
 
 func awaitWaiting(t *testing.T, store *db.Store, many int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return db.JointWaiting(store) == many }, waitFor, time.Millisecond)
+	require.Eventually(t, func() bool { return db.Pipelined(store) == many }, waitFor, time.Millisecond)
 }
 
 // Whatever is read together, each company sees its own rows, even by statements that forget the company.
-func TestJointReadsHoldCompaniesApart(t *testing.T) {
+func TestSharedReadsHoldCompaniesApart(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
-	counted := &dbtest.Flights{}
+	counted := &dbtest.SharedReads{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 8, Tracer: counted})
-	db.SetJoint(store, 2, waitFor, waitFor)
+	db.SetPipelines(store, 2, waitFor)
 	const companies, rounds = 12, 40
 	var all sync.WaitGroup
 	for i := range companies {
@@ -129,71 +124,69 @@ func keysOf(set map[string]bool) (keys []string) {
 	return keys
 }
 
-// Who waits too long reads alone, be it for a flight or for one that waits for another's rows. Nobody waits for a table that a migration
-// has locked, unless they read it.
-func TestJointReadsWaitOnlySoLong(t *testing.T) {
+// A request waits only so long for a pipeline that waits for a lock. Others open another one meanwhile.
+func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store := openJoint(t, address)
+	store := openPipeline(t, address)
 	stuck, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
 	mine, theirs := newAgent(t, stuck), newAgent(t, other)
-	_, err := namesOf(t.Context(), stuck, everyName)
-	require.NoError(t, err)
-	db.SetJoint(store, 1, 20*time.Millisecond, 100*time.Millisecond)
 	lock := connect(t, address)
-	_, err = lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
+	_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
 	require.NoError(t, err)
+	waits := make(chan error, 1)
+	go func() {
+		_, err := namesOf(context.WithoutCancel(t.Context()), stuck, everyName)
+		waits <- err
+	}()
+	require.Eventually(t, func() bool { return db.ActivePipelines(store) == 1 }, waitFor, time.Millisecond)
+	db.SetPipelines(store, 1, 20*time.Millisecond)
 	companies := db.RawStatement("SELECT id FROM companies WHERE $1 <> '' AND $2 <> ''")
-	require.Eventually(t, func() bool { // the first time may be the machine's fault
-		waits := make(chan error, 1)
-		go func() {
-			_, err := namesOf(t.Context(), stuck, everyName)
-			waits <- err
-		}()
-		_, err := namesOf(t.Context(), other, companies)
-		assert.True(t, err == nil || errors.Is(err, db.ErrAlone), "%v", err)
-		assert.ErrorIs(t, <-waits, db.ErrAlone)
-		return !stuck.MayReadJointly()
+	_, err = namesOf(t.Context(), other, companies)
+	require.ErrorIs(t, err, db.ErrUnshared)
+	db.SetPipelines(store, 2, waitFor)
+	require.Eventually(t, func() bool { // once the first one has received nothing for long
+		ids, err := namesOf(t.Context(), other, companies)
+		return err == nil && len(ids) == 1
 	}, waitFor, time.Millisecond)
 	found, err := other.Find(t.Context(), db.ToolRows, []string{theirs.ID})
 	require.NoError(t, err)
 	require.Empty(t, found)
 	_, err = lock.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
+	if err := <-waits; err != nil {
+		require.ErrorIs(t, err, db.ErrUnshared)
+	}
 	rows, err := stuck.Find(t.Context(), db.AgentRows, []string{mine.ID})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
-	db.SetJoint(store, 1, waitFor, waitFor)
-	fresh, _ := newCompany(t, store)
-	_, err = namesOf(t.Context(), fresh, everyName)
-	require.NoError(t, err)
 }
 
-// Who gives up is left out of a flight, or gets none of its rows any more if these come later.
-func TestJointReadsThatAreGivenUp(t *testing.T) {
+// A request that is given up is not sent, or gets none of its rows any more if these come later.
+func TestSharedReadsThatAreGivenUp(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store := openJoint(t, address)
+	store := openPipeline(t, address)
 	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
 	newAgent(t, tenant)
 	newAgent(t, other)
 	lock := connect(t, address)
-	for _, isAboard := range []bool{false, true} {
+	for _, isSent := range []bool{false, true} {
 		release := held(t, tenant)
 		ctx, cancel := context.WithCancel(t.Context())
 		given, slow := make(chan error, 1), make(chan error, 1)
 		var received atomic.Int64
 		go func() {
-			given <- tenant.ReadJointly(ctx, []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+			given <- tenant.ReadShared(ctx, []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
 				received.Add(1)
 				return nil
 			})
 		}()
 		awaitWaiting(t, store, 1)
-		if isAboard {
-			// It flies with a company that waits for a lock, and whose rows come first or last.
+		if isSent {
+			// It is sent behind a request that waits for a lock.
 			_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE tools")
 			require.NoError(t, err)
 			go func() {
@@ -206,7 +199,7 @@ func TestJointReadsThatAreGivenUp(t *testing.T) {
 		}
 		cancel()
 		require.ErrorIs(t, <-given, context.Canceled)
-		if isAboard {
+		if isSent {
 			_, err := lock.Exec(t.Context(), "ROLLBACK")
 			require.NoError(t, err)
 			require.NoError(t, <-slow)
@@ -216,25 +209,25 @@ func TestJointReadsThatAreGivenUp(t *testing.T) {
 		_, err := namesOf(t.Context(), tenant, everyName)
 		require.NoError(t, err, "a request that gives up is not a company that fails")
 		require.Zero(t, received.Load())
-		require.Zero(t, db.JointWaiting(store))
+		require.Zero(t, db.Pipelined(store))
 	}
 }
 
 // Keys are sent, and sent again for each read, before anything is received that could be counted.
-func TestLongKeysAreReadAlone(t *testing.T) {
+func TestLongKeysAreNotShared(t *testing.T) {
 	t.Parallel()
-	store := openJoint(t, dbtest.URL(t))
+	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)
-	for length, want := range map[int]error{100: nil, 20_000: db.ErrAlone} {
-		err := tenant.ReadJointly(t.Context(), []db.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}}, func(int, [][]byte) error { return nil })
+	for length, want := range map[int]error{100: nil, 20_000: db.ErrUnshared} {
+		err := tenant.ReadShared(t.Context(), []db.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}}, func(int, [][]byte) error { return nil })
 		require.ErrorIs(t, err, want)
 	}
 }
 
-// One company has a share of a flight while others wait: however many requests it sends, those of another are in the next one.
-func TestOneCompanyDoesNotFillFlights(t *testing.T) {
+// One company has a share of a pipeline while others wait: however many requests it sends, those of another are soon sent, too.
+func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	t.Parallel()
-	store := openJoint(t, dbtest.URL(t))
+	store := openPipeline(t, dbtest.URL(t))
 	busy, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
 	newAgent(t, busy)
@@ -251,8 +244,8 @@ func TestOneCompanyDoesNotFillFlights(t *testing.T) {
 	}
 	awaitWaiting(t, store, many)
 	all.Go(func() {
-		err := other.ReadJointly(t.Context(), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
-			before.Store(int64(many - db.JointWaiting(store)))
+		err := other.ReadShared(t.Context(), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+			before.Store(int64(many - db.Pipelined(store)))
 			return nil
 		})
 		assert.NoError(t, err)
@@ -264,21 +257,19 @@ func TestOneCompanyDoesNotFillFlights(t *testing.T) {
 	require.Positive(t, before.Load())
 }
 
-// Few flights at a time are enough for a database that is near, and connections are left for all other reads.
-func TestJointConnections(t *testing.T) {
+// A quarter of the connections may be pipelines. The rest are left for all other reads.
+func TestMostPipelines(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
 	address := dbtest.URL(t)
-	for connections, most := range map[int32]int{1: 0, 3: 0, 4: 2, 20: 10} {
+	for connections, most := range map[int32]int{1: 0, 3: 0, 4: 1, 20: 5} {
 		store := dbtest.Open(t, address, db.Options{MaxConnections: connections, Tracer: dbtest.Unchecked{}})
-		require.LessOrEqual(t, db.JointConnections(store), most, fmt.Sprint(connections))
-		if most > 0 {
-			require.Positive(t, db.JointConnections(store), fmt.Sprint(connections))
-			continue
+		require.Equal(t, most, db.MostPipelines(store), connections)
+		if most == 0 {
+			tenant, _ := newCompany(t, store)
+			_, err := namesOf(t.Context(), tenant, everyName)
+			require.ErrorIs(t, err, db.ErrUnshared)
 		}
-		tenant, _ := newCompany(t, store)
-		_, err := namesOf(t.Context(), tenant, everyName)
-		require.ErrorIs(t, err, db.ErrAlone)
 	}
 }

@@ -9,28 +9,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A plan reads together with other requests once it is known to read little, and alone again after it has read much.
-func TestPlansReadTogetherWhileTheyReadLittle(t *testing.T) {
+// A plan reads on shared connections unless it has read much lately, or has many reads.
+func TestPlansThatReadMuchAreNotShared(t *testing.T) {
 	t.Parallel()
 	p := &plan{}
-	p.alone.Store(runsBefore)
-	for range runsBefore {
-		require.False(t, p.isJoint())
-		p.hasRead(1_000)
-	}
-	require.True(t, p.isJoint())
-	p.hasRead(mostTogether)
-	require.True(t, p.isJoint())
-	p.hasRead(mostTogether + 1)
+	require.True(t, p.isShared())
+	p.hasRead(mostShared)
+	require.True(t, p.isShared())
+	p.hasRead(mostShared + 1)
 	for range runsAlone {
-		require.False(t, p.isJoint())
+		require.False(t, p.isShared())
 		p.hasRead(0)
 	}
-	require.True(t, p.isJoint())
-	for len(p.reads) <= db.MostJointReads {
+	require.True(t, p.isShared())
+	for len(p.reads) <= db.MostPipelinedReads {
 		p.reads = append(p.reads, &read{})
 	}
-	require.False(t, p.isJoint())
+	require.False(t, p.isShared())
 }
 
 func TestPlansEstimateTheirRows(t *testing.T) {

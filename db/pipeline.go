@@ -1,0 +1,184 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// pipelineDepth is how many requests are on their way on one connection, and pipelineShare how many of one company
+	// while others wait.
+	pipelineDepth = 16
+	pipelineShare = 4
+	// mostQueued is how many requests wait for a pipeline. Those beyond read on connections of their own.
+	mostQueued = 16 * pipelineDepth
+	// pipelinePatience is how long a request waits for its rows before it reads on a connection of its own.
+	pipelinePatience = 100 * time.Millisecond
+	// pipelineStalls is how long a pipeline may receive nothing before it no longer counts as one that others may wait for.
+	pipelineStalls = 10 * time.Millisecond
+	// pipelineRequests and pipelineTime are how many requests a pipeline sends, and how long it lasts at most, before it
+	// is begun anew.
+	pipelineRequests = 256
+	pipelineTime     = 2 * time.Second
+	// shortTrip is a round trip during which one pipeline for each processor is enough. Longer ones call for more, up to
+	// longestTrip.
+	shortTrip   = 500 * time.Microsecond
+	longestTrip = 20 * time.Millisecond
+	// mostKeyBytes is how long the keys of one request are together, and mostPipelinedBytes what is received for it.
+	mostKeyBytes       = 16 << 10
+	mostPipelinedBytes = 256 << 10
+)
+
+// MostPipelinedReads is how many reads one request may send by a pipeline.
+const MostPipelinedReads = 12
+
+// ErrUnshared says that reads have to be made again by a Reader, on a connection of their own.
+var ErrUnshared = errors.New("to be read on a connection of its own")
+
+// pipelines send the reads of many requests on few connections, without waiting for one response before the next request is
+// sent. Each request ends with a Sync of its own, which makes it a transaction of its own: what fails, or is given up,
+// concerns that request alone.
+type pipelines struct {
+	store    *Store
+	most     int
+	patience time.Duration
+
+	mu     sync.Mutex
+	queue  []*pipelined
+	active []*pipeline
+	// trip is the usual time from sending to the first rows, where nothing else was on its way.
+	trip time.Duration
+}
+
+// pipelined is what one request reads.
+type pipelined struct {
+	ctx       context.Context
+	companyID string
+	reads     []Read
+	receive   Receive
+	// isTaken: rows have come, or the request was given up. Only one of both happens.
+	isTaken atomic.Bool
+	scope   Statement
+	traced  func(error)
+	// done gets one value when err and panicked are what came of it.
+	done     chan struct{}
+	err      error
+	panicked any
+	timer    *time.Timer
+}
+
+var pipelinedPool = sync.Pool{New: func() any {
+	r := &pipelined{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	r.timer.Stop()
+	return r
+}}
+
+// ReadShared is Read of at most MostPipelinedReads on a connection that others use at the same time. It returns ErrUnshared if
+// that cannot be done now, or was not done in time. It asks no budget. After an error nobody else may use the memory of
+// reads or what receive writes to: they may still be in use.
+func (t *Tenant) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
+	p := t.store.pipelines
+	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
+		return ErrUnshared
+	}
+	r := pipelinedPool.Get().(*pipelined)
+	r.ctx, r.companyID, r.reads, r.receive, r.err = ctx, t.companyID, reads, receive, nil
+	r.isTaken.Store(false)
+	if err := p.read(r); err != nil {
+		return err
+	}
+	r.ctx, r.reads, r.receive = nil, nil, nil
+	pipelinedPool.Put(r)
+	return nil
+}
+
+// lengthOf is the length of the keys of reads, in bytes.
+func lengthOf(reads []Read) (bytes int) {
+	for i := range reads {
+		for _, key := range reads[i].Keys {
+			bytes += len(key)
+		}
+	}
+	return bytes
+}
+
+// read sends a request by a new pipeline if there may be another one, and else waits for one.
+func (p *pipelines) read(r *pipelined) error {
+	p.mu.Lock()
+	switch {
+	case len(p.queue) == 0 && p.mayOpen(time.Now()):
+		line := &pipeline{of: p, held: r, movedAt: time.Now()}
+		p.active = append(p.active, line)
+		p.mu.Unlock()
+		line.begin()
+		<-r.done
+		return r.result()
+	case len(p.queue) >= mostQueued:
+		p.mu.Unlock()
+		return ErrUnshared
+	}
+	p.queue = append(p.queue, r)
+	p.mu.Unlock()
+	r.timer.Reset(p.patience)
+	defer r.timer.Stop()
+	err := ErrUnshared
+	select {
+	case <-r.done:
+		return r.result()
+	case <-r.timer.C:
+	case <-r.ctx.Done():
+		err = r.ctx.Err()
+	}
+	if r.isTaken.CompareAndSwap(false, true) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.queue = slices.DeleteFunc(p.queue, func(other *pipelined) bool { return other == r })
+		return err
+	}
+	<-r.done // its rows have come
+	return r.result()
+}
+
+func (r *pipelined) result() error {
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.err
+}
+
+// mayOpen reports whether there may be another pipeline. The longer a round trip takes, the more there may be: it is not the
+// processors that are waited for. Those that receive nothing do not count.
+func (p *pipelines) mayOpen(now time.Time) bool {
+	moving := 0
+	for _, line := range p.active {
+		if now.Sub(line.movedAt) < pipelineStalls {
+			moving++
+		}
+	}
+	return len(p.active) < p.most && moving < runtime.GOMAXPROCS(0)*int(1+p.trip/shortTrip)
+}
+
+// next returns the request that a pipeline sends next, of a company with few on their way by it, or nil. The caller holds mu.
+func (p *pipelines) next(sent []*pipelined) *pipelined {
+	for _, share := range []int{pipelineShare, pipelineDepth} {
+		for i, r := range p.queue {
+			own := 0
+			for _, other := range sent {
+				if other.companyID == r.companyID {
+					own++
+				}
+			}
+			if own < share {
+				p.queue = slices.Delete(p.queue, i, i+1)
+				return r
+			}
+		}
+	}
+	return nil
+}
+

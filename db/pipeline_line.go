@@ -1,0 +1,323 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// errUnread is of a connection that has more to receive than anybody wants.
+var errUnread = errors.New("rows that nobody wants")
+
+// pipeline is a connection with the requests that are on their way on it. One goroutine at a time uses it.
+type pipeline struct {
+	of   *pipelines
+	conn *pgxpool.Conn
+	open *pgconn.Pipeline
+	// cancel ends the time that open has. left is how many more requests open sends.
+	cancel context.CancelFunc
+	left   int
+	// isBinding says that what binds the session to a company is on its way, ahead of what is sent.
+	isBinding bool
+	// sent are on their way, in order. held waits until nothing is, since the session or statements have to be prepared for it.
+	sent []*pipelined
+	held *pipelined
+	// sentAt is when the first request was sent that had nothing before it; zero once its rows have come.
+	sentAt time.Time
+	// movedAt is when something was received last. The mutex of pipelines guards it.
+	movedAt time.Time
+}
+
+// begin sends the request that is held and receives its rows, as long as its context lasts. What others want meanwhile is sent
+// in the background.
+func (l *pipeline) begin() {
+	r := l.held
+	ctx, cancel := context.WithTimeout(r.ctx, l.of.patience)
+	conn, err := l.of.store.reads.Acquire(ctx)
+	cancel()
+	if err != nil {
+		l.fail()
+		return
+	}
+	l.conn, l.held = conn, nil
+	if !l.send(r.ctx, r) {
+		return
+	}
+	if l.open.Flush() != nil {
+		l.fail()
+		return
+	}
+	if l.receive(); l.conn == nil {
+		return
+	}
+	l.close()
+	if l.fill() {
+		go func() {
+			for l.fill() {
+				l.receive()
+			}
+		}()
+	}
+}
+
+// fill sends what waits, and reports whether anything is on its way. If nothing is, the pipeline has ended.
+func (l *pipeline) fill() bool {
+	isSending := false
+	for l.conn != nil {
+		r, isOver := l.take()
+		if isOver {
+			l.close()
+			l.conn.Release()
+			l.conn = nil
+		}
+		if r == nil || !l.send(context.Background(), r) {
+			break
+		}
+		isSending = true
+	}
+	if isSending && l.open.Flush() != nil {
+		l.fail()
+	}
+	return l.conn != nil
+}
+
+// take returns the request to send next, or nil. isOver says that the pipeline has ended.
+func (l *pipeline) take() (r *pipelined, isOver bool) {
+	isIdle := len(l.sent) == 0
+	if l.held != nil {
+		if isIdle {
+			r, l.held = l.held, nil
+		}
+		return r, false
+	}
+	if isIdle && l.left == 0 {
+		l.close()
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.movedAt = time.Now()
+	if len(l.sent) < pipelineDepth && (isIdle || l.left > 0) {
+		r = l.of.next(l.sent)
+	}
+	if isIdle && r == nil {
+		l.leave()
+		isOver = true
+	}
+	return r, isOver
+}
+
+// leave takes the pipeline from those that are active. The caller holds the mutex of pipelines.
+func (l *pipeline) leave() {
+	l.of.active = slices.DeleteFunc(l.of.active, func(other *pipeline) bool { return other == l })
+}
+
+// close ends what is sent by the connection so far. All of it was received.
+func (l *pipeline) close() {
+	if l.open != nil {
+		_ = l.open.Close()
+		l.cancel()
+		l.open = nil
+	}
+}
+
+// fail closes the connection. What is on its way is to be read on other ones.
+func (l *pipeline) fail() {
+	if l.conn != nil {
+		_ = l.conn.Conn().PgConn().Close(context.Background())
+		l.close()
+		l.conn.Release()
+		l.conn = nil
+	}
+	l.of.mu.Lock()
+	l.leave()
+	l.of.mu.Unlock()
+	if l.held != nil {
+		l.sent = append(l.sent, l.held)
+	}
+	for _, r := range l.sent {
+		r.end(ErrUnshared)
+	}
+	l.sent, l.held = nil, nil
+}
+
+// send puts a request on its way, without flushing it. It returns false when the request has to wait, or the pipeline failed.
+// The context is for all that is sent before the next close.
+func (l *pipeline) send(ctx context.Context, r *pipelined) bool {
+	conn, isIdle := l.conn.Conn().PgConn(), len(l.sent) == 0
+	known := statementsOf(conn)
+	from, _ := conn.CustomData()[bondKey].(bond)
+	binding := l.of.store.locks.change(conn, r.companyID)
+	r.scope = Statement{}
+	switch {
+	case binding.statement == (Statement{}):
+	case isIdle:
+		l.isBinding, r.scope = true, binding.statement
+		binding.made(conn, nil) // as the next request finds it
+	case from.isHeld != binding.to.isHeld:
+		l.held = r
+		return false
+	default:
+		r.scope = ofRequest.setCompany
+	}
+	var missing []Statement
+	if r.scope != (Statement{}) {
+		missing = lacking(known, missing, r.scope)
+	}
+	for n := range r.reads {
+		missing = lacking(known, missing, r.reads[n].Statement)
+	}
+	if len(missing) > 0 && !isIdle {
+		l.held = r
+		return false
+	}
+	l.sent = append(l.sent, r)
+	if len(missing) > 0 {
+		l.close()
+		preparing, cancel := context.WithTimeout(ctx, pipelineTime)
+		err := prepare(preparing, conn, known, missing, false)
+		cancel()
+		if err != nil {
+			l.fail()
+			return false
+		}
+	}
+	if l.open == nil {
+		ctx, l.cancel = context.WithTimeout(ctx, pipelineTime)
+		l.open, l.left = conn.StartPipeline(ctx), pipelineRequests
+	}
+	_, r.traced = l.of.store.trace(r.ctx, l.conn.Conn(), r.reads)
+	sender := sender{pipeline: l.open, known: known}
+	if r.scope != (Statement{}) {
+		sender.send(r.companyID, &Read{Statement: r.scope})
+	}
+	if l.isBinding && isIdle {
+		l.open.SendPipelineSync() // What binds the session must not be undone with the request.
+		r.scope = Statement{}
+	}
+	for n := range r.reads {
+		sender.send(r.companyID, &r.reads[n])
+	}
+	l.open.SendPipelineSync()
+	if l.left--; isIdle {
+		l.sentAt = time.Now()
+	}
+	return true
+}
+
+// receive receives what the first request on its way has read.
+func (l *pipeline) receive() {
+	if l.isBinding {
+		if err := cmp.Or(nextRows(l.open, noRows), l.sync()); err != nil {
+			l.fail()
+			return
+		}
+		l.isBinding = false
+	}
+	r := l.sent[0]
+	own, err := l.rows(r)
+	var refused *pgconn.PgError
+	if isRefused := errors.As(err, &refused) && !isStale(err) && !isEnded(err); err == nil || isRefused {
+		if synced := l.sync(); synced == nil {
+			if l.sent = slices.Delete(l.sent, 0, 1); isRefused {
+				own = ErrUnshared
+			}
+			r.end(own)
+			return
+		}
+	}
+	if own != nil {
+		l.sent = slices.Delete(l.sent, 0, 1)
+		r.end(own)
+	}
+	l.fail()
+}
+
+// rows hands out the rows of a request, unless it was given up. own is what became of it for whoever receives them.
+func (l *pipeline) rows(r *pipelined) (own, err error) {
+	if r.scope != (Statement{}) {
+		if err := nextRows(l.open, noRows); err != nil {
+			return nil, err
+		}
+	}
+	bytes, isDecided, isWanted := 0, false, false
+	take := func() bool {
+		if !isDecided {
+			isDecided, isWanted = true, r.isTaken.CompareAndSwap(false, true)
+		}
+		return isWanted && own == nil
+	}
+	for n := range r.reads {
+		err := nextRows(l.open, func(values [][]byte) error {
+			l.arrived()
+			for _, value := range values {
+				bytes += len(value)
+			}
+			switch {
+			case bytes > mostPipelinedBytes && (own != nil || !isWanted):
+				return errUnread
+			case bytes > mostPipelinedBytes:
+				own = ErrUnshared
+			case take():
+				own = r.hand(n, values)
+			}
+			return nil
+		})
+		if err != nil {
+			return own, err
+		}
+	}
+	take()
+	l.arrived()
+	return own, nil
+}
+
+// arrived notes how long the first request took that had nothing before it.
+func (l *pipeline) arrived() {
+	if l.sentAt.IsZero() {
+		return
+	}
+	took := min(time.Since(l.sentAt), longestTrip)
+	l.sentAt = time.Time{}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.of.trip += (took - l.of.trip) / 16
+}
+
+// sync receives the end of a request.
+func (l *pipeline) sync() error {
+	for {
+		results, err := l.open.GetResults()
+		var refused *pgconn.PgError
+		if err != nil && !errors.As(err, &refused) || results == nil && err == nil {
+			return errors.Join(err, errUnread)
+		}
+		if _, isEnd := results.(*pgconn.PipelineSync); isEnd {
+			return nil
+		}
+	}
+}
+
+// hand hands out a row. A panic is that of whoever receives it.
+func (r *pipelined) hand(read int, values [][]byte) (err error) {
+	defer func() {
+		if r.panicked = recover(); r.panicked != nil {
+			err = ErrUnshared
+		}
+	}()
+	return r.receive(read, values)
+}
+
+// end tells whoever waits what came of the request.
+func (r *pipelined) end(err error) {
+	if traced := r.traced; traced != nil {
+		r.traced = nil
+		traced(err)
+	}
+	r.err = err
+	r.done <- struct{}{}
+}

@@ -10,9 +10,10 @@ import (
 
 // Bounds of what is read on connections that others use at the same time.
 const (
-	// runsAlone is how often a plan reads on a connection of its own after it has read more than mostShared bytes, or was not
-	// served in time.
+	// runsAlone is how often a plan reads on a connection of its own after it has read more than mostShared bytes, and
+	// runsLate after it was not served in time.
 	runsAlone  = 64
+	runsLate   = 8
 	mostShared = 64 << 10
 	// mostRows is how many rows may be expected, of which there are rowsOfMany where many hang on a key.
 	mostRows   = 250
@@ -58,7 +59,7 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 	// It is not released: others may still use its memory.
 	a.giveBack(err)
 	if errors.Is(err, db.ErrUnshared) {
-		p.alone.Store(runsAlone)
+		p.alone.Store(runsLate)
 		err = nil
 	}
 	return nil, err

@@ -19,16 +19,12 @@ const (
 	mostQueued = 16 * pipelineDepth
 	// pipelinePatience is how long a request waits for its rows before it reads on a connection of its own.
 	pipelinePatience = 100 * time.Millisecond
-	// pipelineStalls is how long a pipeline may receive nothing before it no longer counts as one that others may wait for.
-	pipelineStalls = 10 * time.Millisecond
+	// pipelineStalls is how long a pipeline receives nothing before nobody waits for it if there may be another one.
+	pipelineStalls = time.Millisecond
 	// pipelineRequests and pipelineTime are how many requests a pipeline sends, and how long it lasts at most, before it
 	// is begun anew.
 	pipelineRequests = 256
 	pipelineTime     = 2 * time.Second
-	// shortTrip is a round trip during which one pipeline for each processor is enough. Longer ones call for more, up to
-	// longestTrip.
-	shortTrip   = 500 * time.Microsecond
-	longestTrip = 20 * time.Millisecond
 	// mostKeyBytes is how long the keys of one request are together, and mostPipelinedBytes what is received for it.
 	mostKeyBytes       = 16 << 10
 	mostPipelinedBytes = 256 << 10
@@ -51,8 +47,6 @@ type pipelines struct {
 	mu     sync.Mutex
 	queue  []*pipelined
 	active []*pipeline
-	// trip is the usual time from sending to the first rows, where nothing else was on its way.
-	trip time.Duration
 }
 
 // pipelined is what one request reads.
@@ -151,16 +145,11 @@ func (r *pipelined) result() error {
 	return r.err
 }
 
-// mayOpen reports whether there may be another pipeline. The longer a round trip takes, the more there may be: it is not the
-// processors that are waited for. Those that receive nothing do not count.
+// mayOpen reports whether there may be another pipeline: one for each processor, and more while none of them receives
+// anything, since the database is far away or one request takes long.
 func (p *pipelines) mayOpen(now time.Time) bool {
-	moving := 0
-	for _, line := range p.active {
-		if now.Sub(line.movedAt) < pipelineStalls {
-			moving++
-		}
-	}
-	return len(p.active) < p.most && moving < runtime.GOMAXPROCS(0)*int(1+p.trip/shortTrip)
+	moves := func(line *pipeline) bool { return now.Sub(line.movedAt) < pipelineStalls }
+	return len(p.active) < p.most && (len(p.active) < runtime.GOMAXPROCS(0) || !slices.ContainsFunc(p.active, moves))
 }
 
 // next returns the request that a pipeline sends next, of a company with few on their way by it, or nil. The caller holds mu.
@@ -181,4 +170,3 @@ func (p *pipelines) next(sent []*pipelined) *pipelined {
 	}
 	return nil
 }
-

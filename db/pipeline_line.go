@@ -27,8 +27,6 @@ type pipeline struct {
 	// sent are on their way, in order. held waits until nothing is, since the session or statements have to be prepared for it.
 	sent []*pipelined
 	held *pipelined
-	// sentAt is when the first request was sent that had nothing before it; zero once its rows have come.
-	sentAt time.Time
 	// movedAt is when something was received last. The mutex of pipelines guards it.
 	movedAt time.Time
 }
@@ -203,9 +201,7 @@ func (l *pipeline) send(ctx context.Context, r *pipelined) bool {
 		sender.send(r.companyID, &r.reads[n])
 	}
 	l.open.SendPipelineSync()
-	if l.left--; isIdle {
-		l.sentAt = time.Now()
-	}
+	l.left--
 	return true
 }
 
@@ -253,7 +249,6 @@ func (l *pipeline) rows(r *pipelined) (own, err error) {
 	}
 	for n := range r.reads {
 		err := nextRows(l.open, func(values [][]byte) error {
-			l.arrived()
 			for _, value := range values {
 				bytes += len(value)
 			}
@@ -272,20 +267,7 @@ func (l *pipeline) rows(r *pipelined) (own, err error) {
 		}
 	}
 	take()
-	l.arrived()
 	return own, nil
-}
-
-// arrived notes how long the first request took that had nothing before it.
-func (l *pipeline) arrived() {
-	if l.sentAt.IsZero() {
-		return
-	}
-	took := min(time.Since(l.sentAt), longestTrip)
-	l.sentAt = time.Time{}
-	l.of.mu.Lock()
-	defer l.of.mu.Unlock()
-	l.of.trip += (took - l.of.trip) / 16
 }
 
 // sync receives the end of a request.

@@ -104,15 +104,18 @@ func lengthOf(reads []Read) (bytes int) {
 // read sends a request by a new pipeline if there may be another one, and else waits for one.
 func (p *pipelines) read(r *pipelined) error {
 	p.mu.Lock()
-	switch {
-	case len(p.queue) == 0 && p.mayOpen(time.Now()):
-		line := &pipeline{of: p, held: r, movedAt: time.Now()}
+	if p.mayOpen() {
+		line := &pipeline{of: p, movedAt: time.Now()}
 		p.active = append(p.active, line)
-		p.mu.Unlock()
-		line.begin()
-		<-r.done
-		return r.result()
-	case len(p.queue) >= mostQueued:
+		if len(p.queue) == 0 {
+			p.mu.Unlock()
+			line.begin(r)
+			<-r.done
+			return r.result()
+		}
+		go line.run()
+	}
+	if len(p.queue) >= mostQueued {
 		p.mu.Unlock()
 		return ErrUnshared
 	}
@@ -146,10 +149,14 @@ func (r *pipelined) result() error {
 }
 
 // mayOpen reports whether there may be another pipeline: one for each processor, and more while none of them receives
-// anything, since the database is far away or one request takes long.
-func (p *pipelines) mayOpen(now time.Time) bool {
+// anything, since the database is far away or one request takes long. The caller holds mu.
+func (p *pipelines) mayOpen() bool {
+	if len(p.active) < min(p.most, runtime.GOMAXPROCS(0)) {
+		return true
+	}
+	now := time.Now()
 	moves := func(line *pipeline) bool { return now.Sub(line.movedAt) < pipelineStalls }
-	return len(p.active) < p.most && (len(p.active) < runtime.GOMAXPROCS(0) || !slices.ContainsFunc(p.active, moves))
+	return len(p.active) < p.most && !slices.ContainsFunc(p.active, moves)
 }
 
 // next returns the request that a pipeline sends next, of a company with few on their way by it, or nil. The caller holds mu.

@@ -31,36 +31,52 @@ type pipeline struct {
 	movedAt time.Time
 }
 
-// begin sends the request that is held and receives its rows, as long as its context lasts. What others want meanwhile is sent
-// in the background.
-func (l *pipeline) begin() {
-	r := l.held
-	ctx, cancel := context.WithTimeout(r.ctx, l.of.patience)
-	conn, err := l.of.store.reads.Acquire(ctx)
-	cancel()
-	if err != nil {
-		l.fail()
+// begin sends a request and receives its rows, as long as its context lasts. What others want meanwhile is sent in the
+// background.
+func (l *pipeline) begin(r *pipelined) {
+	if !l.acquire(r.ctx) {
+		r.end(ErrUnshared)
 		return
 	}
-	l.conn, l.held = conn, nil
-	if !l.send(r.ctx, r) {
+	if l.send(r.ctx, r) {
+		if l.open.Flush() == nil {
+			l.receive()
+		} else {
+			l.fail()
+		}
+	}
+	if l.conn == nil {
 		return
 	}
-	if l.open.Flush() != nil {
-		l.fail()
-		return
-	}
-	if l.receive(); l.conn == nil {
-		return
-	}
-	l.close()
+	l.close() // Its context ends.
 	if l.fill() {
-		go func() {
-			for l.fill() {
-				l.receive()
-			}
-		}()
+		go l.goOn()
 	}
+}
+
+// run sends what waits, from a new connection on.
+func (l *pipeline) run() {
+	if l.acquire(context.Background()) && l.fill() {
+		l.goOn()
+	}
+}
+
+// goOn receives what is on its way and sends what waits, until nothing does.
+func (l *pipeline) goOn() {
+	for isBusy := true; isBusy; isBusy = l.fill() {
+		l.receive()
+	}
+}
+
+// acquire takes a connection from the pool.
+func (l *pipeline) acquire(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, l.of.patience)
+	defer cancel()
+	conn, err := l.of.store.reads.Acquire(ctx)
+	if l.conn = conn; err != nil {
+		l.fail()
+	}
+	return err == nil
 }
 
 // fill sends what waits, and reports whether anything is on its way. If nothing is, the pipeline has ended.
@@ -78,7 +94,7 @@ func (l *pipeline) fill() bool {
 		}
 		isSending = true
 	}
-	if isSending && l.open.Flush() != nil {
+	if isSending && l.conn != nil && l.open.Flush() != nil {
 		l.fail()
 	}
 	return l.conn != nil

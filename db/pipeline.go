@@ -105,8 +105,7 @@ func lengthOf(reads []Read) (bytes int) {
 func (p *pipelines) read(r *pipelined) error {
 	p.mu.Lock()
 	if p.mayOpen() {
-		line := &pipeline{of: p, movedAt: time.Now()}
-		p.active = append(p.active, line)
+		line := p.add()
 		if len(p.queue) == 0 {
 			p.mu.Unlock()
 			line.begin(r)
@@ -157,6 +156,13 @@ func (p *pipelines) mayOpen() bool {
 	now := time.Now()
 	moves := func(line *pipeline) bool { return now.Sub(line.movedAt) < pipelineStalls }
 	return len(p.active) < p.most && !slices.ContainsFunc(p.active, moves)
+}
+
+// add adds a pipeline to the active ones. The caller holds mu.
+func (p *pipelines) add() *pipeline {
+	line := &pipeline{of: p, movedAt: time.Now()}
+	p.active = append(p.active, line)
+	return line
 }
 
 // next returns the request that a pipeline sends next, of a company with few on their way by it, or nil. The caller holds mu.

@@ -148,7 +148,9 @@ func (l *pipeline) fail() {
 		l.conn = nil
 	}
 	l.of.mu.Lock()
-	l.leave()
+	if l.leave(); len(l.of.queue) > 0 && l.of.mayOpen() {
+		go l.of.add().run()
+	}
 	l.of.mu.Unlock()
 	if l.held != nil {
 		l.sent = append(l.sent, l.held)

@@ -12,14 +12,14 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// Two companies ask the same at once, again and again, so that plans read for both in one round trip. Each gets what
+// Two companies ask the same at once, again and again, so that plans of both read on one connection. Each gets what
 // resolvers answer, byte for byte.
-func TestPlansThatReadTogetherAnswerAsResolversDo(t *testing.T) {
+func TestPlansOnSharedConnectionsAnswerAsResolversDo(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
-	counted, flights := &batches{}, &dbtest.SharedReads{}
-	one := startBothWaysWith(t, multitracer.New(counted, flights), counted)
+	counted, shared := &batches{}, &dbtest.SharedReads{}
+	one := startBothWaysWith(t, multitracer.New(counted, shared), counted)
 	two := *one
 	two.key = one.other
 	type question struct {
@@ -62,6 +62,6 @@ func TestPlansThatReadTogetherAnswerAsResolversDo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d of %d round trips were shared", flights.Shared(), counted.trips.Load())
-	require.Greater(t, flights.Shared(), 10)
+	t.Logf("%d of %d pipelines were shared", shared.Shared(), counted.trips.Load())
+	require.Greater(t, shared.Shared(), 10)
 }

@@ -22,7 +22,7 @@ type plan struct {
 	needs  []need
 	// selected counts the values that the operation selects.
 	selected int
-	// alone is how often it is still to read without other requests.
+	// alone is how often it is still to read on a connection of its own.
 	alone atomic.Int32
 	// failing logs, once, that Postgres does not run it.
 	failing sync.Once

@@ -13,7 +13,7 @@ import (
 // response is a response in the making.
 type response struct {
 	plan *plan
-	// reader reads, or tenant together with other requests.
+	// reader reads, or tenant on connections that other requests use at the same time.
 	reader    *db.Reader
 	tenant    *db.Tenant
 	budget    model.Budget

@@ -7,25 +7,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SharedReads is a tracer that counts the round trips which several requests share. The zero value is ready.
+// SharedReads is a tracer that counts how often a second request reads on a connection at the same time. The zero value is
+// ready.
 type SharedReads struct {
 	Unchecked
 	mu sync.Mutex
-	// aboard is how many requests read on each connection.
-	aboard map[*pgx.Conn]int
+	// reading is how many requests read on each connection.
+	reading map[*pgx.Conn]int
 	shared int
 }
 
 type connKey struct{}
 
-// TraceBatchStart counts the round trip when a second request joins it.
+// TraceBatchStart counts a second request that joins a first.
 func (s *SharedReads) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.aboard == nil {
-		s.aboard = map[*pgx.Conn]int{}
+	if s.reading == nil {
+		s.reading = map[*pgx.Conn]int{}
 	}
-	if s.aboard[conn]++; s.aboard[conn] == 2 {
+	if s.reading[conn]++; s.reading[conn] == 2 {
 		s.shared++
 	}
 	return context.WithValue(ctx, connKey{}, conn)
@@ -38,10 +39,10 @@ func (*SharedReads) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQu
 func (s *SharedReads) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.aboard[ctx.Value(connKey{}).(*pgx.Conn)]--
+	s.reading[ctx.Value(connKey{}).(*pgx.Conn)]--
 }
 
-// Shared is how many round trips several requests have shared so far.
+// Shared is how often a second request has joined a first so far.
 func (s *SharedReads) Shared() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

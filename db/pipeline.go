@@ -63,14 +63,7 @@ type pipelined struct {
 	done     chan struct{}
 	err      error
 	panicked any
-	timer    *time.Timer
 }
-
-var pipelinedPool = sync.Pool{New: func() any {
-	r := &pipelined{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	r.timer.Stop()
-	return r
-}}
 
 // ReadShared is Read of at most MostPipelinedReads on a connection that others use at the same time. It returns ErrUnshared if
 // that cannot be done now, or was not done in time. It asks no budget. After an error nobody else may use the memory of
@@ -80,15 +73,7 @@ func (t *Tenant) ReadShared(ctx context.Context, reads []Read, receive Receive) 
 	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
 		return ErrUnshared
 	}
-	r := pipelinedPool.Get().(*pipelined)
-	r.ctx, r.companyID, r.reads, r.receive, r.err = ctx, t.companyID, reads, receive, nil
-	r.isTaken.Store(false)
-	if err := p.read(r); err != nil {
-		return err
-	}
-	r.ctx, r.reads, r.receive = nil, nil, nil
-	pipelinedPool.Put(r)
-	return nil
+	return p.read(&pipelined{ctx: ctx, companyID: t.companyID, reads: reads, receive: receive, done: make(chan struct{}, 1)})
 }
 
 // lengthOf is the length of the keys of reads, in bytes.
@@ -120,13 +105,13 @@ func (p *pipelines) read(r *pipelined) error {
 	}
 	p.queue = append(p.queue, r)
 	p.mu.Unlock()
-	r.timer.Reset(p.patience)
-	defer r.timer.Stop()
+	patience := time.NewTimer(p.patience)
+	defer patience.Stop()
 	err := ErrUnshared
 	select {
 	case <-r.done:
 		return r.result()
-	case <-r.timer.C:
+	case <-patience.C:
 	case <-r.ctx.Done():
 		err = r.ctx.Err()
 	}

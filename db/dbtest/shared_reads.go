@@ -14,7 +14,7 @@ type SharedReads struct {
 	mu sync.Mutex
 	// reading is how many requests read on each connection.
 	reading map[*pgx.Conn]int
-	shared int
+	shared  int
 }
 
 type connKey struct{}

@@ -104,9 +104,9 @@ func (p *pipelines) read(r *pipelined) error {
 		return ErrUnshared
 	}
 	p.queue = append(p.queue, r)
-	p.mu.Unlock()
 	patience := time.NewTimer(p.patience)
 	defer patience.Stop()
+	p.mu.Unlock()
 	err := ErrUnshared
 	select {
 	case <-r.done:

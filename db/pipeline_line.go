@@ -70,7 +70,7 @@ func (l *pipeline) goOn() {
 
 // acquire takes a connection from the pool.
 func (l *pipeline) acquire(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, l.of.patience)
+	ctx, cancel := context.WithTimeout(ctx, pipelinePatience)
 	defer cancel()
 	conn, err := l.of.store.reads.Acquire(ctx)
 	if l.conn = conn; err != nil {

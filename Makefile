@@ -48,7 +48,7 @@ fuzz: postgres ## every fuzz target, for FUZZTIME each
 # FAULTS=short takes two minutes. As root it fills a disk too, one in memory.
 test-faults: postgres ## break what the program stands on, and count what is lost or doubled
 	$(GO) build -o bin/agentgraph ./cmd/agentgraph
-	$(GO) build -o bin/faults ./faults
+	$(GO) build -o bin/faults ./lab/faults
 	@exec bin/faults $(if $(filter short,$(FAULTS)),-short) $(ARGS)
 
 # What takes longer than two minutes: the tests of the database behind a pooler, and a database of years, at a tenth of its size.
@@ -60,7 +60,7 @@ test-scale: postgres ## the database's tests behind a pooler, and queries on a t
 test-upgrade: postgres ## replace replicas of the revision OLD by this tree's under load, back, and up again
 	@test -n "$(OLD)" || { echo 'say from what: make test-upgrade OLD=v1.2.0'; exit 2; }
 	$(GO) build -o bin/agentgraph ./cmd/agentgraph
-	$(GO) build -o bin/faults ./faults
+	$(GO) build -o bin/faults ./lab/faults
 	@rm -rf bin/old && mkdir -p bin/old && git archive $(OLD) | tar -x -C bin/old && (cd bin/old && $(GO) build -o ../agentgraph-old ./cmd/agentgraph); rm -rf bin/old
 	@exec bin/faults -old bin/agentgraph-old $(ARGS)
 
@@ -69,20 +69,20 @@ race: postgres e2e-deps ## all tests, with the race detector
 
 e2e: postgres e2e-deps ## the protocols, by the clients that people use
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
-	cd e2e && npm test --silent
+	cd lab/e2e && npm test --silent
 
 # See docs/performance.md. ARGS="-rounds 1 -servers raw" does less.
 bench: postgres bench-deps ## agentgraph beside other servers
-	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench $(ARGS)
+	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench $(ARGS)
 
 # make bench-compare OLD=HEAD~5
 bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
-	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
+	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -old "$(OLD)" $(ARGS)
 
 # make bench-turns OLD=HEAD~5, or without OLD this tree alone.
 bench-turns: postgres ## turns of simulated chats, of this tree or beside an earlier revision, OLD
-	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
+	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
 
 # HOSTILE is a regular expression for the names of the shapes to measure; see docs/performance.md.
 bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits
@@ -90,7 +90,7 @@ bench-hostile: postgres ## what hostile requests cost, and what a neighbour of f
 
 # The whole takes some ten minutes and ten GB. ARGS="-scale 0.1" does less; -dir says where.
 bench-growth: postgres ## queries on a database of years, beside a small one
-	$(GO) build -o bin/growth ./growth
+	$(GO) build -o bin/growth ./lab/growth
 	@exec bin/growth $(ARGS)
 
 microbench: postgres ## benchmarks of single packages
@@ -117,7 +117,7 @@ check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
-	@node e2e/breaking.mjs
+	@node lab/e2e/breaking.mjs
 
 console: console-deps ## the web console, from console/ into gateway/console/dist
 	cd console && npm run --silent build && node scripts/pack.mjs
@@ -141,10 +141,10 @@ lint: $(GOLANGCI_LINT) ## golangci-lint
 $(GOLANGCI_LINT):
 	$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
-e2e-deps: e2e/node_modules/.package-lock.json
+e2e-deps: lab/e2e/node_modules/.package-lock.json
 
-e2e/node_modules/.package-lock.json: e2e/package-lock.json
-	cd e2e && npm ci --silent --no-audit --no-fund
+lab/e2e/node_modules/.package-lock.json: lab/e2e/package-lock.json
+	cd lab/e2e && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 console-deps: console/node_modules/.package-lock.json
@@ -153,10 +153,10 @@ console/node_modules/.package-lock.json: console/package-lock.json
 	cd console && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-bench-deps: bench/peers/node_modules/.package-lock.json
+bench-deps: lab/bench/peers/node_modules/.package-lock.json
 
-bench/peers/node_modules/.package-lock.json: bench/peers/package-lock.json
-	cd bench/peers && npm ci --silent --no-audit --no-fund
+lab/bench/peers/node_modules/.package-lock.json: lab/bench/peers/package-lock.json
+	cd lab/bench/peers && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 # This needs PostgreSQL version 14 or later.

@@ -58,8 +58,8 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/cli":            "",
 	"cmd/agentgraph/client":         "model cmd/agentgraph/cli",
 	"cmd/agentgraph/demo":           "model db engine/knowledge",
-	"faults":                        "db/local",
-	"growth":                        "model db db/local",
+	"lab/faults":                    "db/local",
+	"lab/growth":                    "model db db/local",
 }
 
 // forTests are packages that only tests may import.

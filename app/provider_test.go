@@ -94,10 +94,10 @@ func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "fixtures.json")
 	require.NoError(t, os.WriteFile(file, text, 0o600))
-	_, err = os.Stat("../e2e/node_modules")
+	_, err = os.Stat("../lab/e2e/node_modules")
 	require.NoError(t, err, "run `make e2e-deps` (npm ci in e2e) once")
 
-	server := exec.CommandContext(context.WithoutCancel(t.Context()), "node", "../e2e/model.mjs", file)
+	server := exec.CommandContext(context.WithoutCancel(t.Context()), "node", "../lab/e2e/model.mjs", file)
 	server.Stderr = t.Output()
 	input, err := server.StdinPipe()
 	require.NoError(t, err)

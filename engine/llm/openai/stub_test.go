@@ -43,12 +43,12 @@ func run(m *testing.M) int {
 // startStub starts the stub server of the e2e folder and sets stubURL. The server ends when the pipe to its standard
 // input closes, either by stop or at the end of this process.
 func startStub() (stop func(), err error) {
-	folder, err := filepath.Abs("../../../e2e")
+	folder, err := filepath.Abs("../../../lab/e2e")
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(folder, "node_modules")); err != nil {
-		return nil, errors.New("e2e/node_modules is missing: run `make e2e-deps` (npm ci in e2e) once")
+		return nil, errors.New("lab/e2e/node_modules is missing: run `make e2e-deps` (npm ci in lab/e2e) once")
 	}
 	fixtures, err := filepath.Abs("testdata/fixtures.json")
 	if err != nil {

@@ -8,7 +8,7 @@ import http from "node:http";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const program = fileURLToPath(new URL("../bin/agentgraph-race", import.meta.url));
+const program = fileURLToPath(new URL("../../bin/agentgraph-race", import.meta.url));
 
 // By default these end the process without its "exit".
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/agentgraph/agentgraph/bench/peers"
+	"github.com/agentgraph/agentgraph/lab/bench/peers"
 )
 
 var (

@@ -11,7 +11,7 @@ import (
 )
 
 // product is the source tree that this directory is part of.
-const product = ".."
+const product = "../.."
 
 // bench is one run of the benchmark, with its preparation and its measurements.
 type bench struct {

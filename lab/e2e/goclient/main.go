@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/agentgraph/agentgraph/e2e/goclient/v1"
+	"github.com/agentgraph/agentgraph/lab/e2e/goclient/v1"
 )
 
 func main() {

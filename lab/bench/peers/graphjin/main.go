@@ -16,7 +16,7 @@ import (
 	"github.com/dosco/graphjin/core/v3"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
-	"github.com/agentgraph/agentgraph/bench/peers"
+	"github.com/agentgraph/agentgraph/lab/bench/peers"
 )
 
 //go:embed *.graphql

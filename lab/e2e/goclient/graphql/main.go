@@ -12,7 +12,7 @@ import (
 	"github.com/Khan/genqlient/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"github.com/agentgraph/agentgraph/e2e/goclient/queries"
+	"github.com/agentgraph/agentgraph/lab/e2e/goclient/queries"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-module github.com/agentgraph/agentgraph/e2e/goclient
+module github.com/agentgraph/agentgraph/lab/e2e/goclient
 
 go 1.26.0
 

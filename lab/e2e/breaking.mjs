@@ -15,7 +15,7 @@ export async function unannounced(before, now, changelog) {
 }
 
 function main() {
-  const root = fileURLToPath(new URL("..", import.meta.url));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
   const git = (...parameters) => execFileSync("git", parameters, { cwd: root, encoding: "utf8" });
   const [tag] = git("tag", "--merged", "HEAD", "--list", "v*", "--sort=-v:refname").split("\n");
   if (!tag) {

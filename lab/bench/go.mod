@@ -1,4 +1,4 @@
-module github.com/agentgraph/agentgraph/bench
+module github.com/agentgraph/agentgraph/lab/bench
 
 go 1.26.0
 
@@ -17,4 +17,4 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 )
 
-replace github.com/agentgraph/agentgraph => ../
+replace github.com/agentgraph/agentgraph => ../../

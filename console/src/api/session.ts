@@ -117,6 +117,13 @@ export async function ask<Data>(
   return { data: answer.data, error: answer.errors?.[0] };
 }
 
+/** Sends the query with the headers and returns its data. Throws the error that the gateway reports. */
+export async function askAs<Data>(headers: Record<string, string>, query: string, variables: Record<string, unknown> = {}): Promise<Data> {
+  const { data, error } = await ask<Data>(headers, query, variables);
+  if (error) throw new Error(error.message);
+  return data as Data;
+}
+
 /** The headers of a request of the session. */
 export function authorized(headers: Record<string, string> = {}): Record<string, string> {
   return { Authorization: `Bearer ${state.session?.token ?? ""}`, ...headers };

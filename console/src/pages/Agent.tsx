@@ -1,36 +1,17 @@
 import { lazy, Suspense } from "react";
 import { Link, useParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
 import { useAction, useGo, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { count } from "../ui/format";
 import { Page, Tabs } from "../ui/Page";
 import { Failure, Loading, NotFound, Shown } from "../ui/states";
 import { AgentPrompt } from "./agent/AgentPrompt";
+import { AgentQuery, type AgentOfPage } from "./agent/query";
 import { RunTests } from "./tests/RunButtons";
 
 const AgentVersions = lazy(() => import("./agent/AgentVersions"));
 const AgentConnections = lazy(() => import("./agent/AgentConnections"));
 const AgentSettings = lazy(() => import("./agent/AgentSettings"));
-
-const AgentQuery = graphql(`
-  query Agent($id: ID!, $seesPrompt: Boolean!) {
-    agent(id: $id) {
-      tests(first: 1) { totalCount }
-      simulationChats(first: 1) { totalCount }
-      id name channel direction language tags prompt @include(if: $seesPrompt) promptVersion updatedAt
-      inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
-      fields { name isMandatory isSystem }
-      classificationTags { name definition isSystem }
-      extractedValues { name definition type }
-      tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } }
-      subAgents { id name technicalName description agent { id name channel } }
-      knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } }
-    }
-  }
-`);
-
-export type AgentOfPage = NonNullable<ResultOf<typeof AgentQuery>["agent"]>;
 
 /** How often each test is run from here. */
 const repeats = 5;

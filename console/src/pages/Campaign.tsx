@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
+import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { count, plural } from "../ui/format";
@@ -12,22 +12,7 @@ import { CampaignBar } from "./campaign/CampaignBar";
 import { CampaignItem } from "./campaign/CampaignItem";
 import { Contacts } from "./campaign/Contacts";
 import { useCampaignUpdates, usePace } from "./campaign/live";
-
-const CampaignQuery = graphql(`
-  query Campaign($id: ID!, $first: Int!, $after: String, $status: CampaignItemStatus, $filter: CampaignItemFilter) {
-    campaign(id: $id) {
-      id name status maxAttempts retryDelayMinutes itemVersion
-      agent { id name channel }
-      fields { name isMandatory isSystem }
-      counts { total pending calling processingResult processed error }
-      items(first: $first, after: $after, runningStatus: $status, isArchived: false, filter: $filter) {
-        totalCount
-        pageInfo { hasNextPage endCursor }
-        nodes { id runningStatus phoneNumber attemptCount lastCallDate nextTryDate error version result { summary tag { name color } } }
-      }
-    }
-  }
-`);
+import { CampaignQuery, type CampaignOfPage } from "./campaign/query";
 
 const SetStatus = graphql(`
   mutation SetCampaignStatus($input: UpdateCampaignInput!) {
@@ -35,8 +20,6 @@ const SetStatus = graphql(`
   }
 `);
 
-type CampaignOfPage = NonNullable<ResultOf<typeof CampaignQuery>["campaign"]>;
-export type ItemOfPage = CampaignOfPage["items"]["nodes"][number];
 type CampaignStatus = CampaignOfPage["status"];
 
 /** The states of contacts, each with the count of it. */

@@ -1,6 +1,6 @@
 import { useEffect, useReducer, useState } from "react";
 import { Link, useParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
+import { graphql } from "../api/graphql";
 import { useLive, useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
 import { authorized } from "../api/session";
@@ -15,19 +15,8 @@ import { ChatFacts } from "./chat/ChatFacts";
 import { Compose, type Pending } from "./chat/Compose";
 import { Conversation } from "./chat/Conversation";
 import { ChatEvents, ChatMessages, eventOf } from "./chat/live";
+import { ChatQuery, type ChatOfPage } from "./chat/query";
 import { TestFromChat } from "./chat/TestFromChat";
-
-const ChatQuery = graphql(`
-  query Chat($id: ID!) {
-    simulationChat(id: $id) {
-      id status isDraft dataBag warnings createdAt endedAt extracted extractionError
-      agent { id name promptVersion testFolders { id name } extractedValues { name } }
-      messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
-      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
-      coverage { kind targetId technicalName path effect }
-    }
-  }
-`);
 
 const SendMessage = graphql(`
   mutation Send($input: SendSimulationMessageInput!) {
@@ -43,8 +32,6 @@ const EndChat = graphql(`
     endSimulationChat(input: $input) { simulationChat { id status endedAt } }
   }
 `);
-
-export type ChatOfPage = NonNullable<ResultOf<typeof ChatQuery>["simulationChat"]>;
 
 /** A simulated chat, live, in which the user plays the contact. */
 export default function Chat() {

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
+import { graphql } from "../api/graphql";
 import { useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
 import { Act } from "../ui/Act";
@@ -12,21 +12,8 @@ import { Time } from "../ui/Time";
 import { useRepeat } from "../ui/useRepeat";
 import { DatasetSettings } from "./knowledge/DatasetSettings";
 import { useDocumentUpdates } from "./knowledge/live";
+import { DocumentsQuery, type DatasetOfPage } from "./knowledge/query";
 import { Upload } from "./knowledge/Upload";
-
-const DocumentsQuery = graphql(`
-  query Documents($datasetId: ID!, $first: Int!, $after: String) {
-    dataset(id: $datasetId) {
-      id name description chunkMethod language documentCount chunkCount createdAt updatedAt
-      parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize }
-      documents(first: $first, after: $after) {
-        totalCount
-        pageInfo { hasNextPage endCursor }
-        nodes { id name size status error warning chunkCount createdAt indexedAt }
-      }
-    }
-  }
-`);
 
 const ReindexDataset = graphql(`
   mutation ReindexDataset($input: ReindexDatasetInput!) {
@@ -46,7 +33,6 @@ const DeleteDocument = graphql(`
   }
 `);
 
-export type DatasetOfPage = NonNullable<ResultOf<typeof DocumentsQuery>["dataset"]>;
 type DocumentRow = DatasetOfPage["documents"]["nodes"][number];
 
 /** The states from which a document goes on by itself. */

@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
-import { ask, createToken } from "../api/session";
+import { askAs, createToken } from "../api/session";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -20,13 +20,6 @@ export interface ApiKey {
 
 /** The lifetime of this page's token, in seconds. It is kept in memory only. */
 const adminSeconds = 600;
-
-/** Asks, and fails if the gateway has an error to report. */
-export async function askAs<Data>(headers: Record<string, string>, query: string, variables: Record<string, unknown> = {}): Promise<Data> {
-  const { data, error } = await ask<Data>(headers, query, variables);
-  if (error) throw new Error(error.message);
-  return data as Data;
-}
 
 const keysQuery = "query Keys { company { id apiKeys { id name prefix scopes lastUsedAt expiresAt revokedAt } } }";
 const revoke = "mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id revokedAt } } }";

@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { repeatsText } from "../logic/stopping";
 import { Act } from "../ui/Act";
@@ -9,23 +8,9 @@ import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
 import { TestSummary } from "../ui/TestSummary";
 import { Time } from "../ui/Time";
+import { SchedulesQuery, type Schedule } from "./schedules/query";
 import { ScheduleEditor } from "./schedules/ScheduleEditor";
 import styles from "./schedules/Schedules.module.css";
-
-const SchedulesQuery = graphql(`
-  query Schedules($agentId: ID) {
-    agentTestSchedules(agentId: $agentId, first: 50) {
-      nodes {
-        id name agentId folderId testIds repeats stopRepeating { good bad } cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError lastFailedAt
-        agent { id name }
-        folder { id name }
-        lastExecution { id status verdict finishedAt counts { total passed failed error } }
-      }
-    }
-  }
-`);
-
-export type Schedule = ResultOf<typeof SchedulesQuery>["agentTestSchedules"]["nodes"][number];
 
 /** The schedules of tests: of an agent's or, without one, all. */
 export default function Schedules() {

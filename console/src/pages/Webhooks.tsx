@@ -1,24 +1,13 @@
 import { useState, type FormEvent } from "react";
-import { createToken } from "../api/session";
+import { askAs, createToken } from "../api/session";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
-import { askAs } from "./Keys";
 import { Deliveries } from "./webhooks/Deliveries";
+import { events, type Webhook } from "./webhooks/webhook";
 import { RotateSecret, WebhookEditor } from "./webhooks/WebhookEditor";
 import styles from "./webhooks/Webhooks.module.css";
-
-export interface Webhook {
-  id: string;
-  url: string;
-  description: string;
-  events: string[];
-  isEnabled: boolean;
-  disabledReason: string | null;
-  failingSince: string | null;
-  previousSecretUntil: string | null;
-}
 
 /** The lifetime of this page's token, in seconds. It is kept in memory only. */
 const adminSeconds = 600;
@@ -180,13 +169,3 @@ function State({ of }: { of: Webhook }) {
     </span>
   );
 }
-
-/** What a webhook can be told of, in words. */
-export const events: Record<string, string> = {
-  AgentTestExecutionEnded: "ends of test executions",
-  AgentTestsTurnedRed: "tests that turn red",
-  AgentTestScheduleFailed: "schedules that cannot start",
-  BudgetWarned: "budget warnings",
-  DocumentReady: "documents that are ready",
-  DocumentFailed: "documents that fail",
-};

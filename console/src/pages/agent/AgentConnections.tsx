@@ -4,7 +4,7 @@ import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Failure } from "../../ui/states";
-import type { AgentOfPage } from "../Agent";
+import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
 import { useForeign } from "./AgentPrompt";
 import { NewSubAgent } from "./NewSubAgent";

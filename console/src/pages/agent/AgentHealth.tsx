@@ -4,7 +4,7 @@ import { usePage } from "../../api/page";
 import { may } from "../../ui/Act";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
-import type { AgentOfPage } from "../Agent";
+import type { AgentOfPage } from "./query";
 import styles from "./AgentHealth.module.css";
 
 const TestsBlame = graphql(`

@@ -8,7 +8,7 @@ import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
-import type { AgentOfPage } from "../Agent";
+import type { AgentOfPage } from "./query";
 import { RunTests } from "../tests/RunButtons";
 import { AgentHealth } from "./AgentHealth";
 import { keepDraft, keptDraft, type Draft } from "./draft";

@@ -6,7 +6,7 @@ import { changesOf } from "../../logic/changes";
 import { Act, may } from "../../ui/Act";
 import { Conflict } from "../../ui/Conflict";
 import { Field, FormFailure } from "../../ui/Field";
-import type { AgentOfPage } from "../Agent";
+import type { AgentOfPage } from "./query";
 import { useForeign } from "./AgentPrompt";
 
 const SaveAgent = graphql(`

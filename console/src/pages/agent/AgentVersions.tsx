@@ -5,7 +5,7 @@ import { Act } from "../../ui/Act";
 import Diff from "../../ui/Diff";
 import { Failure, Loading } from "../../ui/states";
 import { Time } from "../../ui/Time";
-import type { AgentOfPage } from "../Agent";
+import type { AgentOfPage } from "./query";
 import { useForeign } from "./AgentPrompt";
 import styles from "./AgentVersions.module.css";
 

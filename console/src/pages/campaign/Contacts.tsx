@@ -1,6 +1,6 @@
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
-import type { ItemOfPage } from "../Campaign";
+import type { ItemOfPage } from "./query";
 
 /** The contacts of a page of a campaign. Their numbers are masked until one is opened. */
 export function Contacts({ items, open }: { items: readonly ItemOfPage[]; open: (id: string) => void }) {

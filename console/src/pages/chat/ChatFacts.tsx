@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { Extracted } from "../../ui/Extracted";
 import { Instructions } from "../../ui/Instructions";
-import type { ChatOfPage } from "../Chat";
+import type { ChatOfPage } from "./query";
 import { Coverage } from "./Coverage";
 
 /** The settings of the chat, and the effect of each call that it can make. */

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ChatMessage, ChatState, Citation, LiveCall } from "../../logic/chat";
 import { Call, Message } from "../../ui/Transcript";
-import type { ChatOfPage } from "../Chat";
+import type { ChatOfPage } from "./query";
 import { RightAnswer } from "../knowledge/RightAnswer";
 import type { Pending } from "./Compose";
 import styles from "./Conversation.module.css";

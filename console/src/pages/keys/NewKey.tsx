@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
+import { askAs } from "../../api/session";
 import type { Scope } from "../../logic/scopes";
 import { Dialog } from "../../ui/Dialog";
-import { askAs } from "../Keys";
 import { Confirmation, ScopeChoice, Secret } from "./parts";
 
 const create = "mutation CreateKey($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret apiKey { id name } } }";

@@ -8,7 +8,7 @@ import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
-import type { DatasetOfPage } from "../Dataset";
+import type { DatasetOfPage } from "./query";
 import { DatasetFields } from "./DatasetFields";
 
 const UpdateDataset = graphql(`

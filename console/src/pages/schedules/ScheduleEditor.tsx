@@ -6,7 +6,7 @@ import { stoppingName, stoppingOf, stoppings, usualRates, type StoppingName } fr
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
-import type { Schedule } from "../Schedules";
+import type { Schedule } from "./query";
 
 const TargetsQuery = graphql(`
   query ScheduleTargets {

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { askAs } from "../../api/session";
 import { Dialog } from "../../ui/Dialog";
 import { Empty, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
-import { askAs } from "../Keys";
-import type { Webhook } from "../Webhooks";
+import type { Webhook } from "./webhook";
 import styles from "./Webhooks.module.css";
 
 interface Delivery {

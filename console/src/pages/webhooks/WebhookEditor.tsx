@@ -1,8 +1,8 @@
 import { useState, type FormEvent } from "react";
+import { askAs } from "../../api/session";
 import { Dialog } from "../../ui/Dialog";
-import { askAs } from "../Keys";
 import { Confirmation, Secret } from "../keys/parts";
-import { events, type Webhook } from "../Webhooks";
+import { events, type Webhook } from "./webhook";
 
 const create = "mutation CreateWebhook($input: CreateWebhookInput!) { createWebhook(input: $input) { secret webhook { id } } }";
 const update = "mutation UpdateWebhook($input: UpdateWebhookInput!) { updateWebhook(input: $input) { webhook { id } } }";

@@ -1,0 +1,15 @@
+import { graphql, type ResultOf } from "../../api/graphql";
+
+export const ChatQuery = graphql(`
+  query Chat($id: ID!) {
+    simulationChat(id: $id) {
+      id status isDraft dataBag warnings createdAt endedAt extracted extractionError
+      agent { id name promptVersion testFolders { id name } extractedValues { name } }
+      messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
+      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+      coverage { kind targetId technicalName path effect }
+    }
+  }
+`);
+
+export type ChatOfPage = NonNullable<ResultOf<typeof ChatQuery>["simulationChat"]>;

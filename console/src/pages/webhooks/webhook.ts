@@ -1,0 +1,20 @@
+export interface Webhook {
+  id: string;
+  url: string;
+  description: string;
+  events: string[];
+  isEnabled: boolean;
+  disabledReason: string | null;
+  failingSince: string | null;
+  previousSecretUntil: string | null;
+}
+
+/** The label of each event that a webhook can receive. */
+export const events: Record<string, string> = {
+  AgentTestExecutionEnded: "ends of test executions",
+  AgentTestsTurnedRed: "tests that turn red",
+  AgentTestScheduleFailed: "schedules that cannot start",
+  BudgetWarned: "budget warnings",
+  DocumentReady: "documents that are ready",
+  DocumentFailed: "documents that fail",
+};

@@ -114,7 +114,7 @@ generate: ## generate code and the descriptions of REST from the schema
 	$(GO) generate ./...
 
 check-generated: generate ## check that generated code is up to date
-	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md docs/operations.md deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
 	@node lab/e2e/breaking.mjs

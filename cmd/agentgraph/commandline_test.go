@@ -215,10 +215,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	write("database-url: " + address + "\ncompanies:\n  create:\n    name: From the file\n  list:\n    json: true\nserve:\n  tool-allow: [a.internal, b.internal]\n")
 	require.Equal(t, 0, ran(t, "companies", "create").code)
 	require.Equal(t, 0, ran(t, "companies", "create", "--name", "From the flag").code)
-	t.Setenv("AGENTGRAPH_COMPANY_NAME", "From the environment")
-	require.Equal(t, 0, ran(t, "companies", "create", "--config", path).code)
 	listed := ran(t, "companies", "list")
-	for _, source := range []string{"file", "flag", "environment"} {
+	for _, source := range []string{"file", "flag"} {
 		require.Contains(t, listed.out, `"name": "From the `+source+`"`, "as JSON, as the file says")
 	}
 	for text, says := range map[string]string{

@@ -36,7 +36,7 @@ func NewExport() *cobra.Command {
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
 	}, &c.companyFlag, cli.Flags{
-		{Into: &c.SealedHeaders, Name: "sealed-headers", Env: "AGENTGRAPH_SEALED_HEADERS", Help: "Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
+		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
 	})
 }
 
@@ -113,7 +113,7 @@ agentgraph import --from-v1 https://v1.example.com --company-name "Your company"
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "The archive, or - for the standard input."},
 	}, &c.DatabaseFlag, &c.SecretKeyFlag, &c.fromV1, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_DRY_RUN", Help: "Check everything and keep nothing."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Check everything and keep nothing."},
 	})
 }
 

@@ -29,13 +29,13 @@ type fromV1 struct {
 // Declare returns the flags.
 func (c *fromV1) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &c.FromV1, Name: "from-v1", Env: "AGENTGRAPH_FROM_V1", Placeholder: "URL", Help: "Import the company from the v1 server at this address instead of from an archive."},
-		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Help: "With --from-v1, the API key of the company. Better in the variable, or in a file (AGENTGRAPH_V1_API_KEY_FILE)."},
-		{Into: &c.CompanyID, Name: "company-id", Env: "AGENTGRAPH_V1_COMPANY_ID", Placeholder: "ID", Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
-		{Into: &c.Name, Name: "company-name", Env: "AGENTGRAPH_V1_COMPANY_NAME", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is made."},
-		{Into: &c.Agents, Name: "agent", Env: "AGENTGRAPH_V1_AGENTS", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage names: a v1 server does not list agents. Several with commas, or the flag again."},
-		{Into: &c.Campaigns, Name: "campaign", Env: "AGENTGRAPH_V1_CAMPAIGNS", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. Several with commas, or the flag again."},
-		{Into: &c.Archive, Name: "keep", Env: "AGENTGRAPH_V1_KEEP", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in this file, which can be corrected and imported."},
+		{Into: &c.FromV1, Name: "from-v1", Placeholder: "URL", Help: "Import the company from the v1 server at this address instead of from an archive."},
+		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Secret: true, Help: "With --from-v1, the API key of the company."},
+		{Into: &c.CompanyID, Name: "company-id", Placeholder: "ID", Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
+		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is made."},
+		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage names: a v1 server does not list agents. Several with commas, or the flag again."},
+		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. Several with commas, or the flag again."},
+		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in this file, which can be corrected and imported."},
 	}
 }
 

@@ -33,7 +33,7 @@ func newCompaniesCreate() *cobra.Command {
 		Use: "create", Short: "Create a company and print its id.",
 		Example: `agentgraph companies create --name "Your company"`,
 	}, nil, &c.DatabaseFlag, cli.Flags{
-		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_COMPANY_NAME", Required: true, Help: "The company's name."},
+		{Into: &c.Name, Name: "name", Required: true, Help: "The company's name."},
 	})
 }
 
@@ -100,7 +100,7 @@ func newCompaniesDelete() *cobra.Command {
 		Use: "delete", Short: "Delete a company with all that it owns, for good. It asks for the name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Confirm, Name: "confirm", Env: "AGENTGRAPH_CONFIRM", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without it, the name is asked for."},
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without it, the name is asked for."},
 	})
 }
 
@@ -144,7 +144,7 @@ type companyFlag struct {
 
 func (f *companyFlag) Declare() cli.Flags {
 	return slices.Concat(f.DatabaseFlag.Declare(), cli.Flags{
-		{Into: &f.Company, Name: "company", Env: "AGENTGRAPH_COMPANY", Required: true, Help: "The company's id, or its name."},
+		{Into: &f.Company, Name: "company", Required: true, Help: "The company's id, or its name."},
 	})
 }
 

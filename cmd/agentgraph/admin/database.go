@@ -19,7 +19,7 @@ type DatabaseFlag struct {
 // Declare returns the flag.
 func (f *DatabaseFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Help: "Address of the Postgres database. The flag shows in process lists; rather set the variable, or name a file with DATABASE_URL_FILE."},
+		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Secret: true, Help: "Address of the Postgres database."},
 	}
 }
 
@@ -39,7 +39,7 @@ type SecretKeyFlag struct {
 // Declare returns the flag.
 func (f *SecretKeyFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."},
+		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Secret: true, Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature."},
 	}
 }
 

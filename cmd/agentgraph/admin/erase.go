@@ -31,8 +31,8 @@ func NewErase() *cobra.Command {
 agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER", Help: "The contact's phone number, with its country code: +4930123456."},
-		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_DRY_RUN", Help: "Say how much would be erased, and erase nothing."},
-		{Into: &c.Confirm, Name: "confirm", Env: "AGENTGRAPH_CONFIRM", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, the number is asked for."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Say how much would be erased, and erase nothing."},
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, the number is asked for."},
 	})
 }
 

@@ -33,7 +33,7 @@ func newKeysCreate() *cobra.Command {
 		Example: `agentgraph keys create --company "Your company"
 agentgraph keys create --company "Your company" --scope read,simulate --expires-in 720h --name CI`,
 	}, nil, &c.companyFlag, &c.SecretKeyFlag, &c.keyFlags, cli.Flags{
-		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_KEY_NAME", Default: "Created on the command line", Help: "What the key is for."},
+		{Into: &c.Name, Name: "name", Default: "Created on the command line", Help: "What the key is for."},
 	})
 }
 
@@ -46,9 +46,9 @@ type keyFlags struct {
 func (f *keyFlags) Declare() cli.Flags {
 	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
 	return cli.Flags{
-		{Into: &f.Scope, Name: "scope", Env: "AGENTGRAPH_KEY_SCOPE", Default: "read,write,simulate", Enum: scopes,
+		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
 			Help: "What it may do: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
-		{Into: &f.ExpiresIn, Name: "expires-in", Env: "AGENTGRAPH_KEY_EXPIRES_IN", Help: "How long it is valid, such as 720h. Default: without end."},
+		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long it is valid, such as 720h. Default: without end."},
 	}
 }
 
@@ -102,7 +102,7 @@ func newKeysImport() *cobra.Command {
 		Use: "import", Short: "Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept.",
 		Example: `agentgraph keys import --company "Your company" --secret-from-stdin < key-file`,
 	}, nil, &c.companyFlag, &c.keyFlags, cli.Flags{
-		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_KEY_NAME", Default: "Taken over on the command line", Help: "What the key is for."},
+		{Into: &c.Name, Name: "name", Default: "Taken over on the command line", Help: "What the key is for."},
 		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables would show it to others."},
 	})
 }

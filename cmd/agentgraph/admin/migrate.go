@@ -32,7 +32,7 @@ func newMigrateUp() *cobra.Command {
 		Example: `DATABASE_URL=postgres://… agentgraph migrate up
 agentgraph migrate up --plan`,
 	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Plan, Name: "plan", Env: "AGENTGRAPH_MIGRATE_PLAN", Help: "Only print which tables would be locked, how, who would wait, and about how long."},
+		{Into: &c.Plan, Name: "plan", Help: "Only print which tables would be locked, how, who would wait, and about how long."},
 	})
 }
 
@@ -85,7 +85,7 @@ func newMigrateDown() *cobra.Command {
 		Use: "down", Short: "Undo the newest migration, with all data that it holds.",
 		Example: "agentgraph migrate down --yes",
 	}, nil, &c.DatabaseFlag, cli.Flags{
-		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_MIGRATE_DOWN", Help: "Really do it: the data of the newest migration is lost."},
+		{Into: &c.Yes, Name: "yes", Help: "Really do it: the data of the newest migration is lost."},
 	})
 }
 

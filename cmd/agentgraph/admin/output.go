@@ -17,7 +17,7 @@ type outputFlag struct {
 
 func (f *outputFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+		{Into: &f.JSON, Name: "json", Help: "Print JSON."},
 	}
 }
 

@@ -31,9 +31,9 @@ func newPlanSet() *cobra.Command {
 		Use: "set", Short: "Set the plan, from the current month on.",
 		Example: `agentgraph plan set --company "Your company" --name Team --credits 10000 --budget 12000`,
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_PLAN_NAME", Required: true, Help: "The name of the plan."},
-		{Into: &c.Credits, Name: "credits", Env: "AGENTGRAPH_PLAN_CREDITS", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
-		{Into: c.setBudget, Name: "budget", Env: "AGENTGRAPH_PLAN_BUDGET", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."},
+		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
+		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
+		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."},
 	})
 }
 

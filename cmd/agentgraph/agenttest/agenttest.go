@@ -63,9 +63,9 @@ func newListCommand() *cobra.Command {
 		Example: `agentgraph test list --agent "Clinic reception"
 agentgraph test list --folder Regression --json`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
+		{Into: &c.Folder, Name: "folder", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

@@ -30,8 +30,8 @@ func newCompareCommand() *cobra.Command {
 		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, which are one sample."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to look at."},
-		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

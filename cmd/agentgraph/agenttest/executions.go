@@ -34,21 +34,21 @@ func newExecutionsCommand() *cobra.Command {
 agentgraph test executions --status Running --status Queued`,
 	}, nil, &c.Flags, cli.Flags{
 		{
-			Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
 			Help: "Only executions of this agent, by name or id; several with commas, or the flag again.",
 		},
 		{
-			Into: &c.Status, Name: "status", Env: "AGENTGRAPH_TEST_STATUS", Placeholder: "STATUS",
+			Into: &c.Status, Name: "status", Placeholder: "STATUS",
 			Enum: []string{"Queued", "Running", "Cancelling", "Completed", "Cancelled"},
 			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; several with commas, or the flag again.",
 		},
 		{
-			Into: &c.Verdict, Name: "verdict", Env: "AGENTGRAPH_TEST_VERDICT", Placeholder: "VERDICT",
+			Into: &c.Verdict, Name: "verdict", Placeholder: "VERDICT",
 			Enum: []string{"Passed", "Failed", "Error", "Inconclusive"},
 			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; several with commas, or the flag again.",
 		},
-		{Into: &c.Limit, Name: "limit", Env: "AGENTGRAPH_TEST_LIMIT", Default: "50", Help: "How many to list at most."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+		{Into: &c.Limit, Name: "limit", Default: "50", Help: "How many to list at most."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

@@ -27,8 +27,8 @@ agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --c
 	}, []cli.Argument{
 		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be finished."},
 	}, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Model, Name: "model", Env: "AGENTGRAPH_TEST_JUDGE_MODEL", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: its judge."},
-		{Into: &c.Criteria, Name: "criteria", Env: "AGENTGRAPH_TEST_CRITERIA", Default: "as-run", Enum: []string{"as-run", "present"}, Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have now."},
+		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: its judge."},
+		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"}, Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have now."},
 	})
 }
 

@@ -32,7 +32,7 @@ agentgraph test show "Says when the shop is open"`,
 	}, []cli.Argument{
 		{Into: &c.ID, Name: "id", Complete: c.CompleteNames(client.Tests), Help: "A test, by name or id, or the id of an execution or a run."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

@@ -27,8 +27,8 @@ func NewAgents() *cobra.Command {
 		Example: `agentgraph agents
 agentgraph agents --channel Phone --name clinic`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Name, Name: "name", Env: "AGENTGRAPH_AGENTS_NAME", Placeholder: "TEXT", Help: "Only with this text in the name."},
-		{Into: &c.Channel, Name: "channel", Env: "AGENTGRAPH_AGENTS_CHANNEL", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL", Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
+		{Into: &c.Name, Name: "name", Placeholder: "TEXT", Help: "Only with this text in the name."},
+		{Into: &c.Channel, Name: "channel", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL", Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
 	})
 }
 

@@ -34,8 +34,8 @@ agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
 	}, []cli.Argument{
 		{Into: &c.Agent, Name: "agent", Complete: c.CompleteNames(client.Agents), Help: "The agent: its id, or its name or a part that no other has."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Data, Name: "data", Env: "AGENTGRAPH_CHAT_DATA", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again for several."},
-		{Into: &c.Mock, Name: "mock", Env: "AGENTGRAPH_CHAT_MOCK", Help: "Mock all tools and sub-agents, and never transfer."},
+		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again for several."},
+		{Into: &c.Mock, Name: "mock", Help: "Mock all tools and sub-agents, and never transfer."},
 	})
 }
 

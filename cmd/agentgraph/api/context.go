@@ -155,7 +155,7 @@ func newContextList() *cobra.Command {
 		Use: "list", Short: "List the contexts; a star marks the one in use.",
 		Example: "agentgraph context list",
 	}, nil, cli.Flags{
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

@@ -42,11 +42,11 @@ agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshol
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Chat, Name: "chat", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_CHAT", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats), Help: "The knowledge base chat: its id, its name or a part that no other has."},
-		{Into: &c.Dataset, Name: "dataset", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_DATASET", Help: "Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."},
-		{Into: &c.Threshold, Name: "threshold", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_THRESHOLD", Placeholder: "SHARE", Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
-		{Into: &c.Weight, Name: "weight", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_WEIGHT", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
-		{Into: &c.TopN, Name: "top-n", Env: "AGENTGRAPH_KNOWLEDGE_EVALUATE_TOP_N", Placeholder: "N", Help: "Try this topN, 1 to 100."},
+		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats), Help: "The knowledge base chat: its id, its name or a part that no other has."},
+		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."},
+		{Into: &c.Threshold, Name: "threshold", Placeholder: "SHARE", Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
+		{Into: &c.Weight, Name: "weight", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
+		{Into: &c.TopN, Name: "top-n", Placeholder: "N", Help: "Try this topN, 1 to 100."},
 	})
 }
 

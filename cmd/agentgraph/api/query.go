@@ -39,9 +39,9 @@ echo '{ company { name } }' | agentgraph query -`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The GraphQL document itself, a file with it, or - for standard input. A document has a { in it."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.Var, Name: "var", Env: "AGENTGRAPH_QUERY_VAR", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."},
-		{Into: &c.Variables, Name: "variables", Env: "AGENTGRAPH_QUERY_VARIABLES", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
-		{Into: &c.Operation, Name: "operation", Env: "AGENTGRAPH_QUERY_OPERATION", Placeholder: "NAME", Help: "The operation to execute, if the document has several."},
+		{Into: &c.Var, Name: "var", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."},
+		{Into: &c.Variables, Name: "variables", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
+		{Into: &c.Operation, Name: "operation", Placeholder: "NAME", Help: "The operation to execute, if the document has several."},
 	})
 }
 

@@ -29,8 +29,8 @@ func NewUsage() *cobra.Command {
 		Example: `agentgraph usage
 agentgraph usage --from 2026-01-01 --to 2026-06-30`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_USAGE_FROM", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."},
-		{Into: &c.To, Name: "to", Env: "AGENTGRAPH_USAGE_TO", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
+		{Into: &c.From, Name: "from", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."},
+		{Into: &c.To, Name: "to", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
 	})
 }
 

@@ -45,10 +45,10 @@ func (c *compared) paths() []cli.Argument {
 
 func (c *compared) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
-		{Into: &c.File, Name: "file", Short: "f", Env: "AGENTGRAPH_APPLY_FILE", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a directory with such files; several with commas, or the flag again."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_APPLY_JSON", Help: "Print JSON."},
-		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_APPLY_PRUNE", Help: "Delete what the files do not name, of the lists that they have; campaigns are never deleted."},
-		{Into: &c.SendHeaders, Name: "send-headers", Env: "AGENTGRAPH_APPLY_SEND_HEADERS", Help: "Send the values of the headers of tools even where their names are as they were, as after a change of a secret."},
+		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a directory with such files; several with commas, or the flag again."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
+		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, of the lists that they have; campaigns are never deleted."},
+		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even where their names are as they were, as after a change of a secret."},
 	})
 }
 
@@ -157,9 +157,9 @@ func NewApply() *cobra.Command {
 		Example: `agentgraph apply company/ --dry-run
 agentgraph apply company/`,
 	}, c.paths(), &c.compared, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_APPLY_DRY_RUN", Help: "Only print what would change, as diff does."},
-		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_APPLY_YES", Help: "Do not ask before anything is deleted."},
-		{Into: &c.Schema, Name: "schema", Env: "AGENTGRAPH_APPLY_SCHEMA", Help: "Print the JSON Schema of the files, for editors."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Only print what would change, as diff does."},
+		{Into: &c.Yes, Name: "yes", Help: "Do not ask before anything is deleted."},
+		{Into: &c.Schema, Name: "schema", Help: "Print the JSON Schema of the files, for editors."},
 	})
 }
 
@@ -266,8 +266,8 @@ func NewPull() *cobra.Command {
 		{Into: &c.Directory, Name: "directory", Optional: true, Help: "Where to write; it is made if need be."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "DIRECTORY", Help: "The same as the argument."},
-		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_PULL_IDS", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in the files. A server that does not know them goes by the names."},
-		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_PULL_PRUNE", Help: "Delete YAML files of the directory that pull does not write."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in the files. A server that does not know them goes by the names."},
+		{Into: &c.Prune, Name: "prune", Help: "Delete YAML files of the directory that pull does not write."},
 	})
 }
 

@@ -34,9 +34,9 @@ func NewTestExport() *cobra.Command {
 		Example: `agentgraph test export -o tests.yaml
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_EXPORT_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
-		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_EXPORT_OUTPUT", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
-		{Into: &c.IDs, Name: "ids", Env: "AGENTGRAPH_TEST_EXPORT_IDS", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and moved in the files. A server that does not know them goes by the names."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
+		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and moved in the files. A server that does not know them goes by the names."},
 	})
 }
 
@@ -130,11 +130,11 @@ func (c *testFiles) arguments() []cli.Argument {
 
 func (c *testFiles) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
-		{Into: &c.From, Name: "from", Env: "AGENTGRAPH_TEST_FROM", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_FROM_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "With --from, the name or id of the agent that gets the tests."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FROM_FOLDER", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders), Help: "With --from, the folder that gets the tests."},
-		{Into: &c.Strict, Name: "strict", Env: "AGENTGRAPH_TEST_FROM_STRICT", Help: "With --from, write nothing and fail when a part of the file is approximated or left out."},
-		{Into: &c.Prune, Name: "prune", Env: "AGENTGRAPH_TEST_PRUNE", Help: "Delete the tests and folders of agents in the files that these do not name."},
+		{Into: &c.From, Name: "from", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "With --from, the name or id of the agent that gets the tests."},
+		{Into: &c.Folder, Name: "folder", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders), Help: "With --from, the folder that gets the tests."},
+		{Into: &c.Strict, Name: "strict", Help: "With --from, write nothing and fail when a part of the file is approximated or left out."},
+		{Into: &c.Prune, Name: "prune", Help: "Delete the tests and folders of agents in the files that these do not name."},
 	})
 }
 
@@ -299,9 +299,9 @@ func NewTestImport() *cobra.Command {
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Env: "AGENTGRAPH_TEST_IMPORT_DRY_RUN", Help: "Only print what would change, as diff does."},
-		{Into: &c.Output, Name: "output", Short: "o", Env: "AGENTGRAPH_TEST_IMPORT_OUTPUT", Placeholder: "FILE", Help: "With --from, only write the tests to this file, in our format. No server is asked."},
-		{Into: &c.Yes, Name: "yes", Env: "AGENTGRAPH_TEST_IMPORT_YES", Help: "Do not ask before anything is deleted."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Only print what would change, as diff does."},
+		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE", Help: "With --from, only write the tests to this file, in our format. No server is asked."},
+		{Into: &c.Yes, Name: "yes", Help: "Do not ask before anything is deleted."},
 	})
 }
 

@@ -37,8 +37,12 @@ type Flag struct {
 	Negatable bool
 	// Placeholder stands for the value in the help. Without one the default does, or what the type is.
 	Placeholder string
+	// Secret values do not belong on command lines, which process lists show. The help says so.
+	Secret bool
 	// Help is a sentence, with its period.
 	Help string
+	// Docs is more for the documentation, in Markdown, or "".
+	Docs string
 }
 
 // Flags are declared flags.

@@ -146,10 +146,14 @@ func (v *value) help() string {
 	if v.Env != "" {
 		notes = append(notes, "$"+v.Env)
 	}
-	if len(notes) == 0 {
-		return v.Help
+	help := v.Help
+	if len(notes) > 0 {
+		help = strings.TrimSuffix(help, ".") + " (" + strings.Join(notes, ", ") + ")."
 	}
-	return strings.TrimSuffix(v.Help, ".") + " (" + strings.Join(notes, ", ") + ")."
+	if v.Secret {
+		help += " Process lists show flags: set the variable, or name a file with " + v.Env + "_FILE."
+	}
+	return help
 }
 
 // page is a help that is being written.

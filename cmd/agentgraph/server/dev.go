@@ -33,17 +33,10 @@ import (
 // Dev runs the gateway, its database and the demo company on one machine.
 type Dev struct {
 	agentFlags
-	// On one machine there is nobody else to protect.
 	gatewayFlags
 	observeFlags
 	auditFlags
-	DatabaseURL    string
-	UseDatabaseURL bool
-	DataDirectory  string
-	Port           int
-	OfflinePause   time.Duration
-	Reset          bool
-	Ephemeral      bool
+	devFlags
 }
 
 // NewDev returns the command "dev".
@@ -53,15 +46,7 @@ func NewDev() *cobra.Command {
 		Use: "dev", Short: "Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company.",
 		Example: `agentgraph dev
 agentgraph dev --port 9000 --ephemeral`,
-	}, nil, &c.agentFlags, c.withLimits(rateLimits{key: "0", company: "0", model: "0"}), &c.observeFlags, &c.auditFlags, cli.Flags{
-		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL", Help: "Database to use instead of a private one."},
-		{Into: &c.UseDatabaseURL, Name: "use-database-url", Env: "AGENTGRAPH_USE_DATABASE_URL", Help: "Put tables and a demo company into the database that DATABASE_URL names, even if it holds tables of others."},
-		{Into: &c.DataDirectory, Name: "data-directory", Env: "AGENTGRAPH_DATA_DIRECTORY", Placeholder: "DIR", Help: "Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."},
-		{Into: &c.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080", Help: "Port on 127.0.0.1; 0 takes a free one."},
-		{Into: &c.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms", Help: "How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."},
-		{Into: &c.Reset, Name: "reset", Env: "AGENTGRAPH_RESET", Help: "Delete all that the private database holds, and make the demo company anew."},
-		{Into: &c.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL", Help: "Keep nothing: the data directory is a temporary one, in memory where that has room unless TMPDIR is set."},
-	})
+	}, nil, &c.agentFlags, c.gatewayFlags.declare(devLimits), &c.observeFlags, &c.auditFlags, &c.devFlags)
 }
 
 // Validate checks all groups of flags.

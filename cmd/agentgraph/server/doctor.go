@@ -44,7 +44,7 @@ agentgraph doctor --json`,
 		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL", Help: "Address of the Postgres database. Without one only the rest is looked at."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS", Help: "Address of the metrics."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_JSON", Help: "Print JSON."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

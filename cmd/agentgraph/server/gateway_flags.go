@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/console"
@@ -23,65 +19,6 @@ const mostBatch = 10
 
 // mostUpload is the largest --max-upload, in bytes.
 const mostUpload = 25 << 20
-
-// gatewayFlags bound what clients may request. Sizes and times must be above 0; a cost or a rate of 0 means no bound.
-type gatewayFlags struct {
-	Introspection  bool
-	BasePath       string
-	MaxBody        int64
-	MaxUpload      int64
-	MaxResponse    int64
-	QueryCost      int
-	QueryDepth     int
-	MaxBatch       int
-	Persisted      int
-	Trusted        string
-	Compress       bool
-	MaxClients     int
-	MaxPerAddress  int
-	RequestTimeout time.Duration
-	AllowedOrigin  []string
-	CORSOrigin     []string
-	Console        string
-	Plan           bool
-	RateLimit      int
-	CompanyLimit   int
-	ModelRateLimit int
-	LogLevel       slog.Level
-
-	admin.SecretKeyFlag
-}
-
-// rateLimits are defaults of flags, which are not the same for all commands.
-type rateLimits struct{ key, company, model string }
-
-// withLimits returns the flags, with these limits by default.
-func (f *gatewayFlags) withLimits(limits rateLimits) cli.Flags {
-	return slices.Concat(cli.Flags{
-		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true", Negatable: true, Help: "Let clients read the schema."},
-		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH", Help: "Path at which clients find the gateway, such as /agents. Location headers and problems have it in front, and requests may."},
-		{Into: &f.MaxBody, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576", Help: "Largest request body, in bytes."},
-		{Into: &f.MaxUpload, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400", Help: "Largest total size of a request's files, in bytes."},
-		{Into: &f.MaxResponse, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432", Help: "Largest response, in bytes."},
-		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000", Help: "Highest cost of one operation, as the schema counts it; 0 for no limit."},
-		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25", Help: "Most levels of nested fields in one operation."},
-		{Into: &f.MaxBatch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0", Help: "Most operations in one request that has a list of them, 10 at most; 0 refuses lists."},
-		{Into: &f.Persisted, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES", Default: "8388608", Help: "Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."},
-		{Into: existingDirectory(&f.Trusted), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS", Placeholder: "DIR", Help: "Directory with the only GraphQL documents that clients may use, by their ids. The console, which has its own, is off then."},
-		{Into: &f.Compress, Name: "compress", Env: "AGENTGRAPH_COMPRESS", Default: "true", Negatable: true, Help: "Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses."},
-		{Into: &f.MaxClients, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000", Help: "Most client connections at a time; 0 for no limit."},
-		{Into: &f.MaxPerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS", Default: "1000", Help: "Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."},
-		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s", Help: "How long a query or a mutation may take."},
-		{Into: &f.AllowedOrigin, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST", Help: "Host, other than the gateway's own, whose pages may open a socket."},
-		{Into: &f.CORSOrigin, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN", Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."},
-		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"}, Help: "Whether browsers are shown the web console, at /console: on or off."},
-		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true, Help: "Answer queries by plans. Without them a resolver answers each field: the same answers, slower."},
-		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: limits.key, Help: "Requests that one API key may make per minute, in each process; 0 for no limit."},
-		{Into: &f.CompanyLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: limits.company, Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit."},
-		{Into: &f.ModelRateLimit, Name: "model-rate-limit", Env: "AGENTGRAPH_MODEL_RATE_LIMIT", Default: limits.model, Help: "Operations that use a model that one API key may start per minute, in each process; 0 for no limit."},
-		{Into: &f.LogLevel, Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error."},
-	}, f.Declare()) // The last is the secret key.
-}
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {

@@ -45,9 +45,9 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the 60 verdicts that come with the program."},
 	}, &c.modelFlags, &c.refereeFlags, cli.Flags{
-		{Into: &c.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
-		{Into: &c.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
-		{Into: &c.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON", Help: "Print JSON."},
+		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
+		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
 

@@ -8,30 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
 // closeTime bounds the time to send the last spans when the program ends.
 const closeTime = 5 * time.Second
-
-// observeFlags say what to observe about the program.
-type observeFlags struct {
-	MetricsListen string
-	Pprof         bool
-	SlowOperation time.Duration
-	SlowStatement time.Duration
-}
-
-func (f *observeFlags) Declare() cli.Flags {
-	return cli.Flags{
-		{Into: &f.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS", Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. Without one there are no metrics."},
-		{Into: &f.Pprof, Name: "pprof", Env: "AGENTGRAPH_PPROF", Help: "Serve Go's profiles beside the metrics, below /debug/pprof/."},
-		{Into: &f.SlowOperation, Name: "slow-operation", Env: "AGENTGRAPH_SLOW_OPERATION", Default: "0s", Help: "From how long on a query or a mutation is logged as slow; 0 for none."},
-		{Into: &f.SlowStatement, Name: "slow-statement", Env: "AGENTGRAPH_SLOW_STATEMENT", Default: "0s", Help: "From how long on an SQL statement is logged as slow; 0 for none."},
-	}
-}
 
 // Validate refuses profiles without an address, and negative times.
 func (f observeFlags) Validate() error {

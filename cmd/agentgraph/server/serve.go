@@ -26,11 +26,7 @@ type Serve struct {
 	observeFlags
 	auditFlags
 	busFlags
-	SessionDatabaseURL string
-	Listen             string
-	Migrate            bool
-	MaxConnections     int32
-	DrainDelay         time.Duration
+	serverFlags
 }
 
 // NewServe returns the command "serve".
@@ -41,13 +37,7 @@ func (c *Serve) command() *cobra.Command {
 		Use: "serve", Short: "Run the gateway in production, on the database that DATABASE_URL names.",
 		Example: `DATABASE_URL_FILE=/run/secrets/database agentgraph serve
 agentgraph serve --config /etc/agentgraph.yaml`,
-	}, nil, &c.DatabaseFlag, &c.agentFlags, c.withLimits(rateLimits{key: "600", company: "6000", model: "60"}), &c.observeFlags, &c.auditFlags, &c.busFlags, cli.Flags{
-		{Into: &c.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL", Placeholder: "URL", Help: "Address of Postgres itself, if the other one is of a pooler that hands connections on between transactions. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SESSION_DATABASE_URL_FILE."},
-		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
-		{Into: &c.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
-		{Into: &c.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20", Help: "Connections to the database at most, and as many again for reads."},
-		{Into: &c.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s", Help: "How long /readyz answers 503 at the end, while requests are still taken, so that balancers send them elsewhere."},
-	})
+	}, nil, &c.DatabaseFlag, &c.agentFlags, c.gatewayFlags.declare(serveLimits), &c.observeFlags, &c.auditFlags, &c.busFlags, &c.serverFlags)
 }
 
 // mostDrainDelay is the longest --drain-delay.

@@ -1,0 +1,282 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+)
+
+//go:generate go run ./generate
+
+// This file and settings_engine.go are the one table of the server's settings. The flags, their help, the table in docs/operations.md and
+// deploy/systemd/environment are made from it; see SettingGroups.
+
+// SettingGroup is the settings of one subject.
+type SettingGroup struct {
+	Title string
+	Flags cli.Flags
+}
+
+// SettingGroups returns all settings of serve and dev by subject, in the order of the documentation. A setting of both
+// commands has the default of serve.
+func SettingGroups() []SettingGroup {
+	s, d := new(Serve), new(Dev)
+	return []SettingGroup{
+		{"Server", slices.Concat(s.DatabaseFlag.Declare(), s.serverFlags.Declare(), s.SecretKeyFlag.Declare())},
+		{"Models", slices.Concat(s.modelFlags.Declare(), s.refereeFlags.Declare())},
+		{"Knowledge", s.knowledgeFlags.Declare()},
+		{"Conversations and tests", slices.Concat(s.conversationFlags.Declare(), s.priceFlags.Declare())},
+		{"Requests", s.limits(serveLimits)},
+		{"Browsers", s.browserFlags.Declare()},
+		{"Replicas", s.busFlags.Declare()},
+		{"Audit events", s.auditFlags.Declare()},
+		{"Observability", s.observeFlags.Declare()},
+		{"Only for dev", d.devFlags.Declare()},
+	}
+}
+
+// serverFlags say where serve listens and what it stands on.
+type serverFlags struct {
+	SessionDatabaseURL string
+	Listen             string
+	Migrate            bool
+	MaxConnections     int32
+	DrainDelay         time.Duration
+}
+
+func (f *serverFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
+		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
+			Placeholder: "URL", Secret: true,
+			Help: "Address of Postgres itself, if the other address is that of a pooler in transaction mode.",
+			Docs: "See [poolers](scaling.md#a-pooler)."},
+		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
+		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
+			Help: "Connections to the database at most, and as many again for reads.",
+			Docs: "A quarter of those for reads serve " +
+				"[small reads of several requests](decisions/speed.md#small-reads-share-connections)."},
+		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
+			Help: "How long serve still takes requests at its end while /readyz answers 503, so that balancers go elsewhere."},
+	}
+}
+
+// devFlags say where dev keeps its data and what it starts with.
+type devFlags struct {
+	DatabaseURL    string
+	UseDatabaseURL bool
+	DataDirectory  string
+	Port           int
+	OfflinePause   time.Duration
+	Reset          bool
+	Ephemeral      bool
+}
+
+func (f *devFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
+			Help: "Database to use instead of a private one."},
+		{Into: &f.UseDatabaseURL, Name: "use-database-url", Env: "AGENTGRAPH_USE_DATABASE_URL",
+			Help: "Use DATABASE_URL even if that database holds tables of other programs."},
+		{Into: &f.DataDirectory, Name: "data-directory", Env: "AGENTGRAPH_DATA_DIRECTORY", Placeholder: "DIR",
+			Help: "Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, " +
+				"else agentgraph in the user's data directory."},
+		{Into: &f.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080",
+			Help: "Port on 127.0.0.1; 0 takes a free one."},
+		{Into: &f.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms",
+			Help: "How long the offline model waits in chats between the pieces of an answer."},
+		{Into: &f.Reset, Name: "reset", Env: "AGENTGRAPH_RESET",
+			Help: "Delete everything in the private database, and make the demo company again."},
+		{Into: &f.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL",
+			Help: "Keep nothing: the data directory is a temporary one.",
+			Docs: "It is in `TMPDIR` or, without that, in memory (`/dev/shm`) if a gibibyte is free there."},
+	}
+}
+
+// gatewayFlags bound what clients may request. Sizes and times must be above 0; a cost or a rate of 0 means no bound.
+type gatewayFlags struct {
+	Introspection  bool
+	BasePath       string
+	MaxBody        int64
+	MaxUpload      int64
+	MaxResponse    int64
+	QueryCost      int
+	QueryDepth     int
+	MaxBatch       int
+	Persisted      int
+	Trusted        string
+	Compress       bool
+	MaxClients     int
+	MaxPerAddress  int
+	RequestTimeout time.Duration
+	Plan           bool
+	RateLimit      int
+	CompanyLimit   int
+	ModelRateLimit int
+	LogLevel       slog.Level
+
+	browserFlags
+	admin.SecretKeyFlag
+}
+
+// rateLimits are the defaults of the rate limits. On one machine there is nobody to protect from others.
+type rateLimits struct{ key, company, model string }
+
+var (
+	serveLimits = rateLimits{key: "600", company: "6000", model: "60"}
+	devLimits   = rateLimits{key: "0", company: "0", model: "0"}
+)
+
+// declare returns all flags of the gateway, with the default rate limits.
+func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
+	return slices.Concat(f.limits(rates), f.browserFlags.Declare(), f.SecretKeyFlag.Declare())
+}
+
+// limits returns the flags that bound requests, with the default rate limits.
+func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
+	return cli.Flags{
+		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
+			Help: "Requests that one API key may make per minute, in each process; 0 for no limit.",
+			Docs: "`dev` has no limit. See [rate limits](#rate-limits)."},
+		{Into: &f.CompanyLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
+			Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit.",
+			Docs: "`dev` has no limit."},
+		{Into: &f.ModelRateLimit, Name: "model-rate-limit", Env: "AGENTGRAPH_MODEL_RATE_LIMIT", Default: rates.model,
+			Help: "Operations that use a model that one API key may start per minute, in each process; 0 for no limit.",
+			Docs: "`dev` has no limit."},
+		{Into: &f.MaxBody, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576",
+			Help: "Largest request body, in bytes, without files."},
+		{Into: &f.MaxUpload, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400",
+			Help: "Largest total size of a request's files, in bytes; 26214400 at most."},
+		{Into: &f.MaxResponse, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
+			Help: "Largest response, in bytes.",
+			Docs: "It bounds the memory of a response while it is made, twice its own size. See " +
+				"[what a query may cost](#what-a-query-may-cost)."},
+		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s",
+			Help: "How long a query or a mutation may take.",
+			Docs: "Messages of chats have `AGENTGRAPH_TURN_TIMEOUT`. While a file is uploaded, 256 KiB or the rest must " +
+				"arrive in this time, or the response is 408."},
+		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
+			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
+			Docs: "It also is twenty times the work for its response. See " +
+				"[what a query may cost](#what-a-query-may-cost)."},
+		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
+			Help: "Most levels of nested fields in one operation."},
+		{Into: &f.MaxBatch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
+			Help: "Most operations in one request that has a list of them, 10 at most; 0 refuses lists."},
+		{Into: &f.MaxClients, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
+			Help: "Most client connections at a time; 0 for no limit.",
+			Docs: "Connections beyond it are closed as they come."},
+		{Into: &f.MaxPerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
+			Default: "1000",
+			Help: "Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, " +
+				"may open as many as they like.",
+			Docs: "An IPv6 network of 64 bits counts as one address."},
+		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
+			Negatable: true, Help: "Let clients read the schema."},
+		{Into: existingDirectory(&f.Trusted), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
+			Placeholder: "DIR",
+			Help: "Directory with the only GraphQL documents that clients may use, by their ids. " +
+				"The console, which has its own, is off then."},
+		{Into: &f.Persisted, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES",
+			Default: "8388608",
+			Help:    "Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."},
+		{Into: &f.Compress, Name: "compress", Env: "AGENTGRAPH_COMPRESS", Default: "true", Negatable: true,
+			Help: "Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses.",
+			Docs: "Responses of 4 KiB and more are compressed; streams never are."},
+		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
+			Help: "Answer queries by plans. Without them a resolver answers each field: the same answers, slower."},
+		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
+			Help: "Path at which clients find the gateway, such as /agents. Location headers and problems have it in " +
+				"front, and requests may."},
+		{Into: &f.LogLevel, Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
+			Help: "debug, info, warn or error."},
+	}
+}
+
+// browserFlags say which pages may call the gateway.
+type browserFlags struct {
+	Console       string
+	CORSOrigin    []string
+	AllowedOrigin []string
+}
+
+func (f *browserFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"},
+			Help: "Whether browsers are shown the web console, at /console: on or off.",
+			Docs: "See [the console](console.md)."},
+		{Into: &f.CORSOrigin, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
+			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; " +
+				"* for all. Without one, browsers keep other pages from calling it.",
+			Docs: "See [browsers](#browsers)."},
+		{Into: &f.AllowedOrigin, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
+			Help: "Host, other than the gateway's own, whose pages may open a socket but not call."},
+	}
+}
+
+// busFlags say what carries signals between replicas.
+type busFlags struct {
+	NatsURL         string
+	NatsCredentials string
+	NatsSubject     string
+}
+
+func (f *busFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.NatsURL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
+			Help: "NATS servers that carry signals and text between replicas in place of the database, separated by " +
+				"commas, such as nats://user:password@nats:4222.",
+			Docs: "See [another bus](scaling.md#another-bus)."},
+		{Into: &f.NatsCredentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
+			Help: "File with the credentials for NATS, a JWT and its seed."},
+		{Into: &f.NatsSubject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
+			Help: "What the subjects at NATS begin with. Gateways on different databases need different ones."},
+	}
+}
+
+// auditFlags say what becomes of audit events.
+type auditFlags struct {
+	AuditDays          int
+	AuditWebhook       string
+	AuditWebhookSecret string
+}
+
+func (f *auditFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
+			Help: "How many days audit events are kept; 0 for ever.",
+			Docs: "See [who changed what](#who-changed-what). Processes with workers remove older events."},
+		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
+			Help: "Address that is told of all audit events. It may be private."},
+		{Into: &f.AuditWebhookSecret, Name: "audit-webhook-secret", Env: "AGENTGRAPH_AUDIT_WEBHOOK_SECRET",
+			Placeholder: "SECRET", Secret: true,
+			Help: "Signs what the webhook is sent; at least 16 characters."},
+	}
+}
+
+// observeFlags say what to observe about the program.
+type observeFlags struct {
+	MetricsListen string
+	Pprof         bool
+	SlowOperation time.Duration
+	SlowStatement time.Duration
+}
+
+func (f *observeFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
+			Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. " +
+				"Without one there are no metrics.",
+			Docs: "See [metrics](#metrics)."},
+		{Into: &f.Pprof, Name: "pprof", Env: "AGENTGRAPH_PPROF",
+			Help: "Serve Go's profiles beside the metrics, below /debug/pprof/."},
+		{Into: &f.SlowOperation, Name: "slow-operation", Env: "AGENTGRAPH_SLOW_OPERATION", Default: "0s",
+			Help: "From how long on a query or a mutation is logged as slow; 0 for none."},
+		{Into: &f.SlowStatement, Name: "slow-statement", Env: "AGENTGRAPH_SLOW_STATEMENT", Default: "0s",
+			Help: "From how long on an SQL statement is logged as slow; 0 for none."},
+	}
+}

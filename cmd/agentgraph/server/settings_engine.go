@@ -1,0 +1,161 @@
+package server
+
+import (
+	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// modelFlags choose the language model.
+type modelFlags struct {
+	OpenaiAPIKey  string
+	OpenaiBaseURL string
+	Model         string
+	ModelTimeout  time.Duration
+	QuestionModel string
+}
+
+func (f *modelFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.OpenaiAPIKey, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
+			Help: "Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."},
+		{Into: &f.OpenaiBaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
+			Help: "Address of the provider, before /chat/completions."},
+		{Into: &f.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
+			Help: "The model that speaks for the agents."},
+		{Into: &f.ModelTimeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
+			Help: "How long one response of the model may take."},
+		{Into: &f.QuestionModel, Name: "question-model", Env: "AGENTGRAPH_QUESTION_MODEL", Placeholder: "MODEL",
+			Help: "A small model of the same provider that turns a message, with those before it, into a question to " +
+				"the knowledge base. Without one the message itself is the question."},
+	}
+}
+
+// refereeFlags choose the models that judge tests of agents and play their contacts.
+type refereeFlags struct {
+	JudgeModel     string
+	JudgeBaseURL   string
+	JudgeAPIKey    string
+	JudgeModels    []string
+	ContactModel   string
+	ContactBaseURL string
+	ContactAPIKey  string
+}
+
+func (f *refereeFlags) Declare() cli.Flags {
+	const provider = "Default: that of the language model."
+	const key = "Default: that of the language model, when the address is the same."
+	return cli.Flags{
+		{Into: &f.JudgeModel, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
+			Help: "The model that judges tests of agents. Default: that of the agents, which then judges itself.",
+			Docs: "See [a judge of its own](testing.md#a-judge-of-its-own)."},
+		{Into: &f.JudgeBaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
+			Help: "Address of the judge's provider, before /chat/completions. " + provider},
+		{Into: &f.JudgeAPIKey, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
+			Help: "Key of the judge's provider. " + key},
+		{Into: &f.JudgeModels, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
+			Help: "Other models of the judge's provider, by which users may have conversations of tests judged again.",
+			Docs: "See [judged again](testing.md#judged-again)."},
+		{Into: &f.ContactModel, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
+			Help: "The model that plays the contacts in tests of agents. Default: that of the agents."},
+		{Into: &f.ContactBaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
+			Help: "Address of the contacts' provider, before /chat/completions. " + provider},
+		{Into: &f.ContactAPIKey, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",
+			Secret: true, Help: "Key of the contacts' provider. " + key},
+	}
+}
+
+// knowledgeFlags choose the models that help to find knowledge, and bound what is stored.
+type knowledgeFlags struct {
+	EmbeddingModel   string
+	EmbeddingBaseURL string
+	EmbeddingAPIKey  string
+	RerankURL        string
+	RerankAPIKey     string
+	RerankModel      []string
+	OCR              string
+	OCRLanguages     string
+	MaxStored        int64
+}
+
+func (f *knowledgeFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.EmbeddingModel, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
+			Help: "The model that compares questions and documents by meaning. Without one they are compared by words.",
+			Docs: "See [knowledge](knowledge.md)."},
+		{Into: &f.EmbeddingBaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
+			Placeholder: "URL",
+			Help: "Address of the embedding model's provider, before /embeddings. " +
+				"Default: that of the language model."},
+		{Into: &f.EmbeddingAPIKey, Name: "embedding-api-key", Env: "AGENTGRAPH_EMBEDDING_API_KEY", Placeholder: "KEY",
+			Secret: true,
+			Help: "Key of the embedding model's provider. Default: that of the language model, when the address is " +
+				"the same."},
+		{Into: &f.RerankURL, Name: "rerank-url", Env: "AGENTGRAPH_RERANK_URL", Placeholder: "URL",
+			Help: "Full address of a reranker with the API of Cohere or Jina."},
+		{Into: &f.RerankAPIKey, Name: "rerank-api-key", Env: "AGENTGRAPH_RERANK_API_KEY", Placeholder: "KEY",
+			Secret: true, Help: "Key of the reranker."},
+		{Into: &f.RerankModel, Name: "rerank-model", Env: "AGENTGRAPH_RERANK_MODELS", Placeholder: "NAME",
+			Help: "Model of the reranker that knowledge base chats may name."},
+		{Into: &f.OCR, Name: "ocr", Env: "AGENTGRAPH_OCR", Placeholder: "PROGRAM",
+			Help: "Path or name of Tesseract, to read the writing in images and scanned PDFs. " +
+				"Without it they hold no text."},
+		{Into: &f.OCRLanguages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
+			Placeholder: "LANGUAGES",
+			Help:        "The languages of such writing, as Tesseract calls those that are installed with it: eng+fra."},
+		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
+			Help: "Bytes of the documents of one company at most; 0 for no limit.",
+			Docs: "A document that does not fit is `UNPROCESSABLE`. Chunks and vectors take a few times as much beside " +
+				"the documents."},
+	}
+}
+
+// conversationFlags bound conversations and say what they may reach.
+type conversationFlags struct {
+	TurnTimeout     time.Duration
+	MaxModelCalls   int
+	ToolAllow       []string
+	Workers         int
+	RunsPerCompany  int
+	TransferWebhook string
+}
+
+func (f *conversationFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
+			Help: "How long an agent may take to answer one message, including its calls and their delays."},
+		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "25",
+			Help: "How often the model may be asked for one response of an agent. Each sub-agent has as many calls of " +
+				"its own, all together 5 times as many."},
+		{Into: &f.ToolAllow, Name: "tool-allow", Env: "AGENTGRAPH_TOOL_ALLOW", Placeholder: "HOST",
+			Help: "Private host or CIDR that tools and webhooks may reach. By default they reach public addresses only."},
+		{Into: &f.Workers, Name: "workers", Env: "AGENTGRAPH_WORKERS", Default: "10",
+			Help: "How many jobs (test runs and documents to index) this process works on at once; " +
+				"0 leaves them, schedules and webhooks to other processes."},
+		{Into: &f.RunsPerCompany, Name: "runs-per-company", Env: "AGENTGRAPH_RUNS_PER_COMPANY", Default: "50",
+			Help: "How many jobs of one company are worked on at once, across all processes. " +
+				"Give each of them the same value."},
+		{Into: &f.TransferWebhook, Name: "transfer-webhook", Env: "AGENTGRAPH_TRANSFER_WEBHOOK", Placeholder: "URL",
+			Help: "Address of the telephony provider that transfers calls. Without one agents are told that there is none."},
+	}
+}
+
+// priceFlags are the prices of simulated chats and test runs, in credits with at most six decimals.
+type priceFlags struct {
+	PriceMessage      model.Credits
+	PriceInputTokens  model.Credits
+	PriceOutputTokens model.Credits
+}
+
+func (f *priceFlags) Declare() cli.Flags {
+	return cli.Flags{
+		{Into: &f.PriceMessage, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",
+			Placeholder: "CREDITS", Help: "Price of a message that an agent writes in a simulated chat or a test."},
+		{Into: &f.PriceInputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002",
+			Placeholder: "CREDITS", Help: "Price of a thousand tokens that language models read for it."},
+		{Into: &f.PriceOutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS",
+			Default: "0.008", Placeholder: "CREDITS",
+			Help: "Price of a thousand tokens that language models write for it."},
+	}
+}

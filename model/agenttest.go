@@ -11,14 +11,10 @@ import (
 
 // Bounds of a test.
 const (
-	MaxTurns            = 30
-	maxCriteria         = 30
-	maxCriterion        = 2_000
-	maxScenario         = 10_000
-	maxStartingMessages = 200
-	maxTestMessage      = 10_000
-	maxMessageCalls     = 20
-	maxStartingCalls    = 100
+	MaxTurns     = 30
+	maxCriteria  = 30
+	maxCriterion = 2_000
+	maxScenario  = 10_000
 )
 
 // AgentTest is a test of either kind.
@@ -190,6 +186,18 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 // every fault when the test would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
 	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
+	t.apply(in)
+	var faults Fields
+	if in.Rows != nil {
+		t.Rows = faults.rows("rows", values(in.Rows))
+	}
+	t.check(&faults)
+	faults.sights("judgeSees", in.JudgeSees)
+	return faults.Err()
+}
+
+// apply sets what the input has, without its rows.
+func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 	set(&t.Name, in.Name)
 	set(&t.Scenario, in.Scenario)
 	set(&t.MaxTurns, in.MaxTurns)
@@ -227,11 +235,10 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		}
 		t.ToolMocking = &mocking
 	}
+}
 
-	var faults Fields
-	if in.Rows != nil {
-		t.Rows = faults.rows("rows", values(in.Rows))
-	}
+// check adds what is wrong with the test.
+func (t *SimulationTest) check(faults *Fields) {
 	faults.name("name", t.Name, 255)
 	faults.name("scenario", t.Scenario, maxScenario)
 	if len(t.Criteria) == 0 && len(t.Checks) == 0 {
@@ -245,14 +252,12 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	faults.weights(t.CriteriaWeights, len(t.Criteria))
 	faults.checks("checks", t.Checks)
 	faults.number("passAt", t.PassAt, 0, 1)
-	faults.sights("judgeSees", in.JudgeSees)
 	faults.persona("persona", t.Persona)
 	faults.spoken("contactSays", t.ContactSays)
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
 	faults.startingMessages("conversationContext", t.ConversationMessages)
 	faults.values("variables", t.Variables)
 	faults.mocking("toolMocking", t.ToolMocking)
-	return faults.Err()
 }
 
 // NewClassificationTest returns the test that the input describes, or BAD_INPUT with every bound
@@ -334,56 +339,6 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
 	if given {
 		f.Add(path, "belongs to %s tests, and this is none", strings.ToLower(string(kind)))
-	}
-}
-
-// startingMessages records the faults of messages that a simulation starts from, with their calls.
-func (f *Fields) startingMessages(path string, messages []TestMessage) {
-	bare, calls := slices.Clone(messages), 0
-	for i, m := range messages {
-		bare[i].ToolCalls = nil
-		at := fmt.Sprintf("%s.%d.toolCalls", path, i)
-		if len(m.ToolCalls) > 0 && (m.Role != MessageRoleAssistant || i == 0 || messages[i-1].Role != MessageRoleUser) {
-			f.Add(at, "must stand with a message of the agent that answers one of the contact")
-		}
-		if f.list(at, len(m.ToolCalls), maxMessageCalls) {
-			for n, call := range m.ToolCalls {
-				f.startingCall(fmt.Sprintf("%s.%d", at, n), call)
-			}
-		}
-		calls += len(m.ToolCalls)
-	}
-	if calls > maxStartingCalls {
-		f.Add(path, "must have at most %d calls, not %d", maxStartingCalls, calls)
-	}
-	f.messages(path, bare)
-}
-
-func (f *Fields) startingCall(path string, call TestMessageCall) {
-	f.text(path+".technicalName", call.TechnicalName, 1, 64)
-	f.optional(path+".result", call.Result, maxTestMessage)
-	f.optional(path+".error", call.Error, maxTestMessage)
-	if (call.Result == nil) == (call.Error == nil) {
-		f.Add(path+".result", "must be given, or else error: exactly one of them")
-	}
-	if n := len(call.Arguments); n > maxTestMessage {
-		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)
-	}
-	f.values(path+".arguments", call.Arguments)
-}
-
-func (f *Fields) messages(path string, messages []TestMessage) {
-	if !f.list(path, len(messages), maxStartingMessages) {
-		return
-	}
-	for i, m := range messages {
-		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
-		if !m.Role.IsValid() {
-			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
-		}
-		if len(m.ToolCalls) > 0 {
-			f.Add(fmt.Sprintf("%s.%d.toolCalls", path, i), "belong to messages that a simulation test starts from")
-		}
 	}
 }
 

@@ -1,0 +1,75 @@
+package model
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Cursor is a place in a list that is ordered newest first: by time of creation, then by id.
+type Cursor struct {
+	CreatedAt time.Time
+	ID        string
+}
+
+// String is the opaque form that clients get.
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + c.ID))
+}
+
+// ParseCursor reads what String wrote, and refuses everything else.
+func ParseCursor(s string) (Cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return Cursor{}, err
+	}
+	at, id, _ := strings.Cut(string(raw), " ")
+	created, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return Cursor{}, err
+	}
+	cursor := Cursor{CreatedAt: created, ID: id}
+	var faults Fields
+	faults.text("id", id, 1, MaxIDLength)
+	if faults.Err() != nil || created.Year() < 1 || cursor.String() != s {
+		return Cursor{}, errors.New("not a cursor")
+	}
+	return cursor, nil
+}
+
+// OrderedCursor is a place in a list of agents that is not ordered by their time of creation: the value of what they are
+// ordered by, as a text, then the id.
+type OrderedCursor struct {
+	Order   AgentOrder
+	Key, ID string
+}
+
+// String is the opaque form that clients get.
+func (c OrderedCursor) String() string {
+	// No name or id has this character.
+	return base64.RawURLEncoding.EncodeToString([]byte(string(c.Order) + "\x00" + c.Key + "\x00" + c.ID))
+}
+
+// ParseOrderedCursor reads what String wrote of a cursor of the order, and refuses everything else.
+func ParseOrderedCursor(s string, order AgentOrder) (OrderedCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return OrderedCursor{}, err
+	}
+	parts := strings.Split(string(raw), "\x00")
+	if len(parts) != 3 || parts[0] != string(order) {
+		return OrderedCursor{}, errors.New("not a cursor of this order")
+	}
+	cursor := OrderedCursor{Order: order, Key: parts[1], ID: parts[2]}
+	var faults Fields
+	faults.text("id", cursor.ID, 1, MaxIDLength)
+	faults.text("key", cursor.Key, 1, 255)
+	if at, err := time.Parse(time.RFC3339Nano, cursor.Key); order == AgentOrderUpdatedAt && (err != nil || at.Year() < 1) {
+		faults.Add("key", "is no time")
+	}
+	if faults.Err() != nil || cursor.String() != s {
+		return OrderedCursor{}, errors.New("not a cursor")
+	}
+	return cursor, nil
+}

@@ -174,7 +174,7 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 		return found, found != "", nil
 	}
 	if e.Matches != nil {
-		expression, err := c.expressions.of(*e.Matches)
+		expression, err := c.expressions.Load(*e.Matches, model.NewExpression)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (h *heldConversation) isIn(message int, turn *int32) bool {
 
 // fitting looks for JSON that fits a schema.
 func (c *checks) fitting(ctx context.Context, e *model.ResultExpectation, held *heldConversation) (finding, error) {
-	schema, err := c.schemas.of(string(e.Schema))
+	schema, err := c.schemas.Load(string(e.Schema), model.NewJSONSchema)
 	if err != nil {
 		return finding{}, err
 	}

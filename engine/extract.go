@@ -223,7 +223,7 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 		found.passed = strings.TrimSpace(fold(*value, false).text) == strings.TrimSpace(fold(*e.Equals, false).text)
 		return found, nil
 	}
-	expression, err := c.expressions.of(*e.Matches)
+	expression, err := c.expressions.Load(*e.Matches, model.NewExpression)
 	if err != nil {
 		return finding{}, err
 	}

@@ -128,7 +128,7 @@ func (c *checks) holds(ctx context.Context, condition model.MockCondition, call 
 	if condition.Matches == nil || !present {
 		return condition.Matches == nil
 	}
-	expression, err := c.expressions.of(*condition.Matches)
+	expression, err := c.expressions.Load(*condition.Matches, model.NewExpression)
 	if err != nil {
 		return false // it was stored before expressions were bounded
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,19 +25,22 @@ const (
 	maxFault = 2_000
 )
 
-// checks are compiled: schemas, and regular expressions.
+// checks caches compiled schemas and regular expressions by their texts.
 type checks struct {
-	schemas     *compiled[*model.JSONSchema]
-	expressions *compiled[*model.Expression]
+	schemas     *cache.Cache[string, *model.JSONSchema]
+	expressions *cache.Cache[string, *model.Expression]
 }
 
 func newChecks() *checks {
-	return &checks{newCompiled(schemaBytes, model.NewJSONSchema), newCompiled(expressionBytes, model.NewExpression)}
+	return &checks{
+		cache.New(schemaBytes, func(text string, _ *model.JSONSchema) int { return len(text) }),
+		cache.New(expressionBytes, func(text string, _ *model.Expression) int { return len(text) }),
+	}
 }
 
 // validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
 func (c *checks) validate(ctx context.Context, schema json.RawMessage, call arguments) error {
-	compiled, err := c.schemas.of(string(schema))
+	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")
 	}

@@ -18,7 +18,7 @@ import (
 // execute, and variables that do not fit their types. Each check comes before the work that it bounds.
 type guard struct {
 	settings  Settings
-	documents *documents
+	documents documents
 	schema    *ast.Schema
 }
 

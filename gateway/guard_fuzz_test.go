@@ -47,7 +47,7 @@ func FuzzGuard(f *testing.F) {
 		}
 		settings := DefaultSettings()
 		settings.Introspection = introspection
-		documents := newDocuments(10, settings.CachedBytes)
+		documents := newDocuments(settings.CachedBytes)
 		exec := executor.New(unanswered{schema})
 		exec.SetQueryCache(documents)
 		exec.SetDisableSuggestion(!introspection)

@@ -6,13 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
-	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,43 +29,13 @@ const hashPrefix = "sha256:"
 // bytesPerText is what a persisted query takes in addition to its text.
 const bytesPerText = 250
 
-// persisted holds the valid queries that clients sent with their SHA-256, the most recently used ones. All companies
-// share it: a hash stands for one text, whoever sent it.
-type persisted struct {
-	mu       sync.Mutex
-	texts    *simplelru.LRU[string, string]
-	bytes    int
-	maxBytes int
-}
-
-// newPersisted returns nil, which keeps nothing, for 0 bytes.
-func newPersisted(maxBytes int) *persisted {
+// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it: a hash
+// stands for one text, whoever sent it. It is nil, which keeps nothing, for 0 bytes.
+func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	if maxBytes <= 0 {
 		return nil
 	}
-	p := &persisted{maxBytes: maxBytes}
-	// NewLRU only fails for a size below one.
-	p.texts, _ = simplelru.NewLRU(maxBytes/bytesPerText+1, func(_, text string) { p.bytes -= bytesPerText + len(text) })
-	return p
-}
-
-func (p *persisted) get(hash string) (text string, known bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.texts.Get(hash)
-}
-
-func (p *persisted) add(hash, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, known := p.texts.Get(hash); known {
-		return
-	}
-	p.bytes += bytesPerText + len(text)
-	p.texts.Add(hash, text)
-	for p.bytes > p.maxBytes {
-		p.texts.RemoveOldest()
-	}
+	return cache.New(maxBytes, func(_, text string) int { return bytesPerText + len(text) })
 }
 
 // documentIDs are the names that a request gives its document in place of, or beside, its text.
@@ -121,7 +90,7 @@ func (s *Server) find(params request) *gqlerror.Error {
 	case params.Query != "":
 		return nil
 	}
-	text, known := s.persisted.get(ids.hash)
+	text, known := s.persisted.Get(ids.hash)
 	if !known {
 		return persistedError(persistedNotFound, persistedNotFoundCode)
 	}
@@ -146,7 +115,7 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor, pa
 	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
 		// The hash was compared with the text.
 		if ids, err := idsOf(params.documentID, params.Extensions); err == nil && ids.hash != "" {
-			s.persisted.add(ids.hash, params.Query)
+			s.persisted.Add(ids.hash, params.Query)
 		}
 	}
 	return operation, errs

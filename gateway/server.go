@@ -20,6 +20,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -97,7 +98,7 @@ type Server struct {
 	requests  keyLimit
 	companies *rateLimit
 	sessions  *sessions
-	persisted *persisted
+	persisted *cache.Cache[string, string]
 	schema    *ast.Schema
 	compress  func(http.Handler) http.HandlerFunc
 	sdl       func() []byte
@@ -146,7 +147,7 @@ func New(o Options) *Server {
 	if s.cors != nil {
 		s.entrance = s.cors.Handler(s.entrance)
 	}
-	documents := newDocuments(o.Settings.CachedQueries, o.Settings.CachedBytes)
+	documents := newDocuments(o.Settings.CachedBytes)
 	s.exec.SetErrorPresenter(s.presenter.present)
 	s.exec.SetRecoverFunc(recovered)
 	s.exec.SetQueryCache(documents)

@@ -25,9 +25,8 @@ type Settings struct {
 	// ResponseWork bounds the work for one response, in values that the executor makes one by one; a question to the database
 	// counts as 125. What is written straight from rows is no such work. 0 means no limit.
 	ResponseWork int
-	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
-	CachedQueries int
-	CachedBytes   int
+	// CachedBytes bounds the cache of parsed documents.
+	CachedBytes int
 	// PersistedBytes bounds the memory of queries that clients name by their SHA-256 after they sent them once. 0 keeps
 	// none, and clients are told so.
 	PersistedBytes int
@@ -85,7 +84,6 @@ func DefaultSettings() Settings {
 		QueryCost:        1_000_000,
 		ResponseBytes:    32 << 20,
 		ResponseWork:     50_000,
-		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
 		PersistedBytes:   8 << 20,
 		Compress:         true,

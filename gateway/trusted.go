@@ -32,7 +32,7 @@ type TrustedDocuments struct {
 // documents, as Relay's compiler and GraphQL Code Generator write it, or a manifest of Apollo's. Ids differ whichever
 // file they are from. The first fault ends it, with an error that names the file and the place in the document.
 func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*TrustedDocuments, error) {
-	bounds := guard{settings: settings, documents: newDocuments(1, 0), schema: schema}
+	bounds := guard{settings: settings, documents: newDocuments(0), schema: schema}
 	t := &TrustedDocuments{byID: map[string]string{}, byHash: map[string]string{}}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -4,80 +4,77 @@ import (
 	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of what is remembered: operations, an estimate of the memory of their documents and plans, and ways in which @skip
-// and @include make different plans of one operation.
+// Bounds of the cached plans: the memory of all of them and of their documents, and how many plans an operation may have by
+// the values of @skip and @include.
 const (
-	mostPlanned  = 1_000
 	mostBytes    = 32 << 20
 	mostVariants = 8
 
 	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 for each value.
-	bytesPerByte  = 50
-	bytesPerValue = 500
+	bytesPerPlanned = 1_000
+	bytesPerByte    = 50
+	bytesPerValue   = 500
 )
 
-// plans caches plans of the operations used last. Operations are compared by pointer, since documents are cached too.
+// plans caches plans by their operations, which are compared by address because documents are cached, too.
 type plans struct {
-	mu    sync.Mutex
-	cache *simplelru.LRU[*ast.OperationDefinition, *planned]
-	bytes int
+	*cache.Cache[*ast.OperationDefinition, *planned]
 }
 
 // planned is what the cache knows of an operation.
 type planned struct {
 	// conditions are the variables that @skip and @include read.
 	conditions []string
-	// variants are its plans by the values of the conditions; nil where there is no plan.
+	// text is the length of the document.
+	text int
+
+	mu sync.Mutex
+	// variants are the operation's plans by the values of the conditions; nil where there is no plan.
 	variants map[uint64]*plan
-	bytes    int
 }
 
-func newPlans() *plans {
-	p := &plans{}
-	// The only error is a size below one.
-	p.cache, _ = simplelru.NewLRU(mostPlanned, func(_ *ast.OperationDefinition, known *planned) { p.bytes -= known.bytes })
-	return p
+func newPlans() plans {
+	return plans{cache.New(mostBytes, func(_ *ast.OperationDefinition, known *planned) int { return known.size() })}
+}
+
+// size estimates the memory of an operation's document and plans.
+func (k *planned) size() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	bytes := bytesPerPlanned + k.text*bytesPerByte
+	for _, made := range k.variants {
+		if made != nil {
+			bytes += made.selected * bytesPerValue
+		}
+	}
+	return bytes
 }
 
 // of returns the plan of the operation with its variables; nil when it has none.
-func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
-	p.mu.Lock()
-	known, ok := p.cache.Get(operation.Operation)
-	if !ok {
-		known = &planned{conditions: conditionsOf(operation), variants: map[uint64]*plan{}, bytes: len(operation.RawQuery) * bytesPerByte}
-		p.cache.Add(operation.Operation, known)
-		p.bytes += known.bytes
-		p.shrink()
-	}
+func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
+	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*planned, error) {
+		return &planned{conditions: conditionsOf(operation), text: len(operation.RawQuery), variants: map[uint64]*plan{}}, nil
+	})
 	variant, countable := known.variant(operation.Variables)
+	known.mu.Lock()
 	found, ok := known.variants[variant]
 	full := len(known.variants) >= mostVariants
-	p.mu.Unlock()
+	known.mu.Unlock()
 	if ok || full || !countable {
 		return found
 	}
-	// Somebody else may compile the same plan meanwhile; both are equal.
+	// Concurrent requests may compile the same plan. All of these plans are equal.
 	made := compile(operation, t)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	known.mu.Lock()
 	known.variants[variant] = made
-	if current, ok := p.cache.Peek(operation.Operation); made != nil && ok && current == known {
-		known.bytes += made.selected * bytesPerValue
-		p.bytes += made.selected * bytesPerValue
-		p.shrink()
-	}
+	known.mu.Unlock()
+	p.Put(operation.Operation, known)
 	return made
-}
-
-// shrink drops what was used longest ago until the rest fits.
-func (p *plans) shrink() {
-	for p.bytes > mostBytes && p.cache.Len() > 1 {
-		p.cache.RemoveOldest()
-	}
 }
 
 // variant tells the values of the conditions apart; false when there are too many of them, or one has no value.

@@ -20,7 +20,7 @@ type Schema struct {
 	graphql.ExecutableSchema
 
 	table *Table
-	plans *plans
+	plans plans
 }
 
 // Plan returns the schema with plans.

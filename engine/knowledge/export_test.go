@@ -71,18 +71,8 @@ func Alike(words []string, word string) []string {
 // MaxDistance returns how many letters of a misspelled word may be wrong.
 var MaxDistance = maxDistance
 
-// KeptVocabularies returns how many vocabularies are cached, and their size in bytes.
-func (b *Base) KeptVocabularies() (number, size int) {
-	return b.vocabularies.known.Len(), b.vocabularies.size
-}
-
-// KeepVocabulary caches a vocabulary of the size for a dataset.
-func (b *Base) KeepVocabulary(datasetID string, size int) {
-	b.vocabularies.put(datasetID, &vocabulary{size: size})
-}
-
-// MaxVocabularies bounds the cached vocabularies, in bytes.
-const MaxVocabularies = maxVocabularies
+// CachedVocabularies returns how many vocabularies are cached.
+func (b *Base) CachedVocabularies() int { return b.vocabularies.known.Len() }
 
 // ReadVocabularies waits for a place to read vocabularies for the company, and returns what gives it back.
 func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {

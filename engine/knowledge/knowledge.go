@@ -30,7 +30,7 @@ type Base struct {
 	rerank       Reranker
 	log          *slog.Logger
 	limits       limits
-	vectors      *vectorCache
+	vectors      vectorCache
 	vocabularies *vocabularyCache
 	outage       *outage
 	// files are the places of files that are read and cut: each takes a core and many times its size.

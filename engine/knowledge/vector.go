@@ -5,13 +5,10 @@ import (
 	"context"
 	"iter"
 	"maps"
-	"math"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -138,40 +135,16 @@ type indexing struct {
 
 // vectorCache keeps the vectors of the most recently used documents.
 type vectorCache struct {
-	mu    sync.Mutex
-	parts *simplelru.LRU[indexing, *embedded]
-	size  int
+	*cache.Cache[indexing, *embedded]
 }
 
-func newVectorCache() *vectorCache {
-	// The cache bounds the size of the vectors, not their number.
-	parts, _ := simplelru.NewLRU[indexing, *embedded](math.MaxInt, nil)
-	return &vectorCache{parts: parts}
-}
-
-func (c *vectorCache) get(key indexing) *embedded {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	part, _ := c.parts.Get(key)
-	return part
-}
-
-func (c *vectorCache) put(key indexing, part *embedded) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.parts.Contains(key) {
-		return
-	}
-	c.parts.Add(key, part)
-	for c.size += part.size; c.size > maxVectors; {
-		_, oldest, _ := c.parts.RemoveOldest()
-		c.size -= oldest.size
-	}
+func newVectorCache() vectorCache {
+	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
 }
 
 // of yields every chunk of the datasets that has a vector, or one error. It reads what is not cached, and caches that if
 // the vectors of all the datasets fit.
-func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
+func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)
 		if err != nil {
@@ -180,8 +153,8 @@ func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) i
 		}
 		read := &reading{parts: map[string]*embedded{}}
 		for _, d := range documents {
-			part := c.get(indexing{d.ID, *d.IndexedAt})
-			if part == nil {
+			part, isCached := c.Get(indexing{d.ID, *d.IndexedAt})
+			if !isCached {
 				read.parts[d.ID] = &embedded{}
 				continue
 			}
@@ -203,7 +176,7 @@ func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) i
 		}
 		for _, d := range documents {
 			if part := read.parts[d.ID]; part != nil {
-				c.put(indexing{d.ID, *d.IndexedAt}, part)
+				c.Add(indexing{d.ID, *d.IndexedAt}, part)
 			}
 		}
 	}

@@ -2,17 +2,15 @@ package knowledge
 
 import (
 	"context"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/fair"
 )
@@ -112,9 +110,8 @@ const (
 
 // vocabularyCache keeps the vocabularies of the most recently used datasets.
 type vocabularyCache struct {
-	mu    sync.Mutex
-	known *simplelru.LRU[string, *vocabulary]
-	size  int
+	// known has the vocabularies by the ids of the datasets.
+	known *cache.Cache[string, *vocabulary]
 	// reads lets concurrent questions share a read.
 	reads singleflight.Group
 	// places are those of reads in progress, of which a company has one: however many datasets it asks about, others
@@ -123,36 +120,8 @@ type vocabularyCache struct {
 }
 
 func newVocabularyCache() *vocabularyCache {
-	// The cache bounds the size of the vocabularies, not their number.
-	known, _ := simplelru.NewLRU[string, *vocabulary](math.MaxInt, nil)
+	known := cache.New(maxVocabularies, func(_ string, v *vocabulary) int { return v.size })
 	return &vocabularyCache{known: known, places: fair.New(readsAtATime, 1)}
-}
-
-// get returns the cached vocabulary of a dataset, if it has the version.
-func (c *vocabularyCache) get(datasetID, version string) *vocabulary {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if kept, ok := c.known.Get(datasetID); ok && kept.version == version {
-		return kept
-	}
-	return nil
-}
-
-func (c *vocabularyCache) put(datasetID string, v *vocabulary) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before, ok := c.known.Peek(datasetID); ok {
-		c.known.Remove(datasetID)
-		c.size -= before.size
-	}
-	if v.size > maxVocabularies {
-		return // it would evict all others, and then itself
-	}
-	c.known.Add(datasetID, v)
-	for c.size += v.size; c.size > maxVocabularies; {
-		_, oldest, _ := c.known.RemoveOldest()
-		c.size -= oldest.size
-	}
 }
 
 // of returns the vocabularies of datasets at these versions or later ones. One statement reads those that are not
@@ -161,7 +130,7 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 	var known []*vocabulary
 	var missing, names []string
 	for i, id := range datasetIDs {
-		if kept := c.get(id, versions[i]); kept != nil {
+		if kept, isCached := c.known.Get(id); isCached && kept.version == versions[i] {
 			known = append(known, kept)
 			continue
 		}
@@ -199,7 +168,7 @@ func (c *vocabularyCache) read(ctx context.Context, t *db.Tenant, datasetIDs []s
 	read := make([]*vocabulary, len(rows))
 	for i, row := range rows {
 		read[i] = vocabularyOf(row)
-		c.put(row.DatasetID, read[i])
+		c.known.Put(row.DatasetID, read[i])
 	}
 	return read, nil
 }

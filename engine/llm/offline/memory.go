@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/agentgraph/agentgraph/cache"
 )
 
 const (
@@ -19,11 +19,7 @@ const (
 
 // memory keeps what was read of texts that come with every message: instructions, tools, excerpts. The key is the hash
 // of everything that the reading depends on, so no entry is ever stale, or of another text. Entries never change.
-type memory struct {
-	mu    sync.Mutex
-	kept  *simplelru.LRU[[sha256.Size]byte, recollection]
-	bytes int
-}
+type memory = cache.Cache[[sha256.Size]byte, recollection]
 
 type recollection struct {
 	value any
@@ -31,10 +27,7 @@ type recollection struct {
 }
 
 func newMemory() *memory {
-	m := &memory{}
-	// The only possible error is for a size below one.
-	m.kept, _ = simplelru.NewLRU(maxRemembered/bytesPerEntry, func(_ [sha256.Size]byte, r recollection) { m.bytes -= r.bytes })
-	return m
+	return cache.New(maxRemembered, func(_ [sha256.Size]byte, r recollection) int { return r.bytes })
 }
 
 // kind distinguishes different readings of equal texts.
@@ -58,23 +51,10 @@ func recallBy[V any](m *memory, all *texts, read func(key string) V) V {
 	if m == nil {
 		return read(string(key[:]))
 	}
-	m.mu.Lock()
-	known, ok := m.kept.Get(key)
-	m.mu.Unlock()
-	if ok {
-		return known.value.(V)
-	}
-	value := read(string(key[:]))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.kept.Contains(key) {
-		m.kept.Add(key, recollection{value, bytes})
-		m.bytes += bytes
-	}
-	for m.bytes > maxRemembered {
-		m.kept.RemoveOldest()
-	}
-	return value
+	known, _ := m.Load(key, func(key [sha256.Size]byte) (recollection, error) {
+		return recollection{read(string(key[:])), bytes}, nil
+	})
+	return known.value.(V)
 }
 
 // texts are the texts to read, joined, each after its length.

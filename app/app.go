@@ -145,7 +145,7 @@ func New(o Options) (*App, error) {
 		Ready:      o.Store.Ping,
 		Remarks:    o.Store.Remarks,
 		Log:        o.Log,
-		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, query.ExactIntrospection{}, resolvers.Confinement{}}, o.Observer.Extensions()...),
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{

@@ -21,39 +21,34 @@ fragment full on __Type {
 fragment input on __InputValue { name description defaultValue isDeprecated deprecationReason type { ...reference } }
 fragment reference on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
 
-// Plans describe the schema as the generated executor does.
-func TestPlansDescribeTheSchema(t *testing.T) {
+// The longest query of tools is answered within the default bounds, and again from the cache.
+func TestToolsReadTheWholeSchema(t *testing.T) {
 	t.Parallel()
-	b := startBothWays(t)
-	listsOfIntrospection(t, b)
-	for _, text := range []string{
-		everything,
-		`query ($deprecated: Boolean = true, $name: String! = "Agent") { __type(name: $name) { fields(includeDeprecated: $deprecated) { name } } }`,
-		`query ($deprecated: Boolean, $name: String! = "Channel") { __type(name: $name) { enumValues(includeDeprecated: $deprecated) { name } } }`,
-		`{ __type(name: "Agent") { fields { name } all: fields(includeDeprecated: true) { name } } agents { totalCount } __typename }`,
-		`{ __type(name: "Unknown") { name } agent(id: "Unknown") { id } }`,
-	} {
-		require.Equal(t, b.ask(t, b.resolved, operation{text: text}), b.ask(t, b.planned, operation{text: text}), text)
-	}
-	_, good := b.same(t, operation{text: everything})
-	require.True(t, good)
+	g := startGateway(t)
+	_, key := g.company(t, "Reader")
+	var first, second, unknown json.RawMessage
+	g.must(t, key, everything, nil, &first)
+	g.must(t, key, everything, nil, &second)
+	require.Greater(t, len(first), 400_000)
+	require.Equal(t, first, second)
+	g.must(t, key, `{ __type(name: "Unknown") { name } agents { totalCount } __typename }`, nil, &unknown)
+	require.JSONEq(t, `{"__type":null,"agents":{"totalCount":0},"__typename":"Query"}`, string(unknown))
 }
 
 // Tools tell "none" from "does not apply".
-func listsOfIntrospection(t *testing.T, b *bothWays) {
-	t.Helper()
-	ask := operation{text: `{
+func TestIntrospectionIsExact(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Reader")
+	var answer map[string]map[string]any
+	g.must(t, key, `{
 		object: __type(name: "Agent") { ...lists }
 		interface: __type(name: "Node") { ...lists }
 		input: __type(name: "TestExpectationInput") { ...lists }
 		enum: __type(name: "Channel") { ...lists }
 		scalar: __type(name: "Int") { ...lists }
 		__schema { queryType { ...lists fields { name type { ...lists ofType { ...lists } } } } }
-	} fragment lists on __Type { kind isOneOf fields { name } interfaces { name } possibleTypes { kind } enumValues { name } inputFields { name } }`}
-	text := b.ask(t, b.planned, ask)
-	require.Equal(t, b.ask(t, b.resolved, ask), text)
-	var answer struct{ Data map[string]map[string]any }
-	require.NoError(t, json.Unmarshal([]byte(text[len("200 "):]), &answer))
+	} fragment lists on __Type { kind isOneOf fields { name } interfaces { name } possibleTypes { kind } enumValues { name } inputFields { name } }`, nil, &answer)
 	nulls := func(of map[string]any) (names []string) {
 		for _, name := range []string{"fields", "interfaces", "possibleTypes", "enumValues", "inputFields", "isOneOf"} {
 			if of[name] == nil {
@@ -62,14 +57,14 @@ func listsOfIntrospection(t *testing.T, b *bothWays) {
 		}
 		return names
 	}
-	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields", "isOneOf"}, nulls(answer.Data["object"]))
-	require.Equal(t, []string{"enumValues", "inputFields", "isOneOf"}, nulls(answer.Data["interface"]))
-	require.NotContains(t, answer.Data["interface"]["possibleTypes"], map[string]any{"kind": "INTERFACE"})
-	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "enumValues"}, nulls(answer.Data["input"]))
-	require.Equal(t, true, answer.Data["input"]["isOneOf"])
-	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "inputFields", "isOneOf"}, nulls(answer.Data["enum"]))
-	require.Len(t, nulls(answer.Data["scalar"]), 6)
-	query := answer.Data["__schema"]["queryType"].(map[string]any)
+	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields", "isOneOf"}, nulls(answer["object"]))
+	require.Equal(t, []string{"enumValues", "inputFields", "isOneOf"}, nulls(answer["interface"]))
+	require.NotContains(t, answer["interface"]["possibleTypes"], map[string]any{"kind": "INTERFACE"})
+	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "enumValues"}, nulls(answer["input"]))
+	require.Equal(t, true, answer["input"]["isOneOf"])
+	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "inputFields", "isOneOf"}, nulls(answer["enum"]))
+	require.Len(t, nulls(answer["scalar"]), 6)
+	query := answer["__schema"]["queryType"].(map[string]any)
 	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields", "isOneOf"}, nulls(query))
 	kinds := map[any]bool{}
 	for _, field := range query["fields"].([]any) {

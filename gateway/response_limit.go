@@ -73,8 +73,9 @@ type size struct {
 	atomic.Int64
 	// most is its limit.
 	most int64
-	// work is what the executor did for it.
-	work atomic.Int64
+	// work is what the executor did for it, and mostWork its limit; 0 means no limit.
+	work     atomic.Int64
+	mostWork int
 	// isOver: nothing more is added. isBusy: other responses are the reason; isLong: its work is.
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation: the error must not suggest a retry of what was done.
@@ -97,9 +98,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}
-	size := &size{most: l.settings.ResponseBytes, isMutation: operation != nil && operation.Operation == ast.Mutation, out: out}
+	size := &size{most: l.settings.ResponseBytes, mostWork: l.settings.ResponseWork, isMutation: operation != nil && operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
 		size.document = of.RawQuery
+		if _, only := introspects(of); only {
+			size.mostWork = 0 // The cost bounds what reads nothing but the schema.
+		}
 	}
 	if out.isHopeless(size.document) {
 		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, model.Errorf(model.Unavailable, busyMessage))}}
@@ -165,7 +169,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++
 	}
-	l.toil(size, work)
+	size.toil(work)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -212,7 +216,7 @@ func (b budget) Ask() error {
 	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) && b.size.isOver.CompareAndSwap(false, true) {
 		b.size.isBusy.Store(true)
 	}
-	if b.limit.toil(b.size, workPerQuestion); b.size.isOver.Load() {
+	if b.size.toil(workPerQuestion); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
 	return nil
@@ -224,8 +228,8 @@ type ownReads struct{ budget }
 func (ownReads) Ask() error { return nil }
 
 // toil counts work that is done for a response.
-func (l responseLimit) toil(s *size, work int) {
-	now, most := s.work.Add(int64(work)), int64(l.settings.ResponseWork)
+func (s *size) toil(work int) {
+	now, most := s.work.Add(int64(work)), int64(s.mostWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
 		s.isLong.Store(true)
 	}

@@ -165,6 +165,7 @@ func New(o Options) *Server {
 	s.exec.SetDefaultRulesFn(func() *rules.Rules { return validation(o.Settings.Introspection) })
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
+		s.exec.Use(newExactIntrospection())
 	}
 	for _, e := range o.Extensions {
 		s.exec.Use(e)

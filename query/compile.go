@@ -103,17 +103,19 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 	return fields
 }
 
-func literal[W ~func(*response, []byte, T) []byte, T any](text string) W {
-	return func(_ *response, dst []byte, _ T) []byte { return append(dst, text...) }
+// writer is writeRow or writeKey.
+type writer interface {
+	~func(a *response, dst []byte, of int) []byte
+}
+
+func literal[W writer](text string) W {
+	return func(_ *response, dst []byte, _ int) []byte { return append(dst, text...) }
 }
 
 // root returns how a field of Query is written.
 func (c *compiler) root(field graphql.CollectedField) writeKey {
-	switch field.Name {
-	case "__typename":
+	if field.Name == "__typename" {
 		return literal[writeKey](`"Query"`)
-	case "__schema", "__type":
-		return c.introspect(field)
 	}
 	known, ok := c.table.roots[field.Name]
 	if !ok || field.Arguments.ForName(known.not) != nil {
@@ -271,7 +273,7 @@ func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind strin
 }
 
 // object returns how an object of the type is written, whose fields are; nil when one of them is not planned.
-func object[W ~func(*response, []byte, T) []byte, T any](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
+func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
 	fields := c.fields(of, set)
 	outputs := make([]output[W], len(fields))
 	for i, field := range fields {
@@ -285,7 +287,7 @@ func object[W ~func(*response, []byte, T) []byte, T any](c *compiler, of string,
 			return nil
 		}
 	}
-	return func(a *response, dst []byte, of T) []byte {
+	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
 			// Aliases may repeat a field at will, so count each before going on.

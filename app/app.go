@@ -222,7 +222,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	tuneMemory()
 	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)
-	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
+	go func() { failed <- a.http.Serve(a.settings.Connections.Listen(a.http, listener)) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 
@@ -15,12 +16,18 @@ import (
 // a proxy's, which brings many clients, so only the total bounds it.
 type Connections struct{ All, PerAddress int }
 
-// Limit wraps a listener so that connections beyond the bounds are closed as soon as they arrive.
-func (c Connections) Limit(listener net.Listener) net.Listener {
-	return &limitedListener{Listener: listener, limits: c, open: map[netip.Addr]int{}}
+// Listen wraps the listener of a server whose handler is a Server. Connections beyond the bounds are closed as soon as they
+// arrive. Responses of up to 64 KiB are sent in one piece.
+func (c Connections) Listen(server *http.Server, listener net.Listener) net.Listener {
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	return &boundedListener{Listener: listener, limits: c, open: map[netip.Addr]int{}}
 }
 
-type limitedListener struct {
+type connKey struct{}
+
+type boundedListener struct {
 	net.Listener
 	limits Connections
 
@@ -30,7 +37,7 @@ type limitedListener struct {
 }
 
 // Accept waits for a connection within the bounds.
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
@@ -41,11 +48,11 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			_ = conn.Close()
 			continue
 		}
-		return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address, isPublic) })}, nil
+		return &clientConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address, isPublic) })}, nil
 	}
 }
 
-func (l *limitedListener) enter(address netip.Addr, isPublic bool) bool {
+func (l *boundedListener) enter(address netip.Addr, isPublic bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.limits.All > 0 && l.all >= l.limits.All || isPublic && l.limits.PerAddress > 0 && l.open[address] >= l.limits.PerAddress {
@@ -58,7 +65,7 @@ func (l *limitedListener) enter(address netip.Addr, isPublic bool) bool {
 	return true
 }
 
-func (l *limitedListener) leave(address netip.Addr, isPublic bool) {
+func (l *boundedListener) leave(address netip.Addr, isPublic bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
@@ -70,19 +77,23 @@ func (l *limitedListener) leave(address netip.Addr, isPublic bool) {
 	}
 }
 
-type limitedConn struct {
+// clientConn is a client's connection. It can hold writes back until a response is complete.
+type clientConn struct {
 	net.Conn
 	leave func()
+	held  *[]byte
+	// isBroken: a response was sent in part.
+	isBroken bool
 }
 
 // Close closes the connection and stops counting it.
-func (c *limitedConn) Close() error {
+func (c *clientConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
 
 // CloseWrite closes the sending half. net/http needs it before it closes a connection whose request it did not read.
-func (c *limitedConn) CloseWrite() error {
+func (c *clientConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -155,7 +155,7 @@ func (c callers) Accept() (net.Conn, error) {
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	from := make(chan string, 20)
-	listener := gateway.Connections{All: 6, PerAddress: 2}.Limit(callers{from: from})
+	listener := gateway.Connections{All: 6, PerAddress: 2}.Listen(&http.Server{}, callers{from: from})
 	accept := func(address string) net.Conn {
 		from <- address
 		from <- "10.0.0.9:1" // a private address, let in whenever there is room

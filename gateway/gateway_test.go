@@ -93,7 +93,7 @@ func start(t *testing.T, change ...func(*gateway.Options)) *front {
 	}
 	f.Server = gateway.New(options)
 	server := httptest.NewUnstartedServer(f.Server)
-	server.Listener = gateway.Whole(server.Config, server.Listener)
+	server.Listener = gateway.Connections{}.Listen(server.Config, server.Listener)
 	server.Start()
 	f.url = server.URL
 	t.Cleanup(func() {

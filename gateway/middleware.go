@@ -68,8 +68,8 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 
 	w := &statusWriter{ResponseWriter: response}
-	w.outlet, _ = r.Context().Value(outletKey{}).(*outlet)
-	if w.outlet != nil && w.outlet.isBroken {
+	w.conn, _ = r.Context().Value(connKey{}).(*clientConn)
+	if w.conn != nil && w.conn.isBroken {
 		panic(http.ErrAbortHandler) // an earlier response on this connection was sent in part, so none may follow it
 	}
 	h := w.Header()
@@ -291,12 +291,13 @@ func traceOf(h http.Header) trace {
 	return trace{id: hex.EncodeToString(id)}
 }
 
-// statusWriter remembers the status that was sent, 0 before that. If there is an outlet, a body written in one call is
-// sent in one piece.
+// statusWriter remembers the status that was sent, 0 before that. A small body that is written in one call is sent in
+// one piece.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	outlet *outlet
+	// conn is nil if another listener accepted the connection.
+	conn *clientConn
 	// timeout is how long the client may take to receive a response with a Content-Length; 0 means no limit.
 	timeout time.Duration
 }
@@ -323,8 +324,8 @@ func (w *statusWriter) begin(status int) {
 
 func (w *statusWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
-	if w.outlet != nil && len(p) <= mostHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
-		return w.outlet.writeWhole(w.ResponseWriter, p)
+	if w.conn != nil && len(p) <= mostHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
+		return w.conn.writeWhole(w.ResponseWriter, p)
 	}
 	return w.ResponseWriter.Write(p)
 }

@@ -66,7 +66,7 @@ func serveLetters(t *testing.T) *countedListener {
 	require.NoError(t, err)
 	counted := &countedListener{Listener: listener}
 	server := &http.Server{Handler: f} //nolint:gosec // The only client is the test.
-	go func() { _ = server.Serve(gateway.Whole(server, counted)) }()
+	go func() { _ = server.Serve(gateway.Connections{}.Listen(server, counted)) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return counted
 }

@@ -8,15 +8,16 @@ import (
 	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/graph-gophers/dataloader/v7"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension through which resolvers read the table: one statement for each level and relation of
-// an operation, however many rows there are. It remembers what was read for one response, such as one event of a
-// subscription, or for one field of a mutation, which must see what the field before it wrote.
+// Loading is the gqlgen extension through which resolvers read the table by dataloaders: one statement for each level and
+// relation of an operation, however many rows there are. The loaders are fresh for each response, such as one event of a
+// subscription, and for each field of a mutation, which must see what the field before it wrote.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -25,12 +26,12 @@ func (Loading) ExtensionName() string { return "Loading" }
 // Validate accepts every schema.
 func (Loading) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse starts remembering reads for a response.
+// InterceptResponse begins a response with fresh loaders.
 func (l Loading) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	return next(l.begin(ctx))
 }
 
-// InterceptRootField starts over for each field of a mutation.
+// InterceptRootField begins each field of a mutation with fresh loaders.
 func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
 		ctx = l.begin(ctx)
@@ -38,36 +39,37 @@ func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolv
 	return next(ctx)
 }
 
-type loadsKey struct{}
+type loadersKey struct{}
 
 func (l Loading) begin(ctx context.Context) context.Context {
-	loads := &loads{table: l.Table}
-	loads.ctx = db.WithSharedCounts(context.WithValue(ctx, loadsKey{}, loads))
+	loaders := &loaders{table: l.Table, known: map[loaderKey]any{}}
+	loaders.ctx = db.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
 	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
-		loads.ctx = db.WithTurns(loads.ctx)
+		loaders.ctx = db.WithTurns(loaders.ctx)
 	}
-	return loads.ctx
+	return loaders.ctx
 }
 
-func loadsOf(ctx context.Context) *loads { return ctx.Value(loadsKey{}).(*loads) }
+func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*loaders) }
 
-// loads are what was read for one response.
-type loads struct {
+// loaders are the dataloaders of one response.
+type loaders struct {
 	table *Table
 	// ctx is the response's, not that of the field that happens to ask first.
 	ctx   context.Context
 	mu    sync.Mutex
-	reads map[asked]any
+	known map[loaderKey]any
 }
 
 // tenant is the caller's company; without a principal, one that holds nothing.
-func (l *loads) tenant() *db.Tenant {
+func (l *loaders) tenant() *db.Tenant {
 	principal, _ := model.PrincipalOf(l.ctx)
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// asked tells what was read apart: for which rows, a batch or a row that was read alone, what, and how.
-type asked struct {
+// loaderKey identifies a loader: what it reads, with which columns and which window of a page, and for which rows. These are
+// a batch, or a row that was read alone.
+type loaderKey struct {
 	rows    any
 	what    any
 	columns string
@@ -97,44 +99,47 @@ func windowOf(args model.PageArgs, filter db.Filter) window {
 }
 
 // readKeys reads what all keys lead to, and returns how to find what one of them leads to.
-type readKeys[V any] func(keys []string) (func(key string) (V, error), error)
+type readKeys[V any] func(keys []string) (find func(key string) (V, error), err error)
 
-// load returns what hangs on the row. The first row of a batch that asks has it read for all of them. So the number of
-// statements does not depend on timing, and nobody waits for others to ask.
-func load[V any](l *loads, row any, a asked, keyOf func(row any) string, read readKeys[V]) (V, error) {
+// loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given these at
+// once. So nobody waits for other keys, and the number of statements does not depend on timing.
+func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string, V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.known[of]; ok {
+		return known.(*dataloader.Loader[string, V])
+	}
+	all := keys()
+	loader := dataloader.NewBatchedLoader(func(_ context.Context, keys []string) []*dataloader.Result[V] {
+		results := make([]*dataloader.Result[V], len(keys))
+		find, err := read(keys)
+		for i, key := range keys {
+			if results[i] = (&dataloader.Result[V]{Error: err}); err == nil {
+				results[i].Data, results[i].Error = find(key)
+			}
+		}
+		return results
+	}, dataloader.WithBatchCapacity[string, V](len(all)), dataloader.WithInputCapacity[string, V](len(all)))
+	for _, key := range all {
+		loader.Load(l.ctx, key)
+	}
+	l.known[of] = loader
+	return loader
+}
+
+// load returns what hangs on the row. The first row of a batch that asks has it loaded for all of them.
+func load[V any](l *loaders, row any, of loaderKey, keyOf func(row any) string, read readKeys[V]) (V, error) {
 	key := keyOf(row)
 	if key == "" {
 		var nothing V
 		return nothing, nil
 	}
 	rows := []any{row}
-	a.rows = row
+	of.rows = row
 	if batched, ok := row.(interface{ Batch() *model.Batch }); ok && batched.Batch() != nil {
-		a.rows, rows = batched.Batch(), batched.Batch().Rows
+		of.rows, rows = batched.Batch(), batched.Batch().Rows
 	}
-	find, err := l.once(a, func() any {
-		return sync.OnceValues(func() (func(string) (V, error), error) { return read(keysOf(rows, keyOf)) })
-	}).(func() (func(string) (V, error), error))()
-	if err != nil {
-		var nothing V
-		return nothing, err
-	}
-	return find(key)
-}
-
-// once returns what was made for the key, and makes it on the first call.
-func (l *loads) once(a asked, make func() any) any {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	made, ok := l.reads[a]
-	if !ok {
-		if l.reads == nil {
-			l.reads = map[asked]any{}
-		}
-		made = make()
-		l.reads[a] = made
-	}
-	return made
+	return loaderOf(l, of, func() []string { return keysOf(rows, keyOf) }, read).Load(l.ctx, key)()
 }
 
 // keysOf returns the distinct keys of the rows.
@@ -151,7 +156,7 @@ func keysOf(rows []any, keyOf func(any) string) []string {
 }
 
 // field returns the relation of the field that is being resolved, and the columns that its selection needs.
-func (l *loads) field(ctx context.Context) (*relation, []string) {
+func (l *loaders) field(ctx context.Context) (*relation, []string) {
 	field := graphql.GetFieldContext(ctx)
 	r := l.table.relations[field.Object+"."+field.Field.Name]
 	if r.reading != "" {
@@ -166,9 +171,9 @@ func (l *loads) field(ctx context.Context) (*relation, []string) {
 // One returns the row that the field being resolved leads to from the row; R's zero value where it leads nowhere, and
 // NOT_FOUND where the row is missing.
 func One[R any](ctx context.Context, row any) (R, error) {
-	l := loadsOf(ctx)
+	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
-	return load(l, row, asked{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) (R, error), error) {
+	return load(l, row, loaderKey{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) (R, error), error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byID := make(map[string]R, len(found))
 		for _, row := range found {
@@ -186,9 +191,9 @@ func One[R any](ctx context.Context, row any) (R, error) {
 
 // Many returns the rows that the field being resolved leads to from the row, in their order.
 func Many[R any](ctx context.Context, row any) ([]R, error) {
-	l := loadsOf(ctx)
+	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
-	return load(l, row, asked{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) ([]R, error), error) {
+	return load(l, row, loaderKey{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) ([]R, error), error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byParent := byParent[R](found)
 		return func(key string) ([]R, error) { return byParent[key], nil }, err
@@ -216,9 +221,9 @@ func byParent[R any](rows []model.Row) map[string][]R {
 // Page returns the page of rows that the field being resolved leads to from the row. All lists of the row's batch are
 // counted as soon as one is asked for its total.
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter db.Filter) (*model.Page[R], error) {
-	l := loadsOf(ctx)
+	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
-	a := asked{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
+	a := loaderKey{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
 	return load(l, row, a, r.keyOf, func(keys []string) (func(string) (*model.Page[R], error), error) {
 		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)
 		byParent := byParent[R](found)
@@ -234,9 +239,9 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 
 // Total returns how many rows the field being resolved leads to from the row.
 func Total(ctx context.Context, row any) (int32, error) {
-	l := loadsOf(ctx)
+	l := loadersOf(ctx)
 	r, _ := l.field(ctx)
-	return load(l, row, asked{what: r.same()}, r.keyOf, func(keys []string) (func(string) (int32, error), error) {
+	return load(l, row, loaderKey{what: r.same()}, r.keyOf, func(keys []string) (func(string) (int32, error), error) {
 		totals, err := l.tenant().Count(l.ctx, r.list, nil, keys)
 		return func(key string) (int32, error) { return totals[key], nil }, err
 	})
@@ -245,8 +250,8 @@ func Total(ctx context.Context, row any) (int32, error) {
 // Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields that
 // name the same thing share what was read.
 func Value[V any](ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (map[string]V, error)) (V, error) {
-	l := loadsOf(ctx)
-	return load(l, row, asked{what: name}, idOf, func(keys []string) (func(string) (V, error), error) {
+	l := loadersOf(ctx)
+	return load(l, row, loaderKey{what: name}, idOf, func(keys []string) (func(string) (V, error), error) {
 		found, err := read(l.ctx, l.tenant(), keys)
 		return func(key string) (V, error) { return found[key], nil }, err
 	})
@@ -262,26 +267,24 @@ func idOf(row any) string { return row.(model.Node).Cursor().ID }
 // ByID returns the row with the id that the field being resolved names, or NOT_FOUND. Fields that name the same row share
 // it, and so what hangs on it is read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
-	l := loadsOf(ctx)
+	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
-	return l.once(asked{rows: id, what: rows, columns: strings.Join(columns, " ")}, func() any {
-		return sync.OnceValues(func() (R, error) {
-			var none R
-			found, err := l.tenant().Find(l.ctx, rows, []string{id}, columns...)
-			if err != nil {
-				return none, err
-			}
+	of := loaderKey{what: rows, columns: strings.Join(columns, " ")}
+	return loaderOf(l, of, func() []string { return []string{id} }, func(keys []string) (func(string) (R, error), error) {
+		found, err := l.tenant().Find(l.ctx, rows, keys, columns...)
+		return func(id string) (R, error) {
 			if len(found) == 0 {
+				var none R
 				return none, model.Missing(rows.Type(), id)
 			}
 			return found[0].(R), nil
-		})
-	}).(func() (R, error))()
+		}, err
+	}).Load(l.ctx, id)()
 }
 
 // Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page of
 // them or one; none stands for all.
-func Columns(ctx context.Context) []string { return loadsOf(ctx).table.columnsOf(ctx) }
+func Columns(ctx context.Context) []string { return loadersOf(ctx).table.columnsOf(ctx) }
 
 // keyOf is the key that a row leads to by the relation; empty for none.
 func (r *relation) keyOf(row any) string {

@@ -2,9 +2,9 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -18,14 +18,15 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 		faults.Add("ids", "must have at most %d entries, not %d", model.MaxPageSize, len(ids))
 		return nil, faults.Err()
 	}
-	l := loadsOf(ctx)
-	return l.once(asked{rows: strings.Join(ids, "\x00"), what: "nodes"}, func() any {
-		return sync.OnceValues(func() ([]model.Node, error) { return l.nodes(ids) })
-	}).(func() ([]model.Node, error))()
+	l, key := loadersOf(ctx), fmt.Sprintf("%q", ids)
+	return loaderOf(l, loaderKey{rows: key, what: "nodes"}, func() []string { return []string{key} }, func([]string) (func(string) ([]model.Node, error), error) {
+		nodes, err := l.nodes(ids)
+		return func(string) ([]model.Node, error) { return nodes, nil }, err
+	}).Load(l.ctx, key)()
 }
 
 // nodes is Nodes, once for each list of ids that a response asks for.
-func (l *loads) nodes(ids []string) ([]model.Node, error) {
+func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	ctx, t := l.ctx, l.tenant()
 	// What no id can be names nothing.
 	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.ContainsRune(id, 0) || !utf8.ValidString(id) })

@@ -1,0 +1,103 @@
+package query
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// The rows of a batch are loaded by one read, whoever asks first, and no time passes.
+func TestLoadersReadABatchAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		l := &loaders{ctx: t.Context(), known: map[loaderKey]any{}}
+		batch, agents := &model.Batch{}, make([]*model.Agent, 20)
+		for i := range agents {
+			agents[i] = &model.Agent{ID: string(rune('a' + i%10)), Name: string(rune('A' + i))}
+			agents[i].JoinBatch(batch, agents[i])
+		}
+		alone := &model.Agent{ID: "alone"}
+		var mu sync.Mutex
+		var reads [][]string
+		ask := func(what string, row *model.Agent) (string, error) {
+			return load(l, row, loaderKey{what: what}, idOf, func(keys []string) (func(string) (string, error), error) {
+				mu.Lock()
+				defer mu.Unlock()
+				reads = append(reads, keys)
+				return func(key string) (string, error) { return what + " of " + key, nil }, nil
+			})
+		}
+		var asking sync.WaitGroup
+		for _, row := range append(slices.Clone(agents), alone) {
+			for _, what := range []string{"tools", "chats"} {
+				asking.Go(func() {
+					got, err := ask(what, row)
+					if err != nil || got != what+" of "+row.ID {
+						t.Error(got, err)
+					}
+				})
+			}
+		}
+		asking.Wait()
+		require.Equal(t, begin, time.Now())
+		require.Len(t, reads, 4)
+		for _, keys := range reads {
+			slices.Sort(keys)
+			require.Contains(t, []string{"abcdefghij", "alone"}, joined(keys))
+		}
+	})
+}
+
+func joined(keys []string) (all string) {
+	for _, key := range keys {
+		all += key
+	}
+	return all
+}
+
+func TestLoadersReportErrors(t *testing.T) {
+	t.Parallel()
+	l := &loaders{ctx: t.Context(), known: map[loaderKey]any{}}
+	agent := &model.Agent{ID: "a"}
+	failed := errors.New("failed")
+	_, err := load(l, agent, loaderKey{what: "read"}, idOf, func([]string) (func(string) (int, error), error) { return nil, failed })
+	require.ErrorIs(t, err, failed)
+	_, err = load(l, agent, loaderKey{what: "row"}, idOf, func([]string) (func(string) (int, error), error) {
+		return func(string) (int, error) { return 0, failed }, nil
+	})
+	require.ErrorIs(t, err, failed)
+	none, err := load(l, agent, loaderKey{}, func(any) string { return "" }, func([]string) (func(string) (int, error), error) { panic("no row leads anywhere") })
+	require.NoError(t, err)
+	require.Zero(t, none)
+}
+
+func TestWindowsTellPagesApart(t *testing.T) {
+	t.Parallel()
+	name, zero := "a", int32(0)
+	cursor := (model.Cursor{ID: "a"}).String()
+	seen := map[window]bool{}
+	for _, of := range []struct {
+		args   model.PageArgs
+		filter db.Filter
+	}{
+		{model.PageArgs{First: 10}, nil},
+		{model.PageArgs{First: 11}, nil},
+		{model.PageArgs{First: 10, After: &cursor}, nil},
+		{model.PageArgs{First: 10, Offset: &zero}, nil},
+		{model.PageArgs{Last: new(int32(10))}, nil},
+		{model.PageArgs{Last: new(int32(10)), Before: &cursor}, nil},
+		{model.PageArgs{First: 10}, db.NamedThat(&model.NameFilter{NameContains: &name})},
+	} {
+		seen[windowOf(of.args, of.filter)] = true
+	}
+	require.Len(t, seen, 7)
+}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -73,29 +74,13 @@ type loaderKey struct {
 	rows    any
 	what    any
 	columns string
-	window  window
+	window  string
 }
 
-// window is how a page is wanted.
-type window struct {
-	size, offset         int32
-	cursor, filter       string
-	hasOffset, hasCursor bool
-	isBackward           bool
-}
-
-func windowOf(args model.PageArgs, filter db.Filter) window {
-	p := window{size: args.Size(), isBackward: args.IsBackward()}
-	if cursor := args.Cursor(); cursor != nil {
-		p.cursor, p.hasCursor = *cursor, true
-	}
-	if args.Offset != nil {
-		p.offset, p.hasOffset = *args.Offset, true
-	}
-	if len(filter) > 0 {
-		p.filter = fmt.Sprintf("%q", filter.Values())
-	}
-	return p
+// windowOf identifies a page of a filtered list.
+func windowOf(args model.PageArgs, filter db.Filter) string {
+	page, _ := json.Marshal(args) // numbers and texts only
+	return fmt.Sprintf("%s %q", page, filter.Values())
 }
 
 // readKeys reads what all keys lead to, and returns how to find what one of them leads to.

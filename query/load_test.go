@@ -84,7 +84,7 @@ func TestWindowsTellPagesApart(t *testing.T) {
 	t.Parallel()
 	name, zero := "a", int32(0)
 	cursor := (model.Cursor{ID: "a"}).String()
-	seen := map[window]bool{}
+	seen := map[string]bool{}
 	for _, of := range []struct {
 		args   model.PageArgs
 		filter db.Filter

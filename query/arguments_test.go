@@ -1,0 +1,76 @@
+package query
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestPagesOfArguments(t *testing.T) {
+	t.Parallel()
+	after, offset := (model.Cursor{ID: "a"}).String(), int32(3)
+	for name, c := range map[string]struct {
+		given arguments
+		want  model.PageArgs
+		err   bool
+	}{
+		"nothing":          {arguments{}, model.PageArgs{First: model.DefaultPageSize}, false},
+		"null":             {arguments{"first": nil, "after": nil}, model.PageArgs{First: model.DefaultPageSize}, false},
+		"a size":           {arguments{"first": int64(7)}, model.PageArgs{First: 7}, false},
+		"a size of JSON":   {arguments{"first": json.Number("7")}, model.PageArgs{First: 7}, false},
+		"no size":          {arguments{"first": int64(0)}, model.PageArgs{}, true},
+		"too large":        {arguments{"first": int64(model.MaxPageSize + 1)}, model.PageArgs{}, true},
+		"a cursor":         {arguments{"after": after}, model.PageArgs{First: model.DefaultPageSize, After: &after}, false},
+		"no cursor of us":  {arguments{"after": "?"}, model.PageArgs{}, true},
+		"an offset":        {arguments{"offset": int64(3)}, model.PageArgs{First: model.DefaultPageSize, Offset: &offset}, false},
+		"a cursor and one": {arguments{"after": after, "offset": int64(3)}, model.PageArgs{}, true},
+		"backward":         {arguments{"last": int64(7)}, model.PageArgs{}, true},
+		"before a cursor":  {arguments{"before": after}, model.PageArgs{}, true},
+	} {
+		page, err := c.given.page()
+		if require.Equal(t, c.err, err != nil, "%s: %v", name, err); err == nil {
+			require.Equal(t, c.want, page, name)
+		}
+	}
+}
+
+// Filters are those of resolvers, but for those whose best index depends on the values.
+func TestFiltersOfArguments(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	agent, dataset, draft := "a", "d", model.CampaignItemStatusPending
+	for name, c := range map[string]struct {
+		make  makeFilter
+		given arguments
+		want  db.Filter // unless the arguments are left to the executor
+		left  bool
+	}{
+		"no agents":               {agentsThat, arguments{}, db.AgentsThat(nil), false},
+		"agents by name":          {agentsThat, arguments{"filter": object{"nameContains": "a"}}, nil, true},
+		"agents by tag":           {agentsThat, arguments{"filter": object{"tags": []any{"a"}}}, nil, true},
+		"agents in another order": {agentsThat, arguments{"orderBy": "Name"}, nil, true},
+		"tests of an agent":       {ofAgent, arguments{"agentId": "a"}, db.OfAgent(&agent), false},
+		"tests of no agent":       {ofAgent, arguments{"agentId": nil}, db.OfAgent(nil), false},
+		"an empty id":             {ofAgent, arguments{"agentId": ""}, nil, true},
+		"documents":               {documentsThat, arguments{"datasetId": "d"}, db.OfDataset(&dataset), false},
+		"documents by name":       {documentsThat, arguments{"filter": object{"nameContains": "a"}}, nil, true},
+		"documents by statuses":   {documentsThat, arguments{"filter": object{"statuses": []any{"Ready", "Failed"}}}, nil, true},
+		"runs of an agent":        {runsThat, arguments{"agentId": "a"}, nil, true},
+		"runs by statuses":        {runsThat, arguments{"statuses": []any{"Passed", "Failed"}}, nil, true},
+		"items":                   {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsThat(&draft, nil, nil), false},
+		"items by number":         {itemsThat, arguments{"filter": object{"phoneNumberPrefix": "+1"}}, nil, true},
+		"a folder and the root":   {testsThat, arguments{"folderId": "f", "atRoot": true}, nil, true},
+		"a truth that is none":    {itemsThat, arguments{"isArchived": object{}}, nil, true},
+	} {
+		filter, err := c.make(c.given)
+		if require.Equal(t, c.left, err != nil, "%s: %v", name, err); err == nil {
+			require.Equal(t, c.want.Values(), filter.Values(), name)
+		}
+	}
+	_, err := agentsThat(arguments{"filter": object{"nameContains": "a"}})
+	require.ErrorIs(t, err, errUnplanned)
+}

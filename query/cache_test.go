@@ -1,0 +1,64 @@
+package query
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlansDependOnConditions(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	of := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $id: ID!) {
+		agent(id: $id) { id @include(if: $a) ...f ... @skip(if: $b) { name } } } fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
+	require.Equal(t, []string{"a", "b"}, conditionsOf(of))
+
+	known := planned{conditions: []string{"a", "b"}}
+	seen := map[uint64]bool{}
+	for _, a := range []bool{false, true} {
+		for _, b := range []bool{false, true} {
+			variant, countable := known.variant(map[string]any{"a": a, "b": b, "id": fmt.Sprint(a)})
+			require.True(t, countable)
+			seen[variant] = true
+		}
+	}
+	require.Len(t, seen, 4)
+	_, countable := known.variant(map[string]any{"a": true})
+	require.False(t, countable, "b has no value")
+	_, countable = (&planned{conditions: make([]string, 65)}).variant(nil)
+	require.False(t, countable)
+}
+
+func TestPlansAreCached(t *testing.T) {
+	t.Parallel()
+	table, cached := newTestTable(t), newPlans()
+	conditions, fields := "", ""
+	for i := range mostVariants {
+		conditions += fmt.Sprintf(" $c%d: Boolean!", i)
+		fields += fmt.Sprintf(" f%d: id @include(if: $c%d)", i, i)
+	}
+	of := operationOf(t, table, "query ("+conditions+") { agents { nodes { name"+fields+" } } }", nil)
+	plan := func(set int) *plan {
+		of.Variables = map[string]any{}
+		for i := range mostVariants {
+			of.Variables[fmt.Sprintf("c%d", i)] = i == set
+		}
+		return cached.of(of, table)
+	}
+	first := plan(0)
+	require.NotNil(t, first)
+	require.Same(t, first, plan(0))
+	for i := range mostVariants {
+		require.NotNil(t, plan(i))
+	}
+	require.Nil(t, plan(-1), "an operation has so many plans")
+	require.Equal(t, 1, cached.Len())
+
+	known, _ := cached.Get(of.Operation)
+	require.Greater(t, known.size(), len(of.RawQuery)*bytesPerByte+mostVariants*bytesPerValue)
+	unplanned := operationOf(t, table, `{ company { id } }`, nil)
+	require.Nil(t, cached.of(unplanned, table))
+	require.Nil(t, cached.of(unplanned, table))
+	require.Equal(t, 2, cached.Len())
+}

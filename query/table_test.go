@@ -1,0 +1,78 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// The program does not start with a table that does not fit the schema.
+func TestTablesFitTheSchema(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	for name, r := range relations {
+		require.NoError(t, table.check(name, r), name)
+	}
+	for fault, c := range map[string]struct {
+		name string
+		r    relation
+	}{
+		"has no field Agent.nothing":    {"Agent.nothing", many(db.ToolsOfAgents)},
+		`is of the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
+		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
+		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
+		`no type is known that has "a"`: {"Agent.knowledgeBaseChatName", one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
+	} {
+		require.ErrorContains(t, table.check(c.name, c.r), fault, c.name)
+	}
+}
+
+// The columns of a field are those that both ways of reading need. Fields that are not known may need any.
+func TestFieldsNeedColumns(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	for name, want := range map[string][]string{
+		"Agent.name":                 {"name"},
+		"Agent.tools":                {"id"},
+		"Agent.knowledgeBaseChat":    {"knowledge_base_chat_id"},
+		"Agent.coverage":             nil,
+		"SimulationChat.status":      {"status", "reply_until"},
+		"SimulationTest.lastRun":     {"last_run_id"},
+		"AgentTestExecution.verdict": {"status", "finished_at"},
+	} {
+		columns, known := table.needs[name]
+		require.True(t, known, name)
+		require.Equal(t, want, columns, name)
+	}
+	for _, name := range []string{"Company.id", "Agent.nothing", "AgentTestRun.nothing"} {
+		require.NotContains(t, table.needs, name)
+	}
+}
+
+func TestRowsLeadByKeys(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	key := func(name string, row any) string { return table.relations[name].keyOf(row) }
+	chat := "chat"
+	require.Equal(t, "agent", key("Agent.tools", &model.Agent{ID: "agent"}))
+	require.Equal(t, "chat", key("Agent.knowledgeBaseChat", &model.Agent{ID: "agent", KnowledgeBaseChatID: &chat}))
+	require.Empty(t, key("Agent.knowledgeBaseChat", &model.Agent{ID: "agent"}))
+	require.Equal(t, "agent", key("SimulationChat.agent", &model.SimulationChat{AgentID: "agent"}))
+	require.Equal(t, "agent", key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent", NameStatus: model.NameStatusResolved}))
+	require.Empty(t, key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent", NameStatus: model.NameStatusDeleted}))
+}
+
+// Fields that lead to the same rows share what was read; a page differs from a list, and a computed key from any other.
+func TestRelationsToTheSameRows(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	same := func(a, b string) bool { return table.relations[a].same() == table.relations[b].same() }
+	require.True(t, same("Agent.knowledgeBaseChat", "Agent.knowledgeBaseChatName"))
+	require.True(t, same("KnowledgeBaseChat.datasets", "KnowledgeBaseChat.datasetIds"))
+	require.False(t, same("KnowledgeBaseChat.agents", "KnowledgeBaseChat.connectedAgentCount"))
+	require.False(t, same("SubAgent.agent", "SubAgent.parent"))
+	require.False(t, same("AgentConsumption.agent", "AgentTestExecution.agent"))
+}

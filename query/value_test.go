@@ -1,0 +1,120 @@
+package query
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func big[T any](value T) []byte {
+	text, _ := binary.Append(nil, binary.BigEndian, value)
+	return text
+}
+
+// A column is written as its Go type and the schema say; NULL is Go's zero value, or null for a pointer.
+func TestColumnsAreWritten(t *testing.T) {
+	t.Parallel()
+	at := big(time.Date(2026, 3, 2, 9, 30, 0, 123_456_000, time.UTC).UnixMicro() - epoch)
+	required, optional := ast.NonNullNamedType("X", nil), ast.NamedType("X", nil)
+	for name, c := range map[string]struct {
+		of    *ast.Type
+		in    reflect.Type
+		value []byte
+		want  string // empty where the executor must answer
+	}{
+		"text":                 {required, reflect.TypeFor[string](), []byte("a\"b"), `"a\"b"`},
+		"no text":              {required, reflect.TypeFor[string](), nil, `""`},
+		"optional text":        {optional, reflect.TypeFor[*string](), []byte(""), `""`},
+		"no optional text":     {optional, reflect.TypeFor[*string](), nil, "null"},
+		"missing text":         {required, reflect.TypeFor[*string](), nil, ""},
+		"enum":                 {required, reflect.TypeFor[model.Channel](), []byte("WebChat"), `"WebChat"`},
+		"smallint":             {required, reflect.TypeFor[int32](), big(int16(-2)), "-2"},
+		"integer":              {required, reflect.TypeFor[int32](), big(int32(math.MinInt32)), "-2147483648"},
+		"bigint":               {required, reflect.TypeFor[int64](), big(int64(1 << 40)), "1099511627776"},
+		"no integer":           {required, reflect.TypeFor[int32](), nil, "0"},
+		"float":                {required, reflect.TypeFor[float64](), big(0.1), "0.1"},
+		"true":                 {required, reflect.TypeFor[bool](), []byte{1}, "true"},
+		"no truth":             {required, reflect.TypeFor[bool](), nil, "false"},
+		"time":                 {required, reflect.TypeFor[time.Time](), at, `"2026-03-02T09:30:00.123Z"`},
+		"no time":              {optional, reflect.TypeFor[*time.Time](), nil, "null"},
+		"missing time":         {required, reflect.TypeFor[time.Time](), nil, ""},
+		"credits":              {required, reflect.TypeFor[model.Credits](), big(int64(0)), model.Credits(0).String()},
+		"object":               {optional, reflect.TypeFor[model.JSONObject](), []byte(`{"b":1,"a":2}`), `{"b":1,"a":2}`},
+		"no object":            {optional, reflect.TypeFor[model.JSONObject](), nil, "null"},
+		"list":                 {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), []byte(`["a","b"]`), `["a","b"]`},
+		"no list":              {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), nil, "[]"},
+		"no optional list":     {ast.ListType(required, nil), reflect.TypeFor[[]string](), nil, "null"},
+		"list of integers":     {ast.NonNullListType(required, nil), reflect.TypeFor[[]int32](), []byte(`[1, 2]`), `[1,2]`},
+		"list with a bad one":  {ast.NonNullListType(required, nil), reflect.TypeFor[[]int32](), []byte(`["a"]`), ""},
+		"list with a null":     {ast.NonNullListType(required, nil), reflect.TypeFor[[]*string](), []byte(`[null]`), ""},
+		"list that is no list": {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), []byte(`{}`), ""},
+	} {
+		write := (*compiler)(nil).column(c.of, c.in, nil)
+		require.NotNil(t, write, name)
+		written, ok := write(&response{}, nil, c.value)
+		if require.Equal(t, c.want != "", ok, name); ok {
+			require.Equal(t, c.want, string(written), name)
+		}
+	}
+	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[[]string](), nil), "a list that the schema has as none")
+	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[map[string]int](), nil))
+}
+
+// The fields of a stored object are found by their JSON names, in whatever order they stand.
+func TestStoredObjectsAreWritten(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	of := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
+	c := &compiler{operation: of, table: table, plan: &plan{}}
+	field := of.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
+	write := c.column(field.Definition.Type, reflect.TypeFor[[]model.AgentField](), field.SelectionSet)
+	for stored, want := range map[string]string{
+		`[]`: `[]`,
+		`[{"isSystem": true, "name": "a", "isMandatory": false}]`: `[{"n":"a","isSystem":true,"__typename":"AgentField","isMandatory":false}]`,
+		`[{"other": {"name": "b"}}]`:                              `[{"n":"","isSystem":false,"__typename":"AgentField","isMandatory":false}]`,
+		`[{"name": 1}]`:                                           "",
+		`["a"]`:                                                   "",
+	} {
+		written, ok := write(&response{}, nil, []byte(stored))
+		if require.Equal(t, want != "", ok, stored); ok {
+			require.JSONEq(t, want, string(written), stored)
+		}
+	}
+}
+
+// Fields that the executor has answered stand between those of the plan, in the order of the operation.
+func TestPlansMergeWithTheRest(t *testing.T) {
+	t.Parallel()
+	planned := func(*response, []byte, int) []byte { return nil }
+	p := &plan{fields: []output[writeKey]{{`"a":`, planned}, {`,"b":`, nil}, {`,"c":`, planned}, {`,"d":`, nil}}}
+	const text = `{"a":1,"c":[2]`
+	ends := []int{6, 6, 14, 14}
+	merged, err := p.merge([]byte(text+"}"), ends, []byte(`{"b":{"x":null},"d":"}"}`))
+	require.NoError(t, err)
+	require.Equal(t, `{"a":1,"b":{"x":null},"c":[2],"d":"}"}`, string(merged))
+	merged, err = p.merge([]byte(text+"}"), ends, []byte("null"))
+	require.NoError(t, err)
+	require.Equal(t, "null", string(merged), "nothing is left where something may not be null")
+	_, err = p.merge([]byte(text+"}"), ends, []byte(`{"b":1}`))
+	require.ErrorIs(t, err, errUnplanned)
+}
+
+func TestShortColumns(t *testing.T) {
+	t.Parallel()
+	agent := reflect.TypeFor[model.Agent]()
+	for name, want := range map[string]bool{
+		"ID": true, "Name": true, "Channel": true, "KnowledgeBaseChatID": true, "CreatedAt": true, "IsCallTransferEnabled": true,
+		"Prompt": false, "Fields": false, "Tags": false, "OutboundWelcomeMessage": false,
+	} {
+		member, known := agent.FieldByName(name)
+		require.True(t, known, name)
+		require.Equal(t, want, isShort(member), name)
+	}
+}

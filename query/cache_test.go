@@ -11,7 +11,8 @@ func TestPlansDependOnConditions(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	of := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $id: ID!) {
-		agent(id: $id) { id @include(if: $a) ...f ... @skip(if: $b) { name } } } fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
+		agent(id: $id) { id @include(if: $a) ...f ... @skip(if: $b) { name } } }
+		fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
 	require.Equal(t, []string{"a", "b"}, conditionsOf(of))
 
 	known := planned{conditions: []string{"a", "b"}}

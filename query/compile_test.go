@@ -29,7 +29,9 @@ func operationOf(t *testing.T, table *Table, text string, variables map[string]a
 	t.Helper()
 	document, errs := gqlparser.LoadQuery(table.schema, text)
 	require.Nil(t, errs, text)
-	return &graphql.OperationContext{RawQuery: text, Doc: document, Operation: document.Operations[0], Variables: variables}
+	return &graphql.OperationContext{
+		RawQuery: text, Doc: document, Operation: document.Operations[0], Variables: variables,
+	}
 }
 
 // Each read is a statement. What is joined has none of its own.
@@ -50,9 +52,9 @@ func TestPlansReadRelations(t *testing.T) {
 		`{ simulationChats { nodes { agent { name } } } }`:                           {1, 1},
 		`{ simulationChats { nodes { agent { prompt } } } }`:                         {2, 0},
 		// A page and its total are one read. Pages with other arguments are others.
-		`{ agent(id: "a") { tests(first: 2) { totalCount nodes { id } } } }`:                                             {2, 0},
-		`{ agent(id: "a") { a: tests(first: 2) { nodes { id } } b: tests(first: 3) { nodes { id } } } }`:                 {3, 0},
-		`query ($n: Int) { agent(id: "a") { a: tests(first: $n) { nodes { id } } b: tests(first: $n) { totalCount } } }`: {2, 0},
+		`{ agent(id: "a") { tests(first: 2) { totalCount nodes { id } } } }`:                         {2, 0},
+		`{ agent(id: "a") { a: tests(first: 2) { totalCount } b: tests(first: 3) { totalCount } } }`: {3, 0},
+		`query ($n: Int) { agent(id: "a") { tests(first: $n) { nodes { id } totalCount } } }`:        {2, 0},
 		// An argument that must name something is looked up.
 		`{ campaignItems(campaignId: "c") { nodes { id } } }`:        {2, 0},
 		`{ agentTests(agentId: "a", folderId: "f") { totalCount } }`: {3, 0},
@@ -111,7 +113,8 @@ func TestPlansRefuse(t *testing.T) {
 func TestPlansRefuseArguments(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	const text = `query ($first: Int, $last: Int, $filter: AgentFilter) { agents(first: $first, last: $last, filter: $filter) { nodes { id } } }`
+	const text = `query ($first: Int, $last: Int, $filter: AgentFilter) {
+		agents(first: $first, last: $last, filter: $filter) { nodes { id } } }`
 	for _, c := range []struct {
 		variables map[string]any
 		isBound   bool

@@ -84,7 +84,10 @@ func windowOf(args model.PageArgs, filter db.Filter) string {
 }
 
 // readKeys reads what all keys lead to, and returns how to find what one of them leads to.
-type readKeys[V any] func(keys []string) (find func(key string) (V, error), err error)
+type readKeys[V any] func(keys []string) (finder[V], error)
+
+// finder finds what one key leads to.
+type finder[V any] func(key string) (V, error)
 
 // loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given these at
 // once. So nobody waits for other keys, and the number of statements does not depend on timing.
@@ -158,7 +161,8 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 func One[R any](ctx context.Context, row any) (R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
-	return load(l, row, loaderKey{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) (R, error), error) {
+	of := loaderKey{what: r.same(), columns: strings.Join(columns, " ")}
+	return load(l, row, of, r.keyOf, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byID := make(map[string]R, len(found))
 		for _, row := range found {
@@ -178,7 +182,8 @@ func One[R any](ctx context.Context, row any) (R, error) {
 func Many[R any](ctx context.Context, row any) ([]R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
-	return load(l, row, loaderKey{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) ([]R, error), error) {
+	of := loaderKey{what: r.same(), columns: strings.Join(columns, " ")}
+	return load(l, row, of, r.keyOf, func(keys []string) (finder[[]R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byParent := byParent[R](found)
 		return func(key string) ([]R, error) { return byParent[key], nil }, err
@@ -209,10 +214,12 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
 	a := loaderKey{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
-	return load(l, row, a, r.keyOf, func(keys []string) (func(string) (*model.Page[R], error), error) {
+	return load(l, row, a, r.keyOf, func(keys []string) (finder[*model.Page[R]], error) {
 		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)
 		byParent := byParent[R](found)
-		totals := sync.OnceValues(func() (map[string]int32, error) { return l.tenant().Count(l.ctx, r.list, filter, keys) })
+		totals := sync.OnceValues(func() (map[string]int32, error) {
+			return l.tenant().Count(l.ctx, r.list, filter, keys)
+		})
 		return func(key string) (*model.Page[R], error) {
 			return model.NewPage(byParent[key], args, func(context.Context) (int32, error) {
 				total, err := totals()
@@ -226,7 +233,7 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 func Total(ctx context.Context, row any) (int32, error) {
 	l := loadersOf(ctx)
 	r, _ := l.field(ctx)
-	return load(l, row, loaderKey{what: r.same()}, r.keyOf, func(keys []string) (func(string) (int32, error), error) {
+	return load(l, row, loaderKey{what: r.same()}, r.keyOf, func(keys []string) (finder[int32], error) {
 		totals, err := l.tenant().Count(l.ctx, r.list, nil, keys)
 		return func(key string) (int32, error) { return totals[key], nil }, err
 	})
@@ -234,9 +241,11 @@ func Total(ctx context.Context, row any) (int32, error) {
 
 // Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields that
 // name the same thing share what was read.
-func Value[V any](ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (map[string]V, error)) (V, error) {
+func Value[V any](
+	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (map[string]V, error),
+) (V, error) {
 	l := loadersOf(ctx)
-	return load(l, row, loaderKey{what: name}, idOf, func(keys []string) (func(string) (V, error), error) {
+	return load(l, row, loaderKey{what: name}, idOf, func(keys []string) (finder[V], error) {
 		found, err := read(l.ctx, l.tenant(), keys)
 		return func(key string) (V, error) { return found[key], nil }, err
 	})
@@ -255,7 +264,8 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
 	of := loaderKey{what: rows, columns: strings.Join(columns, " ")}
-	return loaderOf(l, of, func() []string { return []string{id} }, func(keys []string) (func(string) (R, error), error) {
+	ids := func() []string { return []string{id} }
+	return loaderOf(l, of, ids, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, rows, keys, columns...)
 		return func(id string) (R, error) {
 			if len(found) == 0 {

@@ -29,7 +29,7 @@ func TestLoadersReadABatchAtOnce(t *testing.T) {
 		var mu sync.Mutex
 		var reads [][]string
 		ask := func(what string, row *model.Agent) (string, error) {
-			return load(l, row, loaderKey{what: what}, idOf, func(keys []string) (func(string) (string, error), error) {
+			return load(l, row, loaderKey{what: what}, idOf, func(keys []string) (finder[string], error) {
 				mu.Lock()
 				defer mu.Unlock()
 				reads = append(reads, keys)
@@ -69,13 +69,14 @@ func TestLoadersReportErrors(t *testing.T) {
 	l := &loaders{ctx: t.Context(), known: map[loaderKey]any{}}
 	agent := &model.Agent{ID: "a"}
 	failed := errors.New("failed")
-	_, err := load(l, agent, loaderKey{what: "read"}, idOf, func([]string) (func(string) (int, error), error) { return nil, failed })
+	_, err := load(l, agent, loaderKey{what: "read"}, idOf, func([]string) (finder[int], error) { return nil, failed })
 	require.ErrorIs(t, err, failed)
-	_, err = load(l, agent, loaderKey{what: "row"}, idOf, func([]string) (func(string) (int, error), error) {
+	_, err = load(l, agent, loaderKey{what: "row"}, idOf, func([]string) (finder[int], error) {
 		return func(string) (int, error) { return 0, failed }, nil
 	})
 	require.ErrorIs(t, err, failed)
-	none, err := load(l, agent, loaderKey{}, func(any) string { return "" }, func([]string) (func(string) (int, error), error) { panic("no row leads anywhere") })
+	nowhere := func(any) string { return "" }
+	none, err := load(l, agent, loaderKey{}, nowhere, func([]string) (finder[int], error) { panic("no row leads anywhere") })
 	require.NoError(t, err)
 	require.Zero(t, none)
 }

@@ -19,7 +19,8 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 		return nil, faults.Err()
 	}
 	l, key := loadersOf(ctx), fmt.Sprintf("%q", ids)
-	return loaderOf(l, loaderKey{rows: key, what: "nodes"}, func() []string { return []string{key} }, func([]string) (func(string) ([]model.Node, error), error) {
+	keys := func() []string { return []string{key} }
+	return loaderOf(l, loaderKey{rows: key, what: "nodes"}, keys, func([]string) (finder[[]model.Node], error) {
 		nodes, err := l.nodes(ids)
 		return func(string) ([]model.Node, error) { return nodes, nil }, err
 	}).Load(l.ctx, key)()

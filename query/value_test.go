@@ -23,6 +23,7 @@ func TestColumnsAreWritten(t *testing.T) {
 	t.Parallel()
 	at := big(time.Date(2026, 3, 2, 9, 30, 0, 123_456_000, time.UTC).UnixMicro() - epoch)
 	required, optional := ast.NonNullNamedType("X", nil), ast.NamedType("X", nil)
+	list := ast.NonNullListType(required, nil)
 	for name, c := range map[string]struct {
 		of    *ast.Type
 		in    reflect.Type
@@ -48,13 +49,13 @@ func TestColumnsAreWritten(t *testing.T) {
 		"credits":              {required, reflect.TypeFor[model.Credits](), big(int64(0)), model.Credits(0).String()},
 		"object":               {optional, reflect.TypeFor[model.JSONObject](), []byte(`{"b":1,"a":2}`), `{"b":1,"a":2}`},
 		"no object":            {optional, reflect.TypeFor[model.JSONObject](), nil, "null"},
-		"list":                 {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), []byte(`["a","b"]`), `["a","b"]`},
-		"no list":              {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), nil, "[]"},
+		"list":                 {list, reflect.TypeFor[[]string](), []byte(`["a","b"]`), `["a","b"]`},
+		"no list":              {list, reflect.TypeFor[[]string](), nil, "[]"},
 		"no optional list":     {ast.ListType(required, nil), reflect.TypeFor[[]string](), nil, "null"},
-		"list of integers":     {ast.NonNullListType(required, nil), reflect.TypeFor[[]int32](), []byte(`[1, 2]`), `[1,2]`},
-		"list with a bad one":  {ast.NonNullListType(required, nil), reflect.TypeFor[[]int32](), []byte(`["a"]`), ""},
-		"list with a null":     {ast.NonNullListType(required, nil), reflect.TypeFor[[]*string](), []byte(`[null]`), ""},
-		"list that is no list": {ast.NonNullListType(required, nil), reflect.TypeFor[[]string](), []byte(`{}`), ""},
+		"list of integers":     {list, reflect.TypeFor[[]int32](), []byte(`[1, 2]`), `[1,2]`},
+		"list with a bad one":  {list, reflect.TypeFor[[]int32](), []byte(`["a"]`), ""},
+		"list with a null":     {list, reflect.TypeFor[[]*string](), []byte(`[null]`), ""},
+		"list that is no list": {list, reflect.TypeFor[[]string](), []byte(`{}`), ""},
 	} {
 		write := (*compiler)(nil).column(c.of, c.in, nil)
 		require.NotNil(t, write, name)

@@ -14,11 +14,11 @@ import (
 // AccessToken returns the token with the hash and its API key, whether or not they can still be used.
 func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessToken, error) {
 	token := &model.AccessToken{}
-	err := t.find(token).Relation("APIKey").Where("access_token.hash = ?", hash).Scan(ctx)
+	err := t.db.Select(token).Relation("APIKey").Where("access_token.hash = ?", hash).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, model.Errorf(model.NotFound, "the access token does not exist")
 	}
-	return token, translate(err)
+	return token, err
 }
 
 // CreateAccessToken makes a token of the API key that the Tenant acts by, and returns it with its text, which is kept
@@ -28,7 +28,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", errors.New("an access token needs the API key that makes it")
 	}
 	key := &model.APIKey{}
-	if err := t.one(ctx, "API key", *t.keyID, key); err != nil {
+	if err := t.db.One(ctx, "API key", *t.keyID, key); err != nil {
 		return nil, "", err
 	}
 	at := now()
@@ -40,12 +40,12 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", err
 	}
 	// Removing several at a time keeps them few. Rows that others are removing are skipped.
-	expired := t.find((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).For("UPDATE SKIP LOCKED")
+	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).For("UPDATE SKIP LOCKED")
 	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if _, err := t.remove((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Delete((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
+			return err
 		}
-		if err := insert(ctx, t.Tenant, token); err != nil {
+		if err := insert(ctx, t.db, token); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAccessToken, key.ID)
@@ -58,8 +58,8 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 		return nil
 	}
 	found := []string{}
-	if err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &found); err != nil {
-		return translate(err)
+	if err := t.db.Select((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &found); err != nil {
+		return err
 	}
 	for _, id := range ids {
 		if !slices.Contains(found, id) {
@@ -76,12 +76,12 @@ func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked 
 		return false, errors.New("an access token is revoked by its API key")
 	}
 	return isRevoked, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		isRevoked, err = affects(t.remove((*model.AccessToken)(nil)).
+		isRevoked, err = Affects(t.db.Delete((*model.AccessToken)(nil)).
 			Where("hash = ?", hash).Where("api_key_id = ?", *t.keyID).Where("expires_at > ?", now()).Exec(ctx))
 		if err != nil || !isRevoked {
 			return err
 		}
-		t.onCommit(t.store.revocations.announce)
+		t.db.OnCommit(t.store.revocations.announce)
 		return t.audit(ctx, model.AuditActionRevokeAccessToken, *t.keyID)
 	})
 }

@@ -10,7 +10,7 @@ import (
 // Agent returns one agent, or NOT_FOUND.
 func (t *Tenant) Agent(ctx context.Context, id string) (*model.Agent, error) {
 	agent := &model.Agent{}
-	return agent, t.one(ctx, "agent", id, agent)
+	return agent, t.db.One(ctx, "agent", id, agent)
 }
 
 func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*model.Agent, error) {
@@ -20,13 +20,18 @@ func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*
 
 // Agents of a company, by their ids and in pages.
 var (
-	AgentRows = Rows{typeName: "agent", none: (*model.Agent)(nil), key: byOwnID}
-	AgentList = List{none: (*model.Agent)(nil), order: newestFirst}
+	AgentRows = Rows{Type: "agent", Model: (*model.Agent)(nil), Key: ByID}
+	AgentList = List{Model: (*model.Agent)(nil), Order: NewestFirst, Orders: &agentOrders}
+
+	agentOrders = map[model.AgentOrder]Order{
+		model.AgentOrderUpdatedAt: {"DESC", "<", "?TableAlias.updated_at", "?1", "updated_at"},
+		model.AgentOrderName:      {"ASC", ">", "lower(?TableAlias.name)", "lower(?1)", "name"},
+	}
 )
 
 // AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
-	return of[*model.Agent](ctx, t, AgentRows, ids, columns)
+	return Find[*model.Agent](ctx, t.db, AgentRows, ids, columns...)
 }
 
 // Agents returns a page of the agents that pass the filter, in the order of the arguments.
@@ -34,7 +39,7 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Agent](ctx, t, AgentList, args, columns, AgentsThat(filter))
+	return Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsThat(filter))
 }
 
 // AgentsThat is the filter of a list of agents, which is valid or nil.
@@ -42,12 +47,12 @@ func AgentsThat(wanted *model.AgentFilter) (f Filter) {
 	if wanted == nil {
 		return nil
 	}
-	f = given(given(f, "channel", wanted.Channel), "direction", wanted.Direction)
+	f = Equal(Equal(f, "channel", wanted.Channel), "direction", wanted.Direction)
 	if len(wanted.Tags) > 0 {
-		f = f.searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
+		f = f.Searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
-		f = f.nameContains(agentsView, *wanted.NameContains)
+		f = nameContains(f, agentsView, *wanted.NameContains)
 	}
 	return f
 }
@@ -60,11 +65,11 @@ const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' 
 // asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
 // read all of many in place of the newest. For the same reason such a statement is to be planned with its arguments: a plan
 // for any part reads all that have it.
-func (f Filter) nameContains(view, part string) Filter {
+func nameContains(f Filter, view, part string) Filter {
 	if part != "" {
-		f = f.searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
+		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
 	}
-	return f.searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
+	return f.Searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
 
 // CreateAgent creates an agent; its prompt becomes version 1.
@@ -74,7 +79,7 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 		return nil, err
 	}
 	return agent, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := insert(ctx, t.Tenant, agent); err != nil {
+		if err := insert(ctx, t.db, agent); err != nil {
 			return err
 		}
 		if err := t.recordPrompt(ctx, agent); err != nil {
@@ -98,8 +103,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		if err := agent.Update(in, now()); err != nil {
 			return err
 		}
-		if _, err := t.change(agent).WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(agent).WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		if agent.PromptVersion == versions {
 			return t.audit(ctx, model.AuditActionUpdateAgent, agent.ID)
@@ -130,14 +135,14 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		}
 		// Held in one order, so that two agents that refer to each other can be deleted at once.
 		relations := []*model.SubAgent{}
-		if err := t.find(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
+		if err := t.db.Select(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
-			return translate(err)
+			return err
 		}
-		if _, err := t.remove((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Delete((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).Exec(ctx); err != nil {
+			return err
 		}
-		if err := t.disableSchedules(ctx, "the agent was deleted", where("agent_id = ?", id)); err != nil {
+		if err := t.disableSchedules(ctx, "the agent was deleted", Where("agent_id = ?", id)); err != nil {
 			return err
 		}
 		if err := t.leaveTests(ctx, id); err != nil {
@@ -146,12 +151,12 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.recordTombstonesOfCampaigns(ctx, id); err != nil {
 			return err
 		}
-		if err := t.markCampaigns(ctx, where("agent_id = ?", id)); err != nil {
+		if err := t.markCampaigns(ctx, Where("agent_id = ?", id)); err != nil {
 			return err
 		}
 		// Nothing that is marked keeps a knowledge base chat from being deleted.
-		if _, err := t.change((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").Where("id = ?", id).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").Where("id = ?", id).Exec(ctx); err != nil {
+			return err
 		}
 		if err := t.audit(ctx, deletions[typeAgent], id); err != nil {
 			return err
@@ -162,9 +167,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 
 // delete removes the row with the id, and what hangs on it by foreign keys, and records who did.
 func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) error {
-	result, err := t.remove(row).Where("id = ?", id).Exec(ctx)
+	result, err := t.db.Delete(row).Where("id = ?", id).Exec(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return model.Missing(typeName, id)
@@ -173,4 +178,4 @@ func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) erro
 }
 
 // OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.
-func OfAgent(id *string) Filter { return given(nil, "agent_id", id) }
+func OfAgent(id *string) Filter { return Equal(nil, "agent_id", id) }

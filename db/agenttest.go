@@ -16,10 +16,10 @@ const agentTest = "agent test"
 
 // Tests of a company, by their ids, in pages, by their agents and by their folders.
 var (
-	AgentTestRows  = Rows{typeName: agentTest, none: (*model.AgentTestRow)(nil), key: byOwnID}
-	AgentTestList  = List{none: (*model.AgentTestRow)(nil), order: newestFirst}
-	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
-	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = ?1", order: newestFirst}
+	AgentTestRows  = Rows{Type: agentTest, Model: (*model.AgentTestRow)(nil), Key: ByID}
+	AgentTestList  = List{Model: (*model.AgentTestRow)(nil), Order: NewestFirst}
+	TestsOfAgents  = List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
+	TestsOfFolders = List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.folder_id = ?1", Order: NewestFirst}
 )
 
 // AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
@@ -27,15 +27,15 @@ var (
 func (t *Tenant) AgentTests(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted model.AgentTestFilter, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
-	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
 	if wanted.FolderID != "" {
-		if err := t.exists(ctx, agentTestFolder, &wanted.FolderID, (*model.AgentTestFolder)(nil)); err != nil {
+		if err := t.db.Exists(ctx, agentTestFolder, &wanted.FolderID, (*model.AgentTestFolder)(nil)); err != nil {
 			return nil, err
 		}
 	}
-	return list[model.AgentTest](ctx, t, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
+	return Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
 // isFlaky says of a test what FlakyTests says of several.
@@ -51,19 +51,19 @@ const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 // TestsThat is the filter of a list of tests.
 func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	if wanted.FolderID != "" {
-		f = f.and("?TableAlias.folder_id = ?", wanted.FolderID)
+		f = f.And("?TableAlias.folder_id = ?", wanted.FolderID)
 	}
 	if wanted.IsAtRoot {
-		f = f.and("?TableAlias.folder_id IS NULL", nil)
+		f = f.And("?TableAlias.folder_id IS NULL", nil)
 	}
 	if wanted.Kind != "" {
-		f = f.and("?TableAlias.kind = ?", wanted.Kind)
+		f = f.And("?TableAlias.kind = ?", wanted.Kind)
 	}
-	f = f.named(wanted.NameContains)
+	f = f.Named(wanted.NameContains)
 	if wanted.IsFlaky != nil {
-		f = f.and("("+isFlaky+") = ?", *wanted.IsFlaky)
+		f = f.And("("+isFlaky+") = ?", *wanted.IsFlaky)
 	}
-	return oneOf(f, "last_run_status", wanted.LastRunStatuses)
+	return OneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
 // withKind adds the kind to the columns of a test: it tells what the row is.
@@ -74,19 +74,19 @@ func withKind(row reflect.Type, columns []string) []string {
 	return append(slices.Clip(columns), "kind")
 }
 
-// lockTests returns the tests that the selection leaves, without what is run, held until the end of the transaction. They
+// lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction. They
 // are held in one order, so that two requests never wait for each other.
-func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which Selection) ([]*model.AgentTestRow, error) {
 	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
 	})
 }
 
 // lockWholeTests is lockTests, with what is run: a megabyte a test at most.
-func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
-	err := t.find(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
-	return rows, translate(err)
+	err := t.db.Select(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
+	return rows, err
 }
 
 // CreateSimulationTest creates a simulation test.
@@ -146,7 +146,7 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateCl
 // UpdateAgentTest changes what the input gives of a test of either kind.
 func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestInput) (model.AgentTest, error) {
 	test := &model.AgentTestRow{}
-	if err := t.one(ctx, agentTest, in.TestID, test); err != nil {
+	if err := t.db.One(ctx, agentTest, in.TestID, test); err != nil {
 		return nil, err
 	}
 	if test.Kind == model.AgentTestKindSimulation {
@@ -171,7 +171,7 @@ func (t *Tenant) updateTest(
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Of what is read before the agent is held, only this never changes: the agent and the kind.
 		found := &model.AgentTestRow{}
-		if err := t.one(ctx, agentTest, id, found); err != nil {
+		if err := t.db.One(ctx, agentTest, id, found); err != nil {
 			return err
 		}
 		if found.Kind != kind {
@@ -210,8 +210,8 @@ func (t *Tenant) updateTest(
 			}
 		}
 		// What is known of the most recent run is the run's to write.
-		_, err = t.change(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK().Exec(ctx)
-		return translate(err)
+		_, err = t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK().Exec(ctx)
+		return err
 	})
 }
 
@@ -260,7 +260,7 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 // leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions, which stay: from
 // so many of the newest as take no time, and the others lead to an agent that is not found until they are detached, too.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
-	tests, err := t.lockTests(ctx, forDelete, where("agent_id = ?", agentID))
+	tests, err := t.lockTests(ctx, forDelete, Where("agent_id = ?", agentID))
 	if err != nil {
 		return err
 	}
@@ -271,8 +271,8 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	if err := t.markTests(ctx, ids); err != nil {
 		return err
 	}
-	if _, err := t.remove((*model.AgentTestFolder)(nil)).Where("agent_id = ?", agentID).Exec(ctx); err != nil {
-		return translate(err)
+	if _, err := t.db.Delete((*model.AgentTestFolder)(nil)).Where("agent_id = ?", agentID).Exec(ctx); err != nil {
+		return err
 	}
 	_, err = t.detachExecutions(ctx, agentID, executionsPerMark)
 	return err
@@ -284,14 +284,14 @@ const executionsPerMark = 2_000
 // detachExecutions has executions lead to no agent in place of this one, so many at most, and returns how many.
 func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {
 	ids := []string{}
-	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").Where("part.company_id = ?", t.companyID).
+	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").Where("part.company_id = ?", t.CompanyID()).
 		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(most).Scan(ctx, &ids); err != nil || len(ids) == 0 {
-		return 0, translate(err)
+		return 0, err
 	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.find(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return 0, translate(err)
+	if err := t.db.Select(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return 0, err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(own, t.companyID).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return len(ids), translate(err)
+	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(own, t.CompanyID()).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return len(ids), err
 }

@@ -30,7 +30,7 @@ func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, 
 	if err := t.checkNames(ctx, tests, func(i int) string { return path(i) + "name" }); err != nil {
 		return err
 	}
-	return insert(ctx, t.Tenant, tests...)
+	return insert(ctx, t.db, tests...)
 }
 
 // placeTests holds the agents and the folders of tests, and checks what they expect and mock against the agents.
@@ -86,8 +86,8 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 		return nil, nil
 	}
 	folders := []*model.AgentTestFolder{}
-	if err := t.find(&folders).Where("id IN (?)", bun.List(model.Unique(ids))).Order("id").For(string(forShare)).Scan(ctx); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select(&folders).Where("id IN (?)", bun.List(model.Unique(ids))).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+		return nil, err
 	}
 	for i, test := range tests {
 		if test.FolderID == nil {
@@ -170,8 +170,8 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 		for _, test := range coming {
 			test.UpdatedAt = model.After(test.UpdatedAt, at)
 		}
-		_, err = t.change(&coming).Column("folder_id", "updated_at").Bulk().Exec(ctx)
-		return translate(err)
+		_, err = t.db.Update(&coming).Column("folder_id", "updated_at").Bulk().Exec(ctx)
+		return err
 	})
 	return testsOf(moved), err
 }
@@ -185,16 +185,16 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 	var copies []*model.AgentTestRow
 	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		found := []*model.AgentTestRow{}
-		if err := t.find(&found).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-			return translate(err)
+		if err := t.db.Select(&found).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+			return err
 		}
 		originals, err := testsInOrder(ids, found)
 		if err != nil {
 			return err
 		}
 		mocked := []*model.SubAgent{}
-		if err := t.find(&mocked).Where("id IN (?)", bun.List(mockedSubAgents(originals))).Scan(ctx); err != nil {
-			return translate(err)
+		if err := t.db.Select(&mocked).Where("id IN (?)", bun.List(mockedSubAgents(originals))).Scan(ctx); err != nil {
+			return err
 		}
 		var own []*model.SubAgent
 		if in.AgentID != nil {
@@ -211,7 +211,7 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 		if err := t.number(ctx, copies); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, copies...)
+		return insert(ctx, t.db, copies...)
 	})
 	return testsOf(copies), err
 }
@@ -236,7 +236,7 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		return err
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		held, err := t.lockTests(ctx, forDelete, where("id IN (?)", bun.List(ids)))
+		held, err := t.lockTests(ctx, forDelete, Where("id IN (?)", bun.List(ids)))
 		if err != nil {
 			return err
 		}
@@ -252,18 +252,18 @@ func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.change((*model.AgentTestRow)(nil)).Set("deleted_at = ?", now()).
+	_, err := t.db.Update((*model.AgentTestRow)(nil)).Set("deleted_at = ?", now()).
 		Set("folder_id = NULL").Set("last_run_id = NULL").Set("last_run_status = NULL").Set("last_run_at = NULL").
 		Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // holdTests holds the agents of tests against others that give tests names, and then the tests.
 func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
 	// Of what is read before the agents are held, only the agent never changes.
 	known := []*model.AgentTestRow{}
-	if err := t.find(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, err
 	}
 	agentIDs := []string{}
 	for _, test := range known {
@@ -272,7 +272,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockWholeTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	held, err := t.lockWholeTests(ctx, forUpdate, Where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -300,5 +300,5 @@ func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
 	for i, row := range rows {
 		tests[i] = row.Test()
 	}
-	return together(tests)
+	return Together(tests)
 }

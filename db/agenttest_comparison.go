@@ -42,20 +42,20 @@ func (t *Tenant) CompareAgentTestExecutions(
 		}
 	}
 	comparison := model.CompareExecutions(bases, byID[headID], inBases, tests[headID], correction)
-	together(comparison.Tests)
+	Together(comparison.Tests)
 	return comparison, nil
 }
 
 // FlakyTests returns which of the tests are flaky: runs of them both passed and failed in the newest finished
 // execution that they stand in and that is no draft.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
-	newest := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
+	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").Where(ofRecord).
+		Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").Where(ofRecord).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = ?TableAlias.created_at", newest).
 		GroupExpr("parent.id, ?TableAlias.row_key").
@@ -65,5 +65,5 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 	for _, id := range flaky {
 		is[id] = true
 	}
-	return is, translate(err)
+	return is, err
 }

@@ -13,7 +13,7 @@ const agentTestExecution = "agent test execution"
 // AgentTestExecution returns one execution, or NOT_FOUND.
 func (t *Tenant) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
-	return execution, t.one(ctx, agentTestExecution, id, execution)
+	return execution, t.db.One(ctx, agentTestExecution, id, execution)
 }
 
 func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strength rowLock) (*model.AgentTestExecution, error) {
@@ -23,14 +23,14 @@ func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strengt
 
 // Executions of a company, by their ids, in pages, and by the agents whose tests they run.
 var (
-	AgentTestExecutionRows = Rows{typeName: agentTestExecution, none: (*model.AgentTestExecution)(nil), key: byOwnID}
-	AgentTestExecutionList = List{none: (*model.AgentTestExecution)(nil), order: newestFirst}
-	ExecutionsOfAgents     = List{none: (*model.AgentTestExecution)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
+	AgentTestExecutionRows = Rows{Type: agentTestExecution, Model: (*model.AgentTestExecution)(nil), Key: ByID}
+	AgentTestExecutionList = List{Model: (*model.AgentTestExecution)(nil), Order: NewestFirst}
+	ExecutionsOfAgents     = List{Model: (*model.AgentTestExecution)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
 )
 
 // AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestExecution, error) {
-	return of[*model.AgentTestExecution](ctx, t, AgentTestExecutionRows, ids, columns)
+	return Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
 }
 
 // statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and model.AgentTestRunCounts.Verdict say of a row.
@@ -49,13 +49,13 @@ func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f Filter) {
 		return nil
 	}
 	if wanted.Statuses != nil {
-		f = f.and(statusOfExecution+" = ANY (?::text[])", wanted.Statuses)
+		f = f.And(statusOfExecution+" = ANY (?::text[])", wanted.Statuses)
 	}
 	if wanted.Verdicts != nil {
-		f = f.and(verdictOfExecution+" = ANY (?::text[])", wanted.Verdicts)
+		f = f.And(verdictOfExecution+" = ANY (?::text[])", wanted.Verdicts)
 	}
 	if wanted.IsDraft != nil {
-		f = f.and("(?TableAlias.is_draft IS NOT NULL) = ?::boolean", *wanted.IsDraft)
+		f = f.And("(?TableAlias.is_draft IS NOT NULL) = ?::boolean", *wanted.IsDraft)
 	}
 	return f
 }
@@ -68,10 +68,10 @@ func (t *Tenant) AgentTestExecutions(
 	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestExecution](ctx, t, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
+	return Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the
@@ -81,8 +81,8 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 		ExecutionID string
 		Counts      model.AgentTestRunCounts `bun:"embed:"`
 	}{}
-	one := counted(t.find((*model.AgentTestRun)(nil)).Where("?TableAlias.execution_id = agent_test_execution.id").Where("agent_test_execution.passed_runs IS NULL"))
-	err := t.find((*model.AgentTestExecution)(nil)).ColumnExpr("?TableAlias.id AS execution_id").
+	one := counted(t.db.Select((*model.AgentTestRun)(nil)).Where("?TableAlias.execution_id = agent_test_execution.id").Where("agent_test_execution.passed_runs IS NULL"))
+	err := t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr("?TableAlias.id AS execution_id").
 		ColumnExpr(`counted.queued, counted.running, coalesce(passed_runs, counted.passed) AS passed, coalesce(failed_runs, counted.failed) AS failed,
 			coalesce(error_runs, counted.error) AS error, coalesce(cancelled_runs, counted.cancelled) AS cancelled,
 			coalesce(skipped_runs, counted.skipped) AS skipped,
@@ -92,7 +92,7 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	for i := range rows {
 		counts[rows[i].ExecutionID] = &rows[i].Counts
 	}
-	return counts, translate(err)
+	return counts, err
 }
 
 // endsOfRuns counts the runs of a finished execution by their ends.
@@ -103,7 +103,7 @@ const endsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs, skipp
 
 // progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after the runs.
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
-	q := t.change(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
+	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
 	if execution.IsFinished() {
 		q = q.Set(endsOfRuns)
 	}
@@ -117,7 +117,7 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 		ExecutionID string
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
 		ColumnExpr("max(test.id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(withTests).Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
 		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
@@ -126,7 +126,7 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	for _, row := range rows {
 		tallies[row.ExecutionID] = append(tallies[row.ExecutionID], row.Tally)
 	}
-	return tallies, translate(err)
+	return tallies, err
 }
 
 // TestsOfExecutions returns the tests, or rows of them, of several executions with their runs, by the execution's id, each execution's in
@@ -136,7 +136,7 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 		Run      model.AgentTestRun `bun:"embed:"`
 		FolderID *string
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"tested_id", "test_name", "row_key"}, runSummary...))).
+	err := t.db.SelectColumns((*model.AgentTestRun)(nil), append([]string{"tested_id", "test_name", "row_key"}, runSummary...)).
 		ColumnExpr("test.id AS test_id, test.folder_id").Apply(withTests).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
 	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
@@ -156,8 +156,8 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 		}
 		test.Runs = append(test.Runs, run)
 	}
-	together(all)
-	return tests, translate(err)
+	Together(all)
+	return tests, err
 }
 
 // withTests joins the tests of runs, where they are still there.
@@ -172,13 +172,13 @@ func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (
 		ExecutionID   string
 		PromptVersion int32
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, ?TableAlias.prompt_version").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, ?TableAlias.prompt_version").
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.prompt_version").Scan(ctx, &rows)
 	versions := make(map[string][]int32, len(ids))
 	for _, row := range rows {
 		versions[row.ExecutionID] = append(versions[row.ExecutionID], row.PromptVersion)
 	}
-	return versions, translate(err)
+	return versions, err
 }
 
 // counted adds how many runs there are in each state.
@@ -200,8 +200,8 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	var execution *model.AgentTestExecution
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
-		runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)
-		if _, err := t.lockTests(ctx, forUpdate, where("last_run_id IN (?)", runs)); err != nil {
+		runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)
+		if _, err := t.lockTests(ctx, forUpdate, Where("last_run_id IN (?)", runs)); err != nil {
 			return err
 		}
 		if execution, err = t.lockAgentTestExecution(ctx, in.ExecutionID, forUpdate); err != nil {
@@ -214,9 +214,9 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAg
 			return nil
 		}
 		underWay := []*model.AgentTestRun{}
-		if err := t.find(&underWay).Column("id").Where("execution_id = ?", execution.ID).
+		if err := t.db.Select(&underWay).Column("id").Where("execution_id = ?", execution.ID).
 			Where("status = ?", model.AgentTestRunStatusRunning).Scan(ctx); err != nil {
-			return translate(err)
+			return err
 		}
 		for _, run := range underWay {
 			t.wake(run.ID)
@@ -238,28 +238,28 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	at := now()
 	execution.Version++
 	cancelled := []*model.AgentTestRun{}
-	err := t.change((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusCancelled).
+	err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusCancelled).
 		Set("finished_at = ?", at).Set("version = ?", execution.Version).
 		Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
 		Returning("id").Scan(ctx, &cancelled)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	ids := make([]string, len(cancelled))
 	for i, run := range cancelled {
 		ids[i] = run.ID
 	}
-	if _, err := t.change((*model.AgentTestRow)(nil)).Set("last_run_status = ?", model.AgentTestRunStatusCancelled).
+	if _, err := t.db.Update((*model.AgentTestRow)(nil)).Set("last_run_status = ?", model.AgentTestRunStatusCancelled).
 		Set("last_run_at = ?", at).Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-		return translate(err)
+		return err
 	}
 	execution.State = model.AgentTestExecutionStatusCancelled
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}
 	_, err = t.progress(execution).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.
-func OfExecution(id *string) Filter { return given(nil, "execution_id", id) }
+func OfExecution(id *string) Filter { return Equal(nil, "execution_id", id) }

@@ -23,17 +23,17 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 // exist, CONFLICT when one of all these is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	// One at a time: the run before must not be of an execution that is being deleted, too.
-	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
-		return translate(err)
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+		return err
 	}
 	// Tests are locked before executions, as by everybody.
-	runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
+	runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
 	if err := t.leaveRuns(ctx, runs, ids...); err != nil {
 		return err
 	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.find(&executions).Where("id IN (?) OR rejudge_of_id IN (?)", bun.List(ids), bun.List(ids)).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
-		return translate(err)
+	if err := t.db.Select(&executions).Where("id IN (?) OR rejudge_of_id IN (?)", bun.List(ids), bun.List(ids)).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
+		return err
 	}
 	known := map[string]bool{}
 	marked := make([]string, len(executions))
@@ -49,17 +49,17 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 			return model.Missing(agentTestExecution, id)
 		}
 	}
-	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
-		return translate(err)
+	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
+		return err
 	}
-	_, err := t.change((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
+	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
 		Where("id IN (?)", bun.List(marked)).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such execution.
 func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
-	tests, err := t.lockTests(ctx, forUpdate, where("last_run_id IN (?)", runs))
+	tests, err := t.lockTests(ctx, forUpdate, Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {
 		return err
 	}
@@ -67,10 +67,10 @@ func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...strin
 	for i, test := range tests {
 		testIDs[i] = test.ID
 	}
-	before := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
+	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
 		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)", bun.List(executionIDs)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
-	_, err = t.change((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
+	_, err = t.db.Update((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
 		Where("?TableAlias.id IN (?)", bun.List(testIDs)).Where("last_run_id IN (?)", runs).Exec(ctx)
-	return translate(err)
+	return err
 }

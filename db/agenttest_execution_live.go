@@ -146,7 +146,7 @@ func (r *executionReader) readRuns(ctx context.Context, after, known live.Positi
 			Where("(?TableAlias.version, ?TableAlias.position) > (?, ?)", int64(after)>>32, int64(after)&math.MaxUint32-1)
 	}, "version, position", "octet_length(concat(messages, tool_calls, check_results, criteria_results))", maxRuns).Apply(withoutSnapshots).Scan(ctx)
 	if err != nil {
-		return nil, after, translate(err)
+		return nil, after, err
 	}
 	kept := make([]live.Kept[*model.AgentTestRun], len(runs))
 	for i, run := range runs {

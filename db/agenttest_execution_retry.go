@@ -13,7 +13,7 @@ import (
 // no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution, err := t.retry(ctx, in)
-	if isMissing(err) {
+	if IsMissing(err) {
 		// A test may have been deleted after it was seen. What is missing for another reason still is.
 		execution, err = t.retry(ctx, in)
 	}
@@ -54,7 +54,7 @@ type plannedRow struct{ testID, rowKey string }
 // runsToRepeat returns the tests to run again, and notes in the new execution those that were deleted.
 func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput, execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
-	query := read(t.find(&runs), "", ofTest, ofTest).Column("tested_id", "test_name", "row_key", "row_number", "row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+	query := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("tested_id", "test_name", "row_key", "row_number", "row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:
 		query = query.Where("status NOT IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusSkipped}))
@@ -66,7 +66,7 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 		return nil, faults.Err()
 	}
 	if err := query.Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	places := map[plannedRow]int{}
 	for _, run := range runs {

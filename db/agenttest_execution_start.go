@@ -48,8 +48,8 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 		return nil, err
 	}
 	rows := []*model.AgentTestRow{}
-	if err := t.find(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, err
 	}
 	return testsInOrder(ids, rows)
 }
@@ -64,10 +64,10 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 			return again
 		}), nil
 	}
-	path, of := "folderId", given(nil, "folder_id", in.FolderID)
+	path, of := "folderId", Equal(nil, "folder_id", in.FolderID)
 	err := error(nil)
 	if in.FolderID != nil {
-		err = t.one(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
+		err = t.db.One(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
 	} else {
 		path, of = "agentId", OfAgent(in.AgentID)
 		_, err = t.Agent(ctx, *in.AgentID)
@@ -76,8 +76,8 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 		return nil, err
 	}
 	ids := []string{}
-	if err := t.find((*model.AgentTestRow)(nil)).Column("id").Apply(of.apply).Order("created_at", "id").Scan(ctx, &ids); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply).Order("created_at", "id").Scan(ctx, &ids); err != nil {
+		return nil, err
 	}
 	var faults model.Fields
 	switch {
@@ -171,7 +171,7 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 	execution.Unfinished = int32(len(runs))
 	execution.RunCount = new(execution.Unfinished)
 	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
-	if err := insert(ctx, t.Tenant, execution); err != nil {
+	if err := insert(ctx, t.db, execution); err != nil {
 		return err
 	}
 	if err := t.insertRuns(ctx, runs); err != nil {
@@ -278,10 +278,10 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 		FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::text[], $14::text[],
 				$15::text[], $16::int[], $17::text[], $18::text[])
 			AS run (id, tested_id, test_name, position, attempt, prompt_version, test_id, rejudge_of_id, row_key, row_number, row_name, row_values)`,
-		t.companyID, runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
+		t.CompanyID(), runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
 		ids, tested, names, positions, attempts, versions, isDraft, existing, rejudged,
 		rowKeys, rowNumbers, rowNames, rowValues)
-	return t.send(ctx, batch)
+	return t.db.Send(ctx, batch)
 }
 
 // snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
@@ -293,11 +293,11 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	}
 	each := model.Unique(ids)
 	agents := []*model.Agent{}
-	of := t.find((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
-	if err := t.find(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
-		return nil, translate(err)
+	of := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
+	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+		return nil, err
 	}
-	tests, err := t.lockWholeTests(model.WithAtMost(ctx, timesRead*model.MaxTestsBytes), forUpdate, where("id IN (?)", bun.List(each)))
+	tests, err := t.lockWholeTests(model.WithAtMost(ctx, timesRead*model.MaxTestsBytes), forUpdate, Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrAtMost) {
 		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: start fewer of them, or smaller ones", model.MaxTestsBytes)
 	}
@@ -331,17 +331,17 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 	for i, id := range testIDs {
 		runIDs[i] = newest[id]
 	}
-	_, err := t.change((*model.AgentTestRow)(nil)).
+	_, err := t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs), pgdialect.Array(runIDs)).
 		Set("last_run_id = newest.run_id").Set("last_run_status = ?", model.AgentTestRunStatusQueued).
 		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id").Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // enqueueRuns puts runs into the queue with the change.
 func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string, change queue.Change) (next []*queue.Delivery, err error) {
 	if t.store.enqueueRuns != nil {
-		return nil, t.store.enqueueRuns(ctx, t.tx.bun, t.companyID, runIDs)
+		return nil, t.store.enqueueRuns(ctx, t.db.Bun(), t.CompanyID(), runIDs)
 	}
 	change.Enqueue = t.jobs(runJob, runIDs)
 	return t.changeQueue(ctx, change)

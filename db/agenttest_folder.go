@@ -10,9 +10,9 @@ const agentTestFolder = "agent test folder"
 
 // Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
 var (
-	AgentTestFolderRows = Rows{typeName: agentTestFolder, none: (*model.AgentTestFolder)(nil), key: byOwnID}
-	AgentTestFolderList = List{none: (*model.AgentTestFolder)(nil), order: newestFirst}
-	FoldersOfAgents     = Rows{none: (*model.AgentTestFolder)(nil), key: "?TableAlias.agent_id", order: "lower(?TableAlias.name)"}
+	AgentTestFolderRows = Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: ByID}
+	AgentTestFolderList = List{Model: (*model.AgentTestFolder)(nil), Order: NewestFirst}
+	FoldersOfAgents     = Rows{Model: (*model.AgentTestFolder)(nil), Key: "?TableAlias.agent_id", Order: "lower(?TableAlias.name)"}
 )
 
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
@@ -20,10 +20,10 @@ var (
 func (t *Tenant) AgentTestFolders(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestFolder], error) {
-	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestFolder](ctx, t, AgentTestFolderList, args, columns, OfAgent(agentID))
+	return Page[*model.AgentTestFolder](ctx, t.db, AgentTestFolderList, args, columns, OfAgent(agentID))
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.
@@ -37,14 +37,14 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgent
 		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
 			return err
 		}
-		count, err := t.find((*model.AgentTestFolder)(nil)).Where("agent_id = ?", folder.AgentID).Count(ctx)
+		count, err := t.db.Select((*model.AgentTestFolder)(nil)).Where("agent_id = ?", folder.AgentID).Count(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if count >= model.MaxFolders {
 			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID, count)
 		}
-		return insert(ctx, t.Tenant, folder)
+		return insert(ctx, t.db, folder)
 	})
 }
 
@@ -61,8 +61,8 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 		if err := folder.Update(in, now()); err != nil {
 			return err
 		}
-		_, err := t.change(folder).WherePK().Exec(ctx)
-		return translate(err)
+		_, err := t.db.Update(folder).WherePK().Exec(ctx)
+		return err
 	})
 }
 
@@ -70,7 +70,7 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		folder := &model.AgentTestFolder{}
-		if err := t.one(ctx, agentTestFolder, id, folder); err != nil {
+		if err := t.db.One(ctx, agentTestFolder, id, folder); err != nil {
 			return err
 		}
 		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
@@ -79,10 +79,10 @@ func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 		if err := t.lock(ctx, agentTestFolder, id, folder, forDelete); err != nil {
 			return err
 		}
-		if err := t.disableSchedules(ctx, "the folder was deleted", where("folder_id = ?", id)); err != nil {
+		if err := t.disableSchedules(ctx, "the folder was deleted", Where("folder_id = ?", id)); err != nil {
 			return err
 		}
-		tests, err := t.lockTests(ctx, forUpdate, where("folder_id = ?", id))
+		tests, err := t.lockTests(ctx, forUpdate, Where("folder_id = ?", id))
 		if err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	if err := t.number(ctx, tests); err != nil {
 		return err
 	}
-	_, err := t.change(&tests).Column("folder_id", "name", "updated_at").Bulk().Exec(ctx)
-	return translate(err)
+	_, err := t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk().Exec(ctx)
+	return err
 }
 
 // folderFor returns the folder that a test of the agent is put into, held until the end of the

@@ -16,7 +16,7 @@ var runSummary = []string{"execution_id", "attempt", "status", "prompt_version",
 // judge earlier conversations again;
 // BAD_INPUT when that is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRun, error) {
-	rows, err := t.FindPages(ctx, RunsOfTests, Filter(nil).and("?TableAlias.rejudge_of_id IS NULL", nil), ids, model.PageArgs{First: most}, runSummary...)
+	rows, err := t.FindPages(ctx, RunsOfTests, Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids, model.PageArgs{First: most}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {
@@ -30,19 +30,19 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32)
 // with rows, since when that one of its rows fails that fails for longest. Runs of drafts do not count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
-		return t.find((*model.AgentTestRun)(nil)).Column("id", "created_at").
+		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").
 			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.row_key = parent.row_key").Where("?TableAlias.status = ?", status).Where(ofRecord).Limit(1)
 	}
 	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
 	failed := judged(model.AgentTestRunStatusFailed).OrderExpr("?TableAlias.created_at, ?TableAlias.id").
 		Where("(?TableAlias.created_at, ?TableAlias.id) > (coalesce(passed.created_at, '-infinity'), coalesce(passed.id, ''))")
-	rows := t.find((*model.AgentTestRow)(nil)).ColumnExpr("?TableAlias.id, coalesce(row.value ->> 'key', '') AS row_key").
+	rows := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("?TableAlias.id, coalesce(row.value ->> 'key', '') AS row_key").
 		Join("LEFT JOIN LATERAL json_array_elements(?TableAlias.rows) AS row ON true").Where("?TableAlias.id = ANY (?)", pgdialect.Array(ids))
 	ends := t.db.NewSelect().TableExpr("(?) AS parent", rows).DistinctOn("parent.id").OrderExpr("parent.id, failed.created_at, failed.id").
 		ColumnExpr("parent.id, passed.id AS passed_id, failed.id AS failed_id").
 		Join("LEFT JOIN LATERAL (?) AS passed ON true", passed).Join("JOIN LATERAL (?) AS failed ON true", failed)
 	runs := []*model.AgentTestRun{}
-	err := t.find(&runs).Apply(only(runSummary)).ColumnExpr("ends.id AS parent_id").
+	err := t.db.SelectColumns(&runs, runSummary).ColumnExpr("ends.id AS parent_id").
 		Join("JOIN (?) AS ends ON ?TableAlias.id = ANY (ARRAY[ends.passed_id, ends.failed_id])", ends).Scan(ctx)
 	failures := make(map[string]*model.AgentTestFailure, len(runs))
 	for _, run := range runs {
@@ -55,5 +55,5 @@ func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]
 			failures[run.ParentID].Run = run
 		}
 	}
-	return failures, translate(err)
+	return failures, err
 }

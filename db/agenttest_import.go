@@ -36,17 +36,17 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 		if _, err := t.lockAgents(ctx, h.agentIDs(), forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, h.Folders...); err != nil {
+		if err := insert(ctx, t.db, h.Folders...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, h.Tests...); err != nil {
+		if err := insert(ctx, t.db, h.Tests...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, h.Executions...); err != nil {
+		if err := insert(ctx, t.db, h.Executions...); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(h.Runs, runsPerInsert) {
-			if err := insert(ctx, t.Tenant, some...); err != nil {
+			if err := insert(ctx, t.db, some...); err != nil {
 				return err
 			}
 		}
@@ -63,8 +63,8 @@ func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestEx
 	for i, execution := range executions {
 		ids[i] = execution.ID
 	}
-	_, err := t.change((*model.AgentTestExecution)(nil)).Set(endsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
-	return translate(err)
+	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(endsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
+	return err
 }
 
 // agentIDs are those of the agents that the tests and folders belong to, in order.
@@ -83,9 +83,9 @@ func (h AgentTestHistory) agentIDs() []string {
 // lockAgents returns agents, held until the end of the transaction, or NOT_FOUND.
 func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
 	held := []*model.Agent{}
-	err := t.find(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
+	err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(held, func(a *model.Agent) bool { return a.ID == id }) {
@@ -109,12 +109,12 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 		tests, ids = append(tests, id), append(ids, run.ID)
 		statuses, times = append(statuses, string(run.Status)), append(times, run.FinishedAt.Format(time.RFC3339Nano))
 	}
-	_, err := t.change((*model.AgentTestRow)(nil)).
+	_, err := t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[], ?::text[], ?::timestamptz[]) AS newest (test_id, run_id, status, at)",
 			pgdialect.Array(tests), pgdialect.Array(ids), pgdialect.Array(statuses), pgdialect.Array(times)).
 		Set("last_run_id = newest.run_id").Set("last_run_status = newest.status").Set("last_run_at = newest.at").
 		Where("?TableAlias.id = newest.test_id").Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // DateAgent gives an agent an earlier life: it was created with the first version of its prompt, and the others
@@ -124,18 +124,18 @@ func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) 
 		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {
 			return err
 		}
-		_, err := t.change((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).Set("updated_at = ?", prompts[len(prompts)-1]).
+		_, err := t.db.Update((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).Set("updated_at = ?", prompts[len(prompts)-1]).
 			Where("id = ?", id).Exec(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		times := make([]string, len(prompts))
 		for i, at := range prompts {
 			times[i] = at.Format(time.RFC3339Nano)
 		}
-		_, err = t.change((*model.PromptVersion)(nil)).
+		_, err = t.db.Update((*model.PromptVersion)(nil)).
 			TableExpr("unnest(?::timestamptz[]) WITH ORDINALITY AS written (at, version)", pgdialect.Array(times)).
 			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version").Exec(ctx)
-		return translate(err)
+		return err
 	})
 }

@@ -51,14 +51,14 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 		ids, agents, names = append(ids, test.ID), append(agents, test.AgentID), append(names, test.Name)
 	}
 	others := []*model.AgentTestRow{}
-	err := t.find(&others).Column("id", "agent_id", "folder_id", "name").
+	err := t.db.Select(&others).Column("id", "agent_id", "folder_id", "name").
 		Where("(agent_id, name) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(agents), pgdialect.Array(names)).
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
 	taken := map[placed]string{}
 	for _, other := range others {
 		taken[placeOf(other)] = other.ID
 	}
-	return taken, translate(err)
+	return taken, err
 }
 
 // number gives those of the tests a number behind their names whose names are taken where they are to be. Their agents are held.
@@ -82,11 +82,11 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 		return nil
 	}
 	others := []*model.AgentTestRow{}
-	err = t.find(&others).Column("id", "agent_id", "folder_id", "name").Where("agent_id IN (?)", bun.List(model.Unique(agents))).
+	err = t.db.Select(&others).Column("id", "agent_id", "folder_id", "name").Where("agent_id IN (?)", bun.List(model.Unique(agents))).
 		Where("EXISTS (SELECT 1 FROM unnest(?::text[]) AS wanted (beginning) WHERE starts_with(?TableAlias.name, wanted.beginning))", pgdialect.Array(model.Unique(beginnings))).
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, other := range others {
 		taken[placeOf(other)] = true

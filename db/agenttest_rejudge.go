@@ -11,8 +11,8 @@ import (
 
 // What judged the conversations of executions, and of runs, again.
 var (
-	RejudgementsOfExecutions = Rows{none: (*model.AgentTestExecution)(nil), key: "?TableAlias.rejudge_of_id", order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
-	RejudgementsOfRuns       = Rows{none: (*model.AgentTestRun)(nil), key: "?TableAlias.rejudge_of_id", order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfExecutions = Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfRuns       = Rows{Model: (*model.AgentTestRun)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
 )
 
 // RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it. CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged again too often.
@@ -59,7 +59,7 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 		return nil
 	}
 	_, err := t.lockAgent(ctx, *execution.AgentID, forShare)
-	if isMissing(err) {
+	if IsMissing(err) {
 		execution.AgentID = nil
 		return nil
 	}
@@ -74,9 +74,9 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 		return nil, faults.As(model.Unprocessable)
 	}
 	runs := []*model.AgentTestRun{}
-	if err := read(t.find(&runs), "", ofTest, ofTest).Column("id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
+	if err := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
 		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if len(runs) == 0 {
 		faults.Add("executionId", "is of an execution in which no conversation came to its end")
@@ -92,7 +92,7 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 			ids = append(ids, *run.TestID)
 		}
 	}
-	tests, err := t.lockWholeTests(ctx, forShare, where("id IN (?)", bun.List(model.Unique(ids))))
+	tests, err := t.lockWholeTests(ctx, forShare, Where("id IN (?)", bun.List(model.Unique(ids))))
 	byID := make(map[string]*model.AgentTestRow, len(tests))
 	for _, test := range tests {
 		byID[test.ID] = test
@@ -105,9 +105,9 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	if _, err := t.lockAgentTestExecution(ctx, id, forUpdate); err != nil {
 		return err
 	}
-	n, err := t.find((*model.AgentTestExecution)(nil)).Where("rejudge_of_id = ?", id).Count(ctx)
+	n, err := t.db.Select((*model.AgentTestExecution)(nil)).Where("rejudge_of_id = ?", id).Count(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	var faults model.Fields
 	if n >= model.MaxRejudgements {
@@ -177,13 +177,13 @@ func (t *Tenant) rejudged(
 // snapshotsOf returns what the tests of an execution and their agents were, by the tests' ids. All runs of a test had the same.
 func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
-	err := t.find(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
+	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
 		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "position").Scan(ctx)
 	snapshots := make(map[string]*model.RunSnapshot, len(runs))
 	for _, run := range runs {
 		snapshots[run.TestedID] = &run.Snapshot
 	}
-	return snapshots, translate(err)
+	return snapshots, err
 }
 
 // AgreementsOfExecutions returns how far the verdicts of executions that judge conversations again are those of before, by the
@@ -194,7 +194,7 @@ func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[
 		Agreement   model.JudgeAgreement `bun:"embed:"`
 	}{}
 	both := bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").
 		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status IN (?)) AS runs", both, both).
 		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status = ?TableAlias.status) AS same_runs", both).
 		ColumnExpr("coalesce(sum(?TableAlias.compared), 0) AS criteria, coalesce(sum(?TableAlias.agreed), 0) AS same_criteria").
@@ -204,5 +204,5 @@ func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[
 	for i := range rows {
 		agreements[rows[i].ExecutionID] = &rows[i].Agreement
 	}
-	return agreements, translate(err)
+	return agreements, err
 }

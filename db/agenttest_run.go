@@ -17,10 +17,10 @@ const agentTestRun = "agent test run"
 
 // Runs of a company, by their ids, in pages, by their executions and by their tests.
 var (
-	AgentTestRunRows = Rows{typeName: agentTestRun, none: (*model.AgentTestRun)(nil), key: byOwnID}
-	AgentTestRunList = List{none: (*model.AgentTestRun)(nil), order: newestFirst}
-	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = ?1", order: newestFirst}
-	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = ?1", order: newestFirst}
+	AgentTestRunRows = Rows{Type: agentTestRun, Model: (*model.AgentTestRun)(nil), Key: ByID}
+	AgentTestRunList = List{Model: (*model.AgentTestRun)(nil), Order: NewestFirst}
+	RunsOfExecutions = List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.execution_id = ?1", Order: NewestFirst}
+	RunsOfTests      = List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: NewestFirst}
 )
 
 // ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were judged again.
@@ -32,11 +32,11 @@ const testOfAgent = `SELECT 1 FROM agent_tests AS test
 
 // RunsThat is the filter of a list of runs.
 func RunsThat(wanted model.AgentTestRunFilter) Filter {
-	f := given(given(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
+	f := Equal(Equal(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
 	if wanted.AgentID != nil {
-		f = f.and("EXISTS ("+testOfAgent+")", *wanted.AgentID)
+		f = f.And("EXISTS ("+testOfAgent+")", *wanted.AgentID)
 	}
-	return oneOf(f, "status", wanted.Statuses)
+	return OneOf(f, "status", wanted.Statuses)
 }
 
 // AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution or
@@ -47,14 +47,14 @@ func (t *Tenant) AgentTestRuns(
 	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	if err := t.exists(ctx, agentTestExecution, wanted.ExecutionID, (*model.AgentTestExecution)(nil)); err != nil {
+	if err := t.db.Exists(ctx, agentTestExecution, wanted.ExecutionID, (*model.AgentTestExecution)(nil)); err != nil {
 		return nil, err
 	}
-	if err := t.exists(ctx, "agent", wanted.AgentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", wanted.AgentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
 	filter := RunsThat(wanted)
-	page, err := list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, filter)
+	page, err := Page[*model.AgentTestRun](ctx, t.db, AgentTestRunList, args, columns, filter)
 	if err == nil && wanted.ExecutionID == nil && wanted.TestID == nil && wanted.AgentID == nil {
 		page.Count = func(ctx context.Context) (int32, error) { return t.runs(ctx, wanted) }
 	}
@@ -73,7 +73,7 @@ var ends = map[model.AgentTestRunStatus]string{
 // know their number.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
 	filter := RunsThat(wanted)
-	uncounted := t.find((*model.AgentTestExecution)(nil)).Column("id")
+	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")
 	sums := []string{}
 	if len(filter) == 0 {
 		uncounted, sums = uncounted.Where("run_count IS NULL"), []string{"coalesce(sum(run_count), 0)"}
@@ -85,13 +85,13 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 			}
 		}
 	}
-	one := filter.apply(t.find((*model.AgentTestRun)(nil)).ColumnExpr("count(*)"))
+	one := filter.Apply(t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("count(*)"))
 	if len(sums) == 0 { // None of these have ended, so there are few.
 		err = one.Scan(ctx, &runs)
-		return runs, translate(err)
+		return runs, err
 	}
-	err = t.find((*model.AgentTestExecution)(nil)).ColumnExpr(strings.Join(sums, " + ")+" + (?)", one.Where("execution_id IN (?)", uncounted)).Scan(ctx, &runs)
-	return runs, translate(err)
+	err = t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr(strings.Join(sums, " + ")+" + (?)", one.Where("execution_id IN (?)", uncounted)).Scan(ctx, &runs)
+	return runs, err
 }
 
 // ClaimRun makes the caller the one that works on a run, and returns the run; nil when there is nothing to
@@ -166,7 +166,7 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 
 // lostOr turns a transition that did not happen into the worker's error.
 func lostOr(run *model.AgentTestRun, err error) error {
-	if errors.Is(err, errStale) || isMissing(err) {
+	if errors.Is(err, errStale) || IsMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
 	}
 	return err
@@ -177,9 +177,9 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	type place struct{ CompanyID, ID string }
 	runs := []place{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
-	err := s.across(ctx, func(ofCompany func(string) selection) error {
+	err := s.across(ctx, func(ofCompany func(string) Selection) error {
 		some := []place{}
-		err := s.program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
+		err := s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
 			Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
 			Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
@@ -255,9 +255,9 @@ func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals
 			Claim           int32
 			ExecutionStatus model.AgentTestExecutionStatus
 		}{}
-		err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.status, ?TableAlias.claim, execution.status AS execution_status").
+		err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.status, ?TableAlias.claim, execution.status AS execution_status").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-			Where("execution.company_id = ?", t.companyID).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
+			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
 		switch {
 		case err != nil: // a database that does not answer may do so at the next beat
 		case len(states) == 0 || held != runState{states[0].Status, states[0].Claim}:

@@ -42,14 +42,14 @@ func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queu
 	const skipLocked = string(forUpdate + " SKIP LOCKED")
 	runs := []*model.AgentTestRun{}
 	tests := func() *bun.SelectQuery {
-		return t.find((*model.AgentTestRow)(nil)).Column("last_run_id").Where("last_run_id IN (?)", bun.List(ids))
+		return t.db.Select((*model.AgentTestRow)(nil)).Column("last_run_id").Where("last_run_id IN (?)", bun.List(ids))
 	}
-	err := t.find(&runs).Apply(withSnapshots).With("test", tests().For(skipLocked)).
+	err := t.db.Select(&runs).Apply(withSnapshots).With("test", tests().For(skipLocked)).
 		Where("id IN (?)", bun.List(ids)).Where("status = ?", model.AgentTestRunStatusQueued).
 		Where("id IN (SELECT last_run_id FROM test) OR id NOT IN (?)", tests()).
 		Order("id").For(skipLocked).Scan(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, d := range next {
 		same := func(r *model.AgentTestRun) bool { return r.ID == d.ID }
@@ -73,8 +73,8 @@ func (t *Tenant) runsAt(ctx context.Context, places []place) ([]string, error) {
 		executionIDs[i], positions[i] = p.executionID, p.position
 	}
 	ids := []string{}
-	err := t.find((*model.AgentTestRun)(nil)).Column("id").
+	err := t.db.Select((*model.AgentTestRun)(nil)).Column("id").
 		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs), pgdialect.Array(positions)).
 		Order("id").Scan(ctx, &ids)
-	return ids, translate(err)
+	return ids, err
 }

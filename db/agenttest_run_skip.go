@@ -67,9 +67,9 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		tested[i] = run.TestedID
 	}
 	before := []tallyOfRow{}
-	if err := t.find((*model.AgentTestRun)(nil)).ColumnExpr(ofRow).Apply(counted).
+	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(ofRow).Apply(counted).
 		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).Scan(ctx, &before); err != nil {
-		return translate(err)
+		return err
 	}
 	var decided, rows, decisive []string
 	for _, tally := range before {
@@ -88,11 +88,11 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		return nil
 	}
 	skipped := []*model.AgentTestRun{}
-	if err := t.change((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).Set("finished_at = ?", at).
+	if err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).Set("finished_at = ?", at).
 		Set("version = ?", execution.Version+1).Where("execution_id = ?", execution.ID).
 		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(decided), pgdialect.Array(rows)).
 		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").Scan(ctx, &skipped); err != nil {
-		return translate(err)
+		return err
 	}
 	if len(skipped) == 0 {
 		return nil
@@ -103,19 +103,19 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		ids[i] = run.ID
 	}
 	// A run that decided says more than one that was not needed. Its status is written with it.
-	_, err := t.change((*model.AgentTestRow)(nil)).
+	_, err := t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided), pgdialect.Array(decisive)).
 		Set("last_run_id = decided.run_id").Where("?TableAlias.id = decided.test_id").Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // nextNeeded makes the first runs of an execution that wait, from a position on, those that follow.
 func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32, follow int) error {
 	runs := []*model.AgentTestRun{}
 	if follow > 0 {
-		if err := t.find(&runs).Column("position").Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
+		if err := t.db.Select(&runs).Column("position").Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
 			Where("position >= ?", from).Order("position").Limit(int64(follow)).Scan(ctx); err != nil {
-			return translate(err)
+			return err
 		}
 	}
 	for _, run := range runs {

@@ -51,12 +51,12 @@ func (t *Tenant) transition(ctx context.Context, runID string, next transition) 
 }
 
 func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
-	if t.tx != nil {
+	if t.db.InTx() {
 		// Only who began the transaction knows when it is committed, so no job ends with it.
 		return errors.Join(t.commitTransitions(ctx, []*runTransition{m}), m.err)
 	}
 	m.delivery = t.delivery
-	if err := t.store.transitions.Do(ctx, t.companyID, m); err != nil {
+	if err := t.store.transitions.Do(ctx, t.CompanyID(), m); err != nil {
 		return err
 	}
 	return m.err
@@ -143,25 +143,25 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		ids[i] = m.runID
 	}
 	// Where runs may turn out not to be needed, another run may become the last one of their test.
-	stopping := t.find((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
+	stopping := t.db.Select((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
 		Where("execution.stop_repeating IS NOT NULL")
-	newest := t.find((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids))
-	tests := t.find((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).Order("id").For(string(forUpdate))
-	executionIDs := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
+	newest := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids))
+	tests := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).Order("id").For(string(forUpdate))
+	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
 	// To count the tests is to lock them first.
-	if err := t.find(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
+	if err := t.db.Select(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
 		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	runs := t.find(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
+	runs := t.db.Select(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
 	if slices.ContainsFunc(transitions, func(m *runTransition) bool { return m.isClaim }) {
 		runs = runs.Apply(withSnapshots)
 	} else {
 		runs = runs.Apply(withoutSnapshots)
 	}
-	return held, translate(runs.Scan(ctx))
+	return held, runs.Scan(ctx)
 }
 
 // executionOf returns the execution of a run; nil when it is not locked.
@@ -209,10 +209,10 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	for i, run := range b.changed {
 		ids[i], statuses[i] = run.ID, string(run.Status)
 	}
-	tests := t.change((*model.AgentTestRow)(nil)).
+	tests := t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS moved (run_id, status)", pgdialect.Array(ids), pgdialect.Array(statuses)).
 		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
-	runs := t.change(&b.changed).
+	runs := t.db.Update(&b.changed).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason", "held",
 			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "extracted", "extraction_error", "version", "started_at", "finished_at", "duration_ms").Bulk()
 	batch := &pgx.Batch{}
@@ -221,7 +221,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	for _, execution := range b.executions {
 		batch.Queue(t.progress(execution).String())
 	}
-	return t.send(ctx, batch)
+	return t.db.Send(ctx, batch)
 }
 
 // spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come

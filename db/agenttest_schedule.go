@@ -13,14 +13,14 @@ const agentTestSchedule = "agent test schedule"
 
 // Schedules of tests of a company, by their ids and in pages.
 var (
-	AgentTestScheduleRows = Rows{typeName: agentTestSchedule, none: (*model.AgentTestSchedule)(nil), key: byOwnID}
-	AgentTestScheduleList = List{none: (*model.AgentTestSchedule)(nil), order: newestFirst}
+	AgentTestScheduleRows = Rows{Type: agentTestSchedule, Model: (*model.AgentTestSchedule)(nil), Key: ByID}
+	AgentTestScheduleList = List{Model: (*model.AgentTestSchedule)(nil), Order: NewestFirst}
 )
 
 // AgentTestSchedule returns one schedule, or NOT_FOUND.
 func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
-	return schedule, t.one(ctx, agentTestSchedule, id, schedule)
+	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
 // AgentTestSchedules returns a page of the schedules, newest first: all of them, or those of one agent's tests. NOT_FOUND
@@ -28,10 +28,10 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestSchedule], error) {
-	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestSchedule](ctx, t, AgentTestScheduleList, args, columns, OfAgent(agentID))
+	return Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, OfAgent(agentID))
 }
 
 // CreateAgentTestSchedule makes a schedule. NOT_FOUND names what it is to run, or to compare with, and does not exist.
@@ -48,7 +48,7 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context, in model.CreateAge
 		if err := t.countHeld(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules, "schedules of tests"); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, schedule); err != nil {
+		if err := insert(ctx, t.db, schedule); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAgentTestSchedule, schedule.ID)
@@ -60,7 +60,7 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context, in model.UpdateAge
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// What it runs is held before it, everywhere.
-		if err := t.one(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
+		if err := t.db.One(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
 			return err
 		}
 		if err := schedule.Update(in, now()); err != nil {
@@ -82,8 +82,8 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context, in model.UpdateAge
 		if in.Retargets() {
 			schedule.AgentID = agentID
 		}
-		if _, err := t.change(schedule).WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(schedule).WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		return t.audit(ctx, model.AuditActionUpdateAgentTestSchedule, schedule.ID)
 	})
@@ -114,8 +114,8 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 	switch {
 	case s.TestIds != nil:
 		tests := []*model.AgentTestRow{}
-		if err := t.find(&tests).Column("id", "agent_id").Where("id IN (?)", bun.List(s.TestIds)).Scan(ctx); err != nil {
-			return translate(err)
+		if err := t.db.Select(&tests).Column("id", "agent_id").Where("id IN (?)", bun.List(s.TestIds)).Scan(ctx); err != nil {
+			return err
 		}
 		s.AgentID = nil
 		if _, err := testsInOrder(s.TestIds, tests); err != nil {
@@ -126,7 +126,7 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 		}
 	case s.FolderID != nil:
 		folder := &model.AgentTestFolder{}
-		if err := t.one(ctx, agentTestFolder, *s.FolderID, folder); err != nil {
+		if err := t.db.One(ctx, agentTestFolder, *s.FolderID, folder); err != nil {
 			return err
 		}
 		s.AgentID = &folder.AgentID
@@ -156,7 +156,7 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 // agents without tests are no fault: tests may be added before the schedule is due.
 func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSchedule, faults *model.Fields) error {
 	path, in, runs := "testIds", s.Execution(), 0
-	q := t.find((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), 1)), 0)")
+	q := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), 1)), 0)")
 	switch {
 	case in.TestIds != nil:
 		q = q.Where("?TableAlias.id IN (?)", bun.List(in.TestIds))
@@ -166,7 +166,7 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 		path, q = "agentId", q.Where("?TableAlias.agent_id = ?", *in.AgentID)
 	}
 	if err := q.Scan(ctx, &runs); err != nil {
-		return translate(err)
+		return err
 	}
 	if runs *= int(in.Repeats); runs > model.MaxRuns {
 		faults.Add(path, "has tests, rows and repeats that make %d runs, and an execution has at most %d", runs, model.MaxRuns)
@@ -177,21 +177,21 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 // runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is for a
 // while.
 func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
-	_, err := t.change((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().Add(model.PromptPause)).
+	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().Add(model.PromptPause)).
 		Where("agent_id = ?", agent.ID).Where("after_prompt_change").Where("is_enabled").Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // disableSchedules has schedules start nothing more, because what they run is deleted.
-func (t tenantTx) disableSchedules(ctx context.Context, reason string, which selection) error {
+func (t tenantTx) disableSchedules(ctx context.Context, reason string, which Selection) error {
 	schedules := []*model.AgentTestSchedule{}
-	if err := t.find(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return translate(err)
+	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return err
 	}
 	for _, s := range schedules {
 		s.Disable(reason, now())
-		if _, err := t.change(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().Exec(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -36,10 +36,10 @@ func (s *Store) startScheduled(ctx context.Context) error {
 // dueSchedules returns the schedules that are to start an execution. One whose last execution is under way waits.
 func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
-	underWay := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("?TableAlias.id = agent_test_schedule.last_execution_id").
+	underWay := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("?TableAlias.id = agent_test_schedule.last_execution_id").
 		Where("?TableAlias.finished_at IS NULL")
-	err := t.find(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", underWay).Order("next_run_at", "id").Scan(ctx)
-	return slices.DeleteFunc(schedules, func(s *model.AgentTestSchedule) bool { return !s.IsDue(now()) }), translate(err)
+	err := t.db.Select(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", underWay).Order("next_run_at", "id").Scan(ctx)
+	return slices.DeleteFunc(schedules, func(s *model.AgentTestSchedule) bool { return !s.IsDue(now()) }), err
 }
 
 // startSchedule starts the execution of a schedule that is due, once whoever else tries, or keeps why it cannot be started.
@@ -72,7 +72,7 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.failSchedule(ctx, due, known) })
 	}
 	if err != nil {
-		return fmt.Errorf("start what schedule %s of company %s is due for: %w", due.ID, t.companyID, err)
+		return fmt.Errorf("start what schedule %s of company %s is due for: %w", due.ID, t.CompanyID(), err)
 	}
 	return nil
 }
@@ -80,9 +80,9 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 // lockDue returns the schedule, held; nil when another process has it, or it is not due for that time any more.
 func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
-	err := t.find(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx)
+	err := t.db.Select(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx)
 	if err != nil || len(schedules) == 0 || !schedules[0].IsDue(now()) {
-		return nil, translate(err)
+		return nil, err
 	}
 	return schedules[0], nil
 }
@@ -93,8 +93,8 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 		return nil, nil
 	}
 	there := []string{}
-	if err := t.find((*model.AgentTestRow)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &there); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &there); err != nil {
+		return nil, err
 	}
 	if len(there) == 0 {
 		return nil, model.Errorf(model.NotFound, "all of its tests were deleted")
@@ -128,7 +128,7 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 
 // keepStart writes what came of being due.
 func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
-	_, err := t.change(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at", "last_execution_id", "last_error", "last_failed_at", "updated_at").
+	_, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at", "last_execution_id", "last_error", "last_failed_at", "updated_at").
 		WherePK().Exec(ctx)
-	return translate(err)
+	return err
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
@@ -21,24 +22,27 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 
 // withSnapshots reads whole runs, with their snapshots.
 func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
-	return whole(q, "snapshot").ColumnExpr(snapshotOfRun)
+	return withoutSnapshots(q).ColumnExpr(snapshotOfRun)
 }
 
 // withoutSnapshots reads whole runs, but for their snapshots.
-func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery { return whole(q, "snapshot") }
+func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ExcludeColumn("snapshot", ofTest).ColumnExpr(existingTestOfRun)
+}
+
+// existingTestOfRun is the column of runs that says which test they are of, unless that is marked.
+var existingTestOfRun = strings.NewReplacer("?0", "?TableAlias", "?1", ofTest).Replace(existingTest) + " AS " + ofTest
 
 // RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside those that
 // tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are read otherwise have no
 // snapshot.
 func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
 	runs := []*model.AgentTestRun{}
-	q := t.find(&runs).Where("?TableAlias.id IN (?)", bun.List(ids))
-	if len(columns) == 0 {
-		q = q.Apply(withSnapshots)
-	} else {
-		q = q.Apply(only(columns)).ColumnExpr(snapshotOfRun)
+	q := t.db.Select(&runs).Apply(withSnapshots)
+	if len(columns) > 0 {
+		q = t.db.SelectColumns(&runs, columns).ColumnExpr(snapshotOfRun)
 	}
-	return runs, translate(q.Scan(ctx))
+	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }
 
 // keepSnapshots keeps the tests and agents of an execution's runs, each once.
@@ -66,6 +70,6 @@ func (t *Tenant) keepSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) err
 	}
 	batch.Queue(`INSERT INTO agent_test_snapshots (company_id, execution_id, id, agent_id, definition)
 		SELECT $1, $2, kept.id, kept.agent_id, kept.definition::json FROM unnest($3::text[], $4::text[], $5::text[]) AS kept (id, agent_id, definition)`,
-		t.companyID, runs[0].ExecutionID, ids, agents, definitions)
+		t.CompanyID(), runs[0].ExecutionID, ids, agents, definitions)
 	return nil
 }

@@ -10,32 +10,32 @@ import (
 )
 
 // APIKeyRows are the keys of a company, by their ids.
-var APIKeyRows = Rows{typeName: "API key", none: (*model.APIKey)(nil), key: byOwnID}
+var APIKeyRows = Rows{Type: "API key", Model: (*model.APIKey)(nil), Key: ByID}
 
 // APIKeys returns every key of the company, newest first, revoked ones included.
 func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}
-	err := t.find(&keys).OrderExpr("created_at DESC, id DESC").Scan(ctx)
-	return keys, translate(err)
+	err := t.db.Select(&keys).OrderExpr("created_at DESC, id DESC").Scan(ctx)
+	return keys, err
 }
 
 // APIKey returns one key, whether or not it can still be used.
 func (t *Tenant) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	key := &model.APIKey{}
-	return key, t.one(ctx, "API key", id, key)
+	return key, t.db.One(ctx, "API key", id, key)
 }
 
 // APIKeysByPrefix returns the keys that begin with the prefix: one, but for chance.
 func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}
-	err := t.find(&keys).Where("prefix = ?", prefix).Scan(ctx)
-	return keys, translate(err)
+	err := t.db.Select(&keys).Where("prefix = ?", prefix).Scan(ctx)
+	return keys, err
 }
 
 // CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company has
 // model.MaxAPIKeys that can be used.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
-	key, secret, err := model.NewAPIKey(t.store.signer, t.companyID, in, now())
+	key, secret, err := model.NewAPIKey(t.store.signer, t.CompanyID(), in, now())
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,21 +45,21 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 // ImportAPIKey makes a key for a secret that exists already, of which only the hash is kept. CONFLICT says that it is the
 // secret of another key, UNPROCESSABLE that the company has model.MaxAPIKeys that can be used.
 func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (*model.APIKey, error) {
-	key, isForeign, err := model.ImportAPIKey(t.companyID, in, now())
+	key, isForeign, err := model.ImportAPIKey(t.CompanyID(), in, now())
 	if err != nil {
 		return nil, err
 	}
 	return key, t.addAPIKey(ctx, key, func(ctx context.Context, t tenantTx) error {
-		known, err := t.find((*model.APIKey)(nil)).Where("hash = ?", key.Hash).Exists(ctx)
+		known, err := t.db.Select((*model.APIKey)(nil)).Where("hash = ?", key.Hash).Exists(ctx)
 		if err == nil && !known && isForeign {
-			known, err = affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
-				key.Hash, t.companyID, key.ID).Exec(ctx))
+			known, err = Affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+				key.Hash, t.CompanyID(), key.ID).Exec(ctx))
 			known = !known
 		}
 		if err == nil && known {
 			return model.Errorf(model.Conflict, "this is the secret of another key, which may be revoked or of another company")
 		}
-		return translate(err)
+		return err
 	})
 }
 
@@ -67,10 +67,10 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 // there is none. The company is looked up by the hash, which no other key needs.
 func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model.APIKey, error) {
 	found := []struct{ CompanyID, APIKeyID string }{}
-	err := s.program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
+	err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
 		Where("hash = ?", model.HashOfSecret(secret)).Scan(ctx, &found)
 	if err != nil {
-		return nil, nil, translate(err)
+		return nil, nil, err
 	}
 	if len(found) == 0 {
 		return nil, nil, model.Errorf(model.NotFound, "the API key does not exist")
@@ -82,20 +82,20 @@ func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model
 
 // HasImportedKeys reports whether any company has a key that was made elsewhere.
 func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
-	isThere, err := s.program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
-	return isThere, translate(err)
+	isThere, err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
+	return isThere, err
 }
 
 // addAPIKey adds a key, after what also does in the same transaction.
 func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Those who make keys at the same time wait here, so that each counts the other's.
-		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+			return err
 		}
-		usable, err := t.find((*model.APIKey)(nil)).Where("revoked_at IS NULL").Where("(expires_at IS NULL OR expires_at > ?)", key.CreatedAt).Count(ctx)
+		usable, err := t.db.Select((*model.APIKey)(nil)).Where("revoked_at IS NULL").Where("(expires_at IS NULL OR expires_at > ?)", key.CreatedAt).Count(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if usable >= model.MaxAPIKeys {
 			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke one first", usable)
@@ -105,7 +105,7 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 				return err
 			}
 		}
-		if err := insert(ctx, t.Tenant, key); err != nil {
+		if err := insert(ctx, t.db, key); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAPIKey, key.ID)
@@ -116,18 +116,18 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	key := &model.APIKey{}
 	return key, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		revoked, err := affects(t.change((*model.APIKey)(nil)).Set("revoked_at = ?", now()).
+		revoked, err := Affects(t.db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).
 			Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx))
 		if err != nil {
 			return err
 		}
 		if revoked {
-			t.onCommit(t.store.revocations.announce)
+			t.db.OnCommit(t.store.revocations.announce)
 			if err := t.audit(ctx, model.AuditActionRevokeAPIKey, id); err != nil {
 				return err
 			}
 		}
-		return t.one(ctx, "API key", id, key)
+		return t.db.One(ctx, "API key", id, key)
 	})
 }
 
@@ -139,7 +139,7 @@ func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) 
 		companies[i], ids[i], tokens[i] = c.CompanyID, c.KeyID, c.Token
 	}
 	revoked := []struct{ CompanyID, KeyID, Token string }{}
-	err := s.program().NewSelect().
+	err := s.db.Program().NewSelect().
 		TableExpr("unnest(?::text[], ?::text[], ?::text[]) AS shown (company_id, key_id, token)", pgdialect.Array(companies), pgdialect.Array(ids), pgdialect.Array(tokens)).
 		ColumnExpr("shown.*").
 		Join("JOIN api_keys AS api_key ON api_key.company_id = shown.company_id AND api_key.id = shown.key_id").
@@ -149,11 +149,11 @@ func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) 
 	for i, r := range revoked {
 		refs[i] = model.CredentialRef{KeyRef: model.KeyRef{CompanyID: r.CompanyID, KeyID: r.KeyID}, Token: r.Token}
 	}
-	return refs, translate(err)
+	return refs, err
 }
 
 // TouchAPIKey records that a key was used.
 func (t *Tenant) TouchAPIKey(ctx context.Context, id string, at time.Time) error {
-	_, err := t.change((*model.APIKey)(nil)).Set("last_used_at = ?", at).Where("id = ?", id).Exec(ctx)
-	return translate(err)
+	_, err := t.db.Update((*model.APIKey)(nil)).Set("last_used_at = ?", at).Where("id = ?", id).Exec(ctx)
+	return err
 }

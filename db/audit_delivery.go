@@ -32,11 +32,11 @@ type Deliver func(ctx context.Context, companyID string, events []*model.AuditEv
 // some. An event is delivered again when its process ends, or the database fails, before that was written down.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	var companies []string
-	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
+	err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
 		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.delivered_at IS NULL)").
 		Where("NOT EXISTS (SELECT 1 FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.due_at > now())").Scan(ctx, &companies)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	failed := 0
 	for _, id := range companies {
@@ -58,19 +58,19 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 	var failures int
 	err := t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?, 'Webhook', 0, `+untilAfter+`)
 		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <= now() RETURNING failures`,
-		t.companyID, deliveryLease.Microseconds()).Scan(limited, &failures)
+		t.CompanyID(), deliveryLease.Microseconds()).Scan(limited, &failures)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // another process does
 	}
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	events := []*model.AuditEvent{}
-	if err := t.find(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(limited); err != nil {
-		return translate(err)
+	if err := t.db.Select(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(limited); err != nil {
+		return err
 	}
 	if len(events) > 0 {
-		if err := deliver(limited, t.companyID, events); err != nil {
+		if err := deliver(limited, t.CompanyID(), events); err != nil {
 			wait := min(time.Second<<min(failures, 20), longestRetry)
 			return errors.Join(err, t.endDelivery(ctx, nil, failures+1, wait))
 		}
@@ -89,12 +89,12 @@ func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent,
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if len(ids) > 0 {
-			if _, err := t.change((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-				return translate(err)
+			if _, err := t.db.Update((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+				return err
 			}
 		}
 		_, err := t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+" WHERE company_id = ? AND target = 'Webhook'",
-			failures, wait.Microseconds(), t.companyID).Exec(ctx)
-		return translate(err)
+			failures, wait.Microseconds(), t.CompanyID()).Exec(ctx)
+		return err
 	})
 }

@@ -10,19 +10,19 @@ import (
 )
 
 // AuditEventList is the audit events of a company.
-var AuditEventList = List{none: (*model.AuditEvent)(nil), order: newestFirst}
+var AuditEventList = List{Model: (*model.AuditEvent)(nil), Order: NewestFirst}
 
 // AuditEventsThat narrows a list to the events that pass the filter.
 func AuditEventsThat(f *model.AuditEventFilter) Filter {
 	if f == nil {
 		return nil
 	}
-	return given(given(given(nil, "action", f.Action), "target_id", f.TargetID), "api_key_id", f.APIKeyID)
+	return Equal(Equal(Equal(nil, "action", f.Action), "target_id", f.TargetID), "api_key_id", f.APIKeyID)
 }
 
 // AuditEvents returns a page of the audit events that pass the filter, newest first.
 func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter, columns ...string) (*model.Page[*model.AuditEvent], error) {
-	return list[*model.AuditEvent](ctx, t, AuditEventList, args, columns, AuditEventsThat(filter))
+	return Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsThat(filter))
 }
 
 // eventsPerRead bounds the events that an export holds in memory.
@@ -35,10 +35,10 @@ func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*m
 		after := &model.AuditEvent{CreatedAt: from}
 		for {
 			events := []*model.AuditEvent{}
-			err := t.find(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).Where("created_at < ?", end).
+			err := t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).Where("created_at < ?", end).
 				Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
 			if err != nil {
-				yield(nil, translate(err))
+				yield(nil, err)
 				return
 			}
 			for _, event := range events {
@@ -62,8 +62,8 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	before := now().Add(-s.auditKept)
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?", before)
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
-		oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
-		result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
+		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
+		result, err := t.db.Delete((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
 		return isFull(result, err, eventsPerRead)
 	}))
 }
@@ -77,7 +77,7 @@ func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID 
 			event.Address = &principal.Address
 		}
 	}
-	return insert(ctx, t.Tenant, event)
+	return insert(ctx, t.db, event)
 }
 
 // deletions are the actions of deleting, by the name of the type.

@@ -10,17 +10,17 @@ import (
 
 // Campaign returns one campaign, or NOT_FOUND.
 func (t *Tenant) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
-	return campaignOf(ctx, t.find((*model.Campaign)(nil)), id)
+	return campaignOf(ctx, t.db.Select((*model.Campaign)(nil)), id)
 }
 
 func (t tenantTx) lockCampaign(ctx context.Context, id string, strength rowLock) (*model.Campaign, error) {
-	return campaignOf(ctx, t.find((*model.Campaign)(nil)).For(string(strength)), id)
+	return campaignOf(ctx, t.db.Select((*model.Campaign)(nil)).For(string(strength)), id)
 }
 
 func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.Campaign, error) {
 	campaigns := []*model.Campaign{}
 	if err := query.Where("?TableAlias.id = ?", id).Scan(ctx, &campaigns); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if len(campaigns) == 0 {
 		return nil, model.MissingCampaign("campaignId", id)
@@ -30,9 +30,9 @@ func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.
 
 // Campaigns of a company, by their ids, in pages, and by their agents.
 var (
-	CampaignRows      = Rows{typeName: "campaign", none: (*model.Campaign)(nil), key: byOwnID}
-	CampaignList      = List{none: (*model.Campaign)(nil), order: newestFirst}
-	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
+	CampaignRows      = Rows{Type: "campaign", Model: (*model.Campaign)(nil), Key: ByID}
+	CampaignList      = List{Model: (*model.Campaign)(nil), Order: NewestFirst}
+	CampaignsOfAgents = List{Model: (*model.Campaign)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
 )
 
 // Campaigns returns a page of the campaigns that pass the filter, newest first.
@@ -40,7 +40,7 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Campaign](ctx, t, CampaignList, args, columns, CampaignsThat(filter))
+	return Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsThat(filter))
 }
 
 // CampaignsThat is the filter of a list of campaigns, which is valid or nil.
@@ -50,9 +50,9 @@ func CampaignsThat(wanted *model.CampaignFilter) (f Filter) {
 	}
 	f = OfAgent(wanted.AgentID)
 	if wanted.Statuses != nil {
-		f = f.and("?TableAlias.status = ANY (?::text[])", wanted.Statuses)
+		f = f.And("?TableAlias.status = ANY (?::text[])", wanted.Statuses)
 	}
-	return f.named(wanted.NameContains)
+	return f.Named(wanted.NameContains)
 }
 
 // CreateCampaign creates a campaign, as a draft.
@@ -65,7 +65,7 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, campaign)
+		return insert(ctx, t.db, campaign)
 	})
 }
 
@@ -111,7 +111,7 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
 			return err
 		}
-		if err := t.markCampaigns(ctx, where("id = ?", id)); err != nil {
+		if err := t.markCampaigns(ctx, Where("id = ?", id)); err != nil {
 			return err
 		}
 		return t.audit(ctx, deletions[typeCampaign], id)
@@ -119,16 +119,16 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 }
 
 // markCampaigns marks campaigns as deleted, and tells their followers.
-func (t tenantTx) markCampaigns(ctx context.Context, which selection) error {
+func (t tenantTx) markCampaigns(ctx context.Context, which Selection) error {
 	ids := []string{}
-	if err := t.find((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).Scan(ctx, &ids); err != nil || len(ids) == 0 {
-		return translate(err)
+	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+		return err
 	}
 	for _, id := range ids {
 		t.wake(id)
 	}
-	_, err := t.change((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return translate(err)
+	_, err := t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return err
 }
 
 // mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.
@@ -145,10 +145,10 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 		}
 		return faults.As(model.Unprocessable)
 	case model.CampaignStatusArchived:
-		count, err := t.find((*model.CampaignItem)(nil)).Where("campaign_id = ?", campaign.ID).
+		count, err := t.db.Select((*model.CampaignItem)(nil)).Where("campaign_id = ?", campaign.ID).
 			Where("running_status IN (?)", bun.List(underWay)).Count(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if count > 0 {
 			return model.Errorf(model.Conflict, "campaign %q has %d items that are being called or evaluated", campaign.ID, count)
@@ -184,19 +184,19 @@ func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignField
 func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
-	_, err := counted.keep(t.change(campaign).Column(append(columns, "revision")...).WherePK(), 1).Exec(ctx)
-	return translate(err)
+	_, err := counted.keep(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1).Exec(ctx)
+	return err
 }
 
 // deleteItems deletes some of the items of a campaign, which is held, and reports whether there may be more.
 func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign, some *bun.SelectQuery) (isLeft bool, err error) {
 	items := []*model.CampaignItem{}
-	err = t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", some.Limit(itemsPerPart)).Returning("running_status, is_archived").Scan(ctx, &items)
+	err = t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", some.Limit(itemsPerPart)).Returning("running_status, is_archived").Scan(ctx, &items)
 	if err != nil || len(items) == 0 {
-		return false, translate(err)
+		return false, err
 	}
 	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.add(-1, items...))
 }
 
 // OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.
-func OfCampaign(id *string) Filter { return given(nil, "campaign_id", id) }
+func OfCampaign(id *string) Filter { return Equal(nil, "campaign_id", id) }

@@ -15,13 +15,13 @@ func (t *Tenant) ImportCampaign(
 		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, campaign); err != nil {
+		if err := insert(ctx, t.db, campaign); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, items...); err != nil {
+		if err := insert(ctx, t.db, items...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, events...); err != nil {
+		if err := insert(ctx, t.db, events...); err != nil {
 			return err
 		}
 		return t.recountItems(ctx, campaign.ID)

@@ -13,20 +13,20 @@ const campaignItem = "campaign item"
 
 // Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
 var (
-	CampaignItemRows = Rows{typeName: campaignItem, none: (*model.CampaignItem)(nil), key: byOwnID}
-	CampaignItemList = List{none: (*model.CampaignItem)(nil), order: newestFirst}
-	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = ?1", order: newestFirst}
-	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
+	CampaignItemRows = Rows{Type: campaignItem, Model: (*model.CampaignItem)(nil), Key: ByID}
+	CampaignItemList = List{Model: (*model.CampaignItem)(nil), Order: NewestFirst}
+	ItemsOfCampaigns = List{Model: (*model.CampaignItem)(nil), Of: "?TableAlias.campaign_id = ?1", Order: NewestFirst}
+	EventsOfItems    = Rows{Model: (*model.CampaignItemEvent)(nil), Key: "?TableAlias.item_id", Order: "?TableAlias.number"}
 )
 
 // ItemsThat is the filter of a list of items. more is valid or nil.
 func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) Filter {
-	f := given(given(nil, "running_status", status), "is_archived", isArchived)
+	f := Equal(Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		f = f.searching(campaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+		f = f.Searching(campaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
 	}
 	if more != nil && more.Tag != nil {
-		f = f.searching(campaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
+		f = f.Searching(campaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
 	}
 	return f
 }
@@ -34,10 +34,10 @@ func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.C
 // CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
 func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, columns ...string) (*model.CampaignItem, error) {
 	items := []*model.CampaignItem{}
-	err := t.find(&items).Apply(only(columns)).Where("?TableAlias.id = ?", id).
+	err := t.db.SelectColumns(&items, columns).Where("?TableAlias.id = ?", id).
 		Where("?TableAlias.campaign_id = ?", campaignID).Scan(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if len(items) == 0 {
 		if _, err := t.Campaign(ctx, campaignID); err != nil {
@@ -60,7 +60,7 @@ func (t *Tenant) CampaignItems(
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
+	return Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none, but for those whose number another one has.
@@ -85,7 +85,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
 			return itemsCounted{}, err
 		}
-		return itemsCounted{}.add(1, added.Items...), insert(ctx, t.Tenant, added.Items...)
+		return itemsCounted{}.add(1, added.Items...), insert(ctx, t.db, added.Items...)
 	})
 }
 
@@ -99,7 +99,7 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string, items []*mod
 		}
 	}
 	taken := []*model.CampaignItem{}
-	err := t.find(&taken).Column("id", "phone_number").Where("?TableAlias.campaign_id = ?", campaignID).
+	err := t.db.Select(&taken).Column("id", "phone_number").Where("?TableAlias.campaign_id = ?", campaignID).
 		Where("?TableAlias.phone_number = ANY(?)", pgdialect.Array(numbers)).
 		Where("?TableAlias.running_status NOT IN (?, ?) AND NOT ?TableAlias.is_archived",
 			model.CampaignItemStatusProcessed, model.CampaignItemStatusError).
@@ -108,7 +108,7 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string, items []*mod
 	for _, item := range taken {
 		byNumber[item.PhoneNumber] = item.ID
 	}
-	return byNumber, translate(err)
+	return byNumber, err
 }
 
 // AdvanceCampaignItem moves an item as a dialer reports it, with its events, and returns it. CONFLICT when
@@ -194,10 +194,10 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 				changed, versions = append(changed, item.ID), append(versions, item.Version)
 			}
 		}
-		_, err = t.change((*model.CampaignItem)(nil)).
+		_, err = t.db.Update((*model.CampaignItem)(nil)).
 			TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed), pgdialect.Array(versions)).
 			Set("is_archived = ?", in.IsArchived).Set("version = change.version").Where("?TableAlias.id = change.id").Exec(ctx)
-		return counted, translate(err)
+		return counted, err
 	})
 }
 
@@ -205,10 +205,10 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 // the transaction.
 func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
 	held := []*model.CampaignItem{}
-	err := t.find(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
+	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Order("id").For(string(forUpdate)).Scan(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	byID := make(map[string]*model.CampaignItem, len(held))
 	for _, item := range held {
@@ -225,7 +225,7 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 			items = append(items, byID[id])
 		}
 	}
-	return together(items), nil
+	return Together(items), nil
 }
 
 // changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
@@ -247,13 +247,13 @@ func (t *Tenant) changeItems(
 		if err != nil {
 			return err
 		}
-		_, err = counted.keep(t.change((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).Where("id = ?", campaignID).Exec(ctx)
-		return translate(err)
+		_, err = counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).Where("id = ?", campaignID).Exec(ctx)
+		return err
 	})
 }
 
 // itemOf locks and reads an item of a campaign that exists into dst, or returns NOT_FOUND.
 func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
-	return found(campaignItem, id, t.find(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
+	return OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
 		For(string(strength)).Scan(ctx))
 }

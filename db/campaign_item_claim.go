@@ -20,19 +20,19 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context, in model.ClaimCampaignI
 	}
 	claim := model.NewID("claim")
 	// Materialized, and not a subquery of the update: that one may be run again for other rows.
-	due := t.find((*model.CampaignItem)(nil)).Column("id").
+	due := t.db.Select((*model.CampaignItem)(nil)).Column("id").
 		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = ?TableAlias.campaign_id").
-		Where("campaign.company_id = ?", t.companyID).Where("campaign.status = ?", model.CampaignStatusRunning).
+		Where("campaign.company_id = ?", t.CompanyID()).Where("campaign.status = ?", model.CampaignStatusRunning).
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
 		Where("?TableAlias.due_at <= now()").Where("?TableAlias.attempt_count < campaign.max_attempts").
 		OrderExpr("?TableAlias.due_at, ?TableAlias.id").Limit(int64(in.Limit)).For("NO KEY UPDATE OF ?TableAlias SKIP LOCKED")
 	items := []*model.CampaignItem{}
-	err := t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("due", due).Materialized()).TableExpr("due").
+	err := t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("due", due).Materialized()).TableExpr("due").
 		Set("claim_id = ?", claim).Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = due.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
 	if err != nil {
-		return nil, nil, translate(err)
+		return nil, nil, err
 	}
 	if len(items) > 0 {
 		return &claim, inOrder(items), nil
@@ -61,16 +61,16 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignC
 		return nil, err
 	}
 	// Archiving locks items in the same order, so the two cannot deadlock.
-	held := t.find((*model.CampaignItem)(nil)).Column("id").
+	held := t.db.Select((*model.CampaignItem)(nil)).Column("id").
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).Where("?TableAlias.claim_id = ?", in.ClaimID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
 		Where("?TableAlias.attempt_count < ?", campaign.MaxAttempts).
 		Order("id").For(string(forUpdate))
 	items := []*model.CampaignItem{}
-	err = t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
+	err = t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
 		Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = held.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
-	return inOrder(items), translate(err)
+	return inOrder(items), err
 }
 
 // inOrder makes items that one statement changed a batch, oldest first.
@@ -81,5 +81,5 @@ func inOrder(items []*model.CampaignItem) []*model.CampaignItem {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return together(items)
+	return Together(items)
 }

@@ -42,7 +42,7 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 	add(t, tenant, campaign.ID, 1_000)
 	var mu sync.Mutex
 	taken := map[string][]string{}
-	errs := together(32, func(i int) error {
+	errs := Together(32, func(i int) error {
 		for {
 			id, items, err := replicas[i%2].ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{
 				CampaignID: campaign.ID, Limit: int32(1 + i%9), LeaseSeconds: 60,
@@ -161,7 +161,7 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 300)
 	id, _ := claimItems(t, tenant, campaign.ID, 300)
-	errs := together(6, func(n int) error {
+	errs := Together(6, func(n int) error {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		ids := idsOf(items)
 		for range 20 {

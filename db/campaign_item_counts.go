@@ -75,8 +75,8 @@ var countItems = func() string {
 // recountItems counts the items of campaigns anew. Nobody changes items while their campaign is held.
 func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error {
 	_, err := t.db.NewRaw("UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = ("+countItems+`)
-		WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.companyID, bun.List(campaignIDs)).Exec(ctx)
-	return translate(err)
+		WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.CompanyID(), bun.List(campaignIDs)).Exec(ctx)
+	return err
 }
 
 // recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed them, one
@@ -84,9 +84,9 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 func (s *Store) recountCampaigns(ctx context.Context) error {
 	type place struct{ CompanyID, ID string }
 	campaigns := []place{}
-	err := s.across(ctx, func(ofCompany func(string) selection) error {
+	err := s.across(ctx, func(ofCompany func(string) Selection) error {
 		some := []place{}
-		err := s.program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
+		err := s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
 		campaigns = append(campaigns, some...)
 		return err
@@ -94,7 +94,7 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 	errs := make([]error, len(campaigns))
 	for i, c := range campaigns {
 		errs[i] = s.Tenant(c.CompanyID).inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			if _, err := t.lockCampaign(ctx, c.ID, forUpdate); isMissing(err) {
+			if _, err := t.lockCampaign(ctx, c.ID, forUpdate); IsMissing(err) {
 				return nil
 			} else if err != nil {
 				return err
@@ -116,7 +116,7 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 		Counts []int32 `bun:",array"`
 	}{}
 	err := t.db.NewRaw(`SELECT campaign.id, CASE WHEN `+areCounted+` THEN item_counts ELSE (`+countItems+`) END AS counts
-		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.companyID, bun.List(ids)).Scan(ctx, &rows)
+		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.CompanyID(), bun.List(ids)).Scan(ctx, &rows)
 	counts := make(map[string]*model.CampaignItemCounts, len(rows))
 	for _, row := range rows {
 		kept := make([]int32, len(countedStates))
@@ -129,7 +129,7 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 			counts[row.ID] = of
 		}
 	}
-	return counts, translate(err)
+	return counts, err
 }
 
 // ofCounters are the conditions of lists of items as conditions on a campaign's counters, of which each is kept with its place.
@@ -147,32 +147,30 @@ func namesOf[S fmt.Stringer](values []S) []string {
 	return names
 }
 
-// counted has a count of rows read from counters where these are kept for the list and its filter. values are those of the
-// filter's conditions, or their places. The counters are NULL while they do not hold: then, and only then, rows are counted.
-func (l List) counted(db *bun.DB, company, parent any, f Filter, values []any, rows *bun.SelectQuery) *bun.SelectQuery {
-	if l.none != any((*model.CampaignItem)(nil)) {
-		return rows
-	}
-	kept := db.NewSelect().TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").ColumnExpr("coalesce(sum(kept.n), 0)::int")
-	campaign := db.NewSelect().TableExpr("campaigns AS campaign").Where("campaign.company_id = ?", company).Where(areCounted)
-	isOfOne := l.of != ""
+// countByCounters counts items by the counters of their campaign where these are kept for the filter. The counters are NULL while
+// they do not hold: then, and only then, rows are counted.
+func countByCounters(c Count) *bun.SelectQuery {
+	kept := bun.NewSelectQuery(c.Rows.DB()).TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").
+		ColumnExpr("coalesce(sum(kept.n), 0)::int")
+	campaign := bun.NewSelectQuery(c.Rows.DB()).TableExpr("campaigns AS campaign").Where("campaign.company_id = ?", c.Company).Where(areCounted)
+	isOfOne := c.List.Of != ""
 	if isOfOne {
-		campaign = campaign.Where("campaign.id = ?", parent)
+		campaign = campaign.Where("campaign.id = ?", c.Parent)
 	}
-	for i, c := range f {
-		condition := ofCounters[c.sql]
+	for i, of := range c.Filter {
+		condition := ofCounters[of.SQL]
 		switch {
 		case condition == "":
-			return rows
+			return c.Rows
 		case strings.HasPrefix(condition, "campaign."):
 			isOfOne = true
-			campaign = campaign.Where(condition, values[i])
+			campaign = campaign.Where(condition, c.Values[i])
 		default:
-			kept = kept.Where(condition, values[i])
+			kept = kept.Where(condition, c.Values[i])
 		}
 	}
 	if !isOfOne {
-		return rows
+		return c.Rows
 	}
-	return db.NewSelect().ColumnExpr("coalesce((?), (?))", campaign.ColumnExpr("(?)", kept), rows)
+	return bun.NewSelectQuery(c.Rows.DB()).ColumnExpr("coalesce((?), (?))", campaign.ColumnExpr("(?)", kept), c.Rows)
 }

@@ -60,7 +60,7 @@ func (r *campaignReader) readItems(ctx context.Context, after, known live.Positi
 		return q.Where("?TableAlias.campaign_id = ?", r.id).Where("?TableAlias.version > ?", int32(after))
 	}, "version", "octet_length(concat(data_bag, result))", maxChanges).Scan(ctx)
 	if err != nil {
-		return nil, after, translate(err)
+		return nil, after, err
 	}
 	kept := make([]live.Kept[*model.CampaignItem], len(items))
 	for i, item := range items {

@@ -89,10 +89,10 @@ func (t *Tenant) saveTransition(
 ) (bool, error) {
 	one := &itemTransition{tenant: t, campaign: campaign, was: was, item: item, events: events}
 	var err error
-	if t.tx != nil {
+	if t.db.InTx() {
 		err = t.saveTransitions(ctx, []*itemTransition{one})
 	} else {
-		err = t.store.itemTransitions.Do(ctx, t.companyID+" "+campaign.ID, one)
+		err = t.store.itemTransitions.Do(ctx, t.CompanyID()+" "+campaign.ID, one)
 	}
 	return one.isKept, errors.Join(err, one.err)
 }
@@ -108,16 +108,16 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, ids := together[0].campaign.ID, make([]string, len(together))
 		batch := &pgx.Batch{}
-		batch.Queue(t.find((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).For(string(forUpdate)).String())
+		batch.Queue(t.db.Select((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).For(string(forUpdate)).String())
 		for i, one := range together {
 			one.isKept, ids[i] = false, one.item.ID
 			t.save(batch, one, i+1)
 		}
 		moved := func(ids []string) *bun.SelectQuery {
-			return t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).Where("?TableAlias.version > campaign.version")
+			return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).Where("?TableAlias.version > campaign.version")
 		}
 		changes := changesOf(together)
-		numbered := keepCounters(t.change((*model.Campaign)(nil)).Set("version = version + ?", len(together)), len(together), func(place int) any {
+		numbered := keepCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)), len(together), func(place int) any {
 			change, isChanged := changes[place]
 			if !isChanged {
 				return 0
@@ -128,7 +128,7 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 			return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.came), number(change.went))
 		})
 		batch.Queue(numbered.Where("?TableAlias.id = ?", campaign).Where("EXISTS (?)", moved(ids)).String())
-		return t.send(ctx, batch)
+		return t.db.Send(ctx, batch)
 	})
 }
 
@@ -153,11 +153,11 @@ func changesOf(together []*itemTransition) map[int]changeOfCounter {
 // save moves an item of a campaign that is held, and makes its version so much higher than that of the campaign.
 func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	campaign := one.campaign
-	moved := t.change(one.item).TableExpr("campaigns AS campaign").
+	moved := t.db.Update(one.item).TableExpr("campaigns AS campaign").
 		ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at", "version").
 		Set("version = campaign.version + ?", higher).WherePK().Where("?TableAlias.version = ?", one.was.Version).
 		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", one.was.ClaimID).
-		Where("campaign.company_id = ?", t.companyID).Where("campaign.id = ?", campaign.ID).
+		Where("campaign.company_id = ?", t.CompanyID()).Where("campaign.id = ?", campaign.ID).
 		Where("(campaign.status, campaign.max_attempts, campaign.retry_delay_minutes) = (?, ?, ?)", campaign.Status, campaign.MaxAttempts, campaign.RetryDelayMinutes).
 		Returning("?TableAlias.version")
 	batch.Queue(moved.String()).Query(func(rows pgx.Rows) error {
@@ -168,7 +168,7 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 		return err
 	})
 	if len(one.events) > 0 {
-		isMoved := t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).Where("?TableAlias.version > campaign.version")
+		isMoved := t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).Where("?TableAlias.version > campaign.version")
 		batch.Queue(t.happened(campaign.ID, isMoved, one.events).String())
 	}
 }
@@ -179,10 +179,10 @@ func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery, events []
 	var types, dates, descriptions []string
 	for _, e := range events {
 		numbers, types = append(numbers, e.Number), append(types, e.Type.String())
-		dates, descriptions = append(dates, literalTime(e.Date)), append(descriptions, e.Description)
+		dates, descriptions = append(dates, LiteralTime(e.Date)), append(descriptions, e.Description)
 	}
 	return t.db.NewRaw(`INSERT INTO campaign_item_events (company_id, item_id, number, type, date, description)
 		SELECT ?0, ?1, event.* FROM campaigns AS campaign, unnest(?2::int[], ?3::text[], ?4::timestamptz[], ?5::text[]) AS event
 		WHERE campaign.company_id = ?0 AND campaign.id = ?6 AND EXISTS (?7)`,
-		t.companyID, events[0].ItemID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates), pgdialect.Array(descriptions), campaignID, isMoved)
+		t.CompanyID(), events[0].ItemID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates), pgdialect.Array(descriptions), campaignID, isMoved)
 }

@@ -109,7 +109,7 @@ func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 
 // count counts the items for all followers of one change, however many ways they ask in.
 func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
-	ctx, cancel := context.WithTimeout(withParty(context.Background(), r.tenant.companyID), countTimeout)
+	ctx, cancel := context.WithTimeout(WithParty(context.Background(), r.tenant.CompanyID()), countTimeout)
 	defer cancel()
 	counts, err := r.tenant.CountsOfCampaigns(ctx, []string{r.id})
 	return counts[r.id], err

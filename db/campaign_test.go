@@ -163,7 +163,7 @@ func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 	for range 5 {
 		campaign := newCampaign(t, tenant)
 		items := add(t, tenant, campaign.ID, 6)
-		errs := together(len(items)+2, func(i int) error {
+		errs := Together(len(items)+2, func(i int) error {
 			switch i {
 			case 0:
 				return tenant.DeleteAgent(t.Context(), campaign.AgentID)

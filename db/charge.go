@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/model"
@@ -40,8 +39,8 @@ func weigh(bytes int) int {
 // exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by memory
 // and not by the number of rows that a statement finds. The pool's connections are shared fairly between companies. Each
 // statement sees and changes only rows of the company of its context.
-func openCharged(pool *pgxpool.Pool, gate *fair.Gate, locks *locks) *sql.DB {
-	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gate, locks})
+func openCharged(db *DB) *sql.DB {
+	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(db.pools.writes), db})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
@@ -55,8 +54,7 @@ func gateOf(pool *pgxpool.Pool, otherwise int) *fair.Gate {
 
 type chargedConnector struct {
 	driver.Connector
-	gate  *fair.Gate
-	locks *locks
+	db *DB
 }
 
 func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -65,8 +63,8 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	party := partyOf(ctx)
-	leave := func() { c.gate.Leave(party); giveBack() }
-	if err := c.gate.Enter(ctx, party); err != nil {
+	leave := func() { c.db.writers.Leave(party); giveBack() }
+	if err := c.db.writers.Enter(ctx, party); err != nil {
 		giveBack()
 		return nil, err
 	}
@@ -77,16 +75,16 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(context.WithValue(ctx, chargedKey{}, true))
 	if err != nil {
 		leave()
-		return nil, err
+		return nil, c.db.Translate(err)
 	}
-	return &chargedConn{conn.(*stdlib.Conn), leave, c.locks}, nil
+	return &chargedConn{conn.(*stdlib.Conn), leave, c.db}, nil
 }
 
 type partyKey struct{}
 
-// withParty returns a context whose statements use connections of the company, or of the program itself if companyID is
+// WithParty returns a context whose statements use connections of the company, or of the program itself if companyID is
 // empty, whatever the principal.
-func withParty(ctx context.Context, companyID string) context.Context {
+func WithParty(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, partyKey{}, companyID)
 }
 
@@ -103,7 +101,7 @@ func partyOf(ctx context.Context) string {
 type chargedConn struct {
 	*stdlib.Conn
 	leave func()
-	locks *locks
+	db    *DB
 }
 
 // Close returns the connection to the pool.
@@ -123,13 +121,10 @@ func (c *chargedConn) QueryContext(ctx context.Context, query string, args []dri
 		if tx != nil {
 			_ = tx.Rollback()
 		}
-		return nil, err
-	}
-	if budget == nil && tx == nil {
-		return rows, nil
+		return nil, c.db.Translate(err)
 	}
 	leave := func() { _ = c.Conn.Conn().PgConn().Close(context.WithoutCancel(ctx)) }
-	return &chargedRows{rows.(*stdlib.Rows), budget, leave, tx}, nil
+	return &chargedRows{rows.(*stdlib.Rows), c.db, budget, leave, tx}, nil
 }
 
 func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -140,10 +135,10 @@ func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driv
 	result, err := c.Conn.ExecContext(ctx, query, args)
 	switch {
 	case tx == nil:
-		return result, err
+		return result, c.db.Translate(err)
 	case err != nil:
 		_ = tx.Rollback()
-		return nil, err
+		return nil, c.db.Translate(err)
 	}
 	return result, tx.Commit()
 }
@@ -157,15 +152,15 @@ func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, erro
 // statement alone unless there is one, which is returned.
 func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
-	if c.locks.isPooled && conn.TxStatus() == 'I' {
+	if c.db.scopes.isPooled && conn.TxStatus() == 'I' {
 		tx, err = c.BeginTx(ctx, driver.TxOptions{})
 	} else {
-		err = c.locks.bind(ctx, conn, companyOf(ctx))
+		err = c.db.scopes.bind(ctx, conn, companyOf(ctx))
 	}
 	if err != nil && pgconn.SafeToRetry(err) {
 		return nil, driver.ErrBadConn // database/sql takes another one
 	}
-	return tx, err
+	return tx, c.db.Translate(err)
 }
 
 // ofOneMoment are the options of a transaction that only reads, and sees one moment.
@@ -185,22 +180,22 @@ func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 	if conn.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	binding := c.locks.change(conn.PgConn(), to)
-	if binding.statement != (Statement{}) {
-		literal := dialect{pgdialect.New()}.AppendString(nil, to)
-		begin += "; " + strings.Replace(binding.statement.text, "$1", string(literal), 1)
+	scope := c.db.scopes.change(conn.PgConn(), to)
+	if scope.statement != (Statement{}) {
+		begin += "; " + strings.Replace(scope.statement.text, "$1", string(postgres.AppendString(nil, to)), 1)
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
-	binding.made(conn.PgConn(), err)
+	scope.applied(conn.PgConn(), err)
 	if err != nil {
-		return nil, err
+		return nil, c.db.Translate(err)
 	}
-	return &chargedTx{ctx, tx}, nil
+	return &chargedTx{ctx, c.db, tx}, nil
 }
 
 // chargedTx is a transaction after which, if it did not last, nobody knows whose rows its connection sees.
 type chargedTx struct {
 	ctx context.Context
+	db  *DB
 	tx  pgx.Tx
 }
 
@@ -209,16 +204,17 @@ func (t *chargedTx) Commit() error {
 	if err != nil {
 		unbind(t.tx.Conn().PgConn())
 	}
-	return err
+	return t.db.Translate(err)
 }
 
 func (t *chargedTx) Rollback() error {
 	defer unbind(t.tx.Conn().PgConn())
-	return t.tx.Rollback(t.ctx)
+	return t.db.Translate(t.tx.Rollback(t.ctx))
 }
 
 type chargedRows struct {
 	*stdlib.Rows
+	db *DB
 	// budget may be nil.
 	budget model.Budget
 	// leave closes the connection: the rows that nobody wants would all have to be received before it is of use again.
@@ -236,7 +232,7 @@ func (r *chargedRows) Next(row []driver.Value) error {
 		}
 	}
 	if err != nil || r.budget == nil {
-		return err
+		return r.db.Translate(err)
 	}
 	bytes := bytesPerRow
 	for _, value := range row {
@@ -255,7 +251,7 @@ func (r *chargedRows) Next(row []driver.Value) error {
 	return err
 }
 
-func (r *chargedRows) Close() error { return errors.Join(r.Rows.Close(), r.end()) }
+func (r *chargedRows) Close() error { return errors.Join(r.db.Translate(r.Rows.Close()), r.end()) }
 
 // end commits the transaction of the statement, once.
 func (r *chargedRows) end() error {

@@ -53,7 +53,7 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 			return err
 		},
 		"by ids": func(p *purse) error {
-			_, err := tenant.Find(model.WithBudget(t.Context(), p), db.AgentRows, ids)
+			_, err := findPrepared(model.WithBudget(t.Context(), p), tenant, db.AgentRows, ids)
 			return err
 		},
 		"lists of parents": func(p *purse) error {
@@ -93,7 +93,7 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 			return err
 		},
 		"by ids": func(ctx context.Context) error {
-			_, err := tenant.Find(ctx, db.AgentRows, ids)
+			_, err := findPrepared(ctx, tenant, db.AgentRows, ids)
 			return err
 		},
 	} {
@@ -163,7 +163,7 @@ func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
 			return err
 		},
 		"by ids": func(ctx context.Context) error {
-			_, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID})
+			_, err := findPrepared(ctx, tenant, db.AgentRows, []string{agent.ID})
 			return err
 		},
 	} {

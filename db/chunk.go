@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -44,12 +43,12 @@ const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
 func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
-	return translate(t.pgx(ctx, func(tx queue.Tx) error {
+	return t.db.PGX(ctx, func(tx *OpenTx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.companyID, d.DatasetID, d.ID); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.CompanyID(), d.DatasetID, d.ID); err != nil {
 			return err
 		}
 		languages := d.Languages
@@ -61,18 +60,18 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, countTerms, t.companyID, d.DatasetID, d.ID, terms, counts); err != nil || len(terms) == 0 {
+		if _, err := tx.Exec(ctx, countTerms, t.CompanyID(), d.DatasetID, d.ID, terms, counts); err != nil || len(terms) == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, dropTerms, t.companyID, d.DatasetID, terms)
+		_, err = tx.Exec(ctx, dropTerms, t.CompanyID(), d.DatasetID, terms)
 		return err
-	}))
+	})
 }
 
 // dropChunks deletes the chunks of a document, and returns their terms and in how many of them each was.
 func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (terms []string, counts []int32, err error) {
 	batch := &pgx.Batch{}
-	batch.Queue(termsOfChunks, t.companyID, documentID).Query(func(rows pgx.Rows) error {
+	batch.Queue(termsOfChunks, t.CompanyID(), documentID).Query(func(rows pgx.Rows) error {
 		var term string
 		var count int32
 		_, err := pgx.ForEachRow(rows, []any{&term, &count}, func() error {
@@ -81,13 +80,13 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (
 		})
 		return err
 	})
-	batch.Queue(dropChunks, t.companyID, documentID)
+	batch.Queue(dropChunks, t.CompanyID(), documentID)
 	return terms, counts, tx.SendBatch(ctx, batch).Close()
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string, chunks []*model.Chunk) error {
 	statement := fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text"))
-	if !t.store.locks.isPooled {
+	if !t.store.db.IsPooled() {
 		// Planning for each chunk would take a good part of what making its terms takes.
 		prepared, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), statement)
 		if err != nil {
@@ -98,10 +97,10 @@ func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
 		folded, written := joined(c.Words)
-		batch.Queue(statement, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
+		batch.Queue(statement, t.CompanyID(), c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
 			folded, written, c.CreatedAt)
 		if len(c.Embedding) > 0 {
-			batch.Queue(insertVector, t.companyID, c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)
+			batch.Queue(insertVector, t.CompanyID(), c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)
 		}
 	}
 	return tx.SendBatch(ctx, batch).Close()

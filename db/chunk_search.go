@@ -34,7 +34,8 @@ type SearchedDataset struct {
 }
 
 // searchedDatasets groups documents by what many of them share before it puts that together.
-const searchedDatasets = `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
+var searchedDatasets = NewQuery(func(*Tables) (string, []string) {
+	return `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
 		string_to_array(string_agg(DISTINCT languages, ','), ',') AS languages,
 		array_remove(array_agg(DISTINCT embedding_model), NULL) AS embedding_models
 	FROM (
@@ -44,15 +45,14 @@ const searchedDatasets = `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $
 		LEFT JOIN documents AS document ON document.company_id = searched.company_id AND document.dataset_id = searched.dataset_id
 		WHERE searched.company_id = $1 AND searched.chat_id = $2
 		GROUP BY searched.dataset_id, document.languages, document.embedding_model) AS alike
-	GROUP BY dataset_id ORDER BY dataset_id`
+	GROUP BY dataset_id ORDER BY dataset_id`, []string{"id", "chunks", "version", "languages", "embedding_models"}
+})
 
 // SearchedDatasets returns the datasets of a chat.
 func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]SearchedDataset, error) {
 	rows := []*SearchedDataset{}
-	err := t.ask(ctx, []ask{t.asking("searched datasets", func(*Store) (Statement, []string) {
-		return statement(searchedDatasets), []string{"id", "chunks", "version", "languages", "embedding_models"}
-	}, &rows, chatID, model.UnknownLanguages)})
-	datasets := values(rows)
+	err := t.db.Query(ctx, Bind(searchedDatasets, &rows, chatID, model.UnknownLanguages))
+	datasets := Values(rows)
 	for i := range datasets {
 		datasets[i].Languages = model.Unique(datasets[i].Languages)
 	}
@@ -93,11 +93,17 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, wor
 		folded[i], written[i] = word.Folded, word.Written
 	}
 	rows := []*Token{}
-	err := t.ask(ctx, []ask{t.askingAll("tokens of "+strings.Join(languages, " "), func(*Store) (Statement, []string) {
-		text := fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written"))
-		return statement(text), []string{"word", "terms", "is_stop_word", "chunks"}
-	}, &rows, datasetIDs, folded, written)})
-	return values(rows), err
+	err := t.db.Query(ctx, Bind(tokensIn(strings.Join(languages, " ")), &rows, datasetIDs, folded, written))
+	return Values(rows), err
+}
+
+// tokensIn is the query for tokens in the languages, which are parted by spaces.
+type tokensIn string
+
+func (t tokensIn) SQL(*Tables) (string, []string) {
+	languages := strings.Fields(string(t))
+	return fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written")),
+		[]string{"word", "terms", "is_stop_word", "chunks"}
 }
 
 // vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is indexed,
@@ -135,8 +141,8 @@ const vocabularies = `WITH held AS (
 // the bytes have room for.
 func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes int) ([]Vocabulary, error) {
 	rows := []Vocabulary{}
-	err := t.db.NewRaw(vocabularies, t.companyID, bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
-	return rows, translate(err)
+	err := t.db.NewRaw(vocabularies, t.CompanyID(), bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
+	return rows, err
 }
 
 // ChunkMatch is a chunk and which tokens it holds.
@@ -186,13 +192,22 @@ func (t *Tenant) matches(ctx context.Context, name, found string, keys []string,
 		queries = append(queries, query(tokens[min(i, len(tokens)-1)]))
 	}
 	rows := []*ChunkMatch{}
-	err := t.ask(ctx, []ask{t.askingAll(fmt.Sprint("matches of ", places, ", ", name), func(*Store) (Statement, []string) {
-		held := heldTokens(places, func(i int) string { return "$" + strconv.Itoa(i+3+len(given)) })
-		return statement("SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
-				"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND " + found + " OFFSET 0) AS chunk " + strippedSearch),
-			[]string{"id", "document_id", "position", "tokens"}
-	}, &rows, keys, queries...)})
-	return values(rows), err
+	err := t.db.Query(ctx, Bind(matchesOf{places, len(given), found}, &rows, append([]any{keys}, queries...)...))
+	return Values(rows), err
+}
+
+// matchesOf is the query for the chunks that are found on a condition, which takes so many values, and for which of so many tokens
+// they hold.
+type matchesOf struct {
+	places, given int
+	found         string
+}
+
+func (m matchesOf) SQL(*Tables) (string, []string) {
+	held := heldTokens(m.places, func(i int) string { return "$" + strconv.Itoa(i+3+m.given) })
+	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
+			"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND " + m.found + " OFFSET 0) AS chunk " + strippedSearch,
+		[]string{"id", "document_id", "position", "tokens"}
 }
 
 // tokensPerStatement is how many more tokens each longer statement looks for.
@@ -240,7 +255,7 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 	}
 	rows := []ChunkFrequencies{}
 	// setweight only makes a copy, for the vector not to be read again for each token.
-	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Where("chunk.id IN (?)", bun.List(ids)).
+	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).Where("chunk.id IN (?)", bun.List(ids)).
 		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
 		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	for _, row := range rows {
@@ -248,7 +263,7 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 			row.Said[i] /= saidOnce
 		}
 	}
-	return rows, translate(err)
+	return rows, err
 }
 
 // WeighedToken is a token and what holding it adds to a chunk's weight.
@@ -319,7 +334,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	}
 	matched := func(by string, args ...any) *bun.SelectQuery {
 		return t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position").
-			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery", args...)
+			Where("chunk.company_id = ?", t.CompanyID()).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery", args...)
 	}
 	others := matched("NULL")
 	if len(other) > 0 {
@@ -328,11 +343,11 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	found := LikelyChunks{}
 	err := t.db.NewRaw(likelyChunks, pgdialect.Array(queries), pgdialect.Array(weights), matched("asked.query"), others, visits, limit).Scan(ctx, &found.Chunks)
 	found.IsCut = len(found.Chunks) > 0 && found.Chunks[0].IsCut
-	return found, translate(err)
+	return found, err
 }
 
 // inDatasets is a join because an index on several columns serves one value of each at a time, but no list.
-func inDatasets(ids []string) selection {
+func inDatasets(ids []string) Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Join("JOIN unnest(?::text[]) AS dataset (id) ON dataset.id = chunk.dataset_id", pgdialect.Array(ids))
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,29 +23,29 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 	if !t.store.ComparesVectors() {
 		return nil, false, nil
 	}
-	err = t.withVectors(ctx, func(rows pgx.Rows) (err error) {
+	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
 		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	}, `SELECT chunk_id FROM chunk_vectors
 		WHERE company_id = $1 AND dataset_id = ANY ($2) AND vector_dims(embedding::vector) = $3
 		ORDER BY embedding::vector <#> $4::real[]::vector, document_id COLLATE "C", position LIMIT $5`,
-		t.companyID, datasetIDs, len(vector), vector, limit)
+		t.CompanyID(), datasetIDs, len(vector), vector, limit)
 	return ids, true, err
 }
 
 // EmbeddedDocuments returns id and indexing of the documents of the datasets whose chunks have vectors.
 func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]*model.Document, error) {
 	rows := []*model.Document{}
-	err := t.find(&rows).Apply(only([]string{"indexed_at"})).Where("dataset_id IN (?)", bun.List(datasetIDs)).
+	err := t.db.SelectColumns(&rows, []string{"indexed_at"}).Where("dataset_id IN (?)", bun.List(datasetIDs)).
 		Where("embedding_model IS NOT NULL").Scan(ctx)
-	return together(rows), translate(err)
+	return Together(rows), err
 }
 
 // VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.
 func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		isWanted := true
-		err := t.withVectors(ctx, func(rows pgx.Rows) error {
+		err := t.db.ReadRows(ctx, func(rows pgx.Rows) error {
 			for isWanted && rows.Next() {
 				chunk, err := embedded(rows)
 				if err != nil {
@@ -56,7 +55,7 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs
 			}
 			return rows.Err()
 		}, `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
-			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`, t.companyID, datasetIDs, documentIDs)
+			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`, t.CompanyID(), datasetIDs, documentIDs)
 		if err != nil && isWanted {
 			yield(nil, err)
 		}
@@ -65,37 +64,13 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs
 
 // VectorsOfChunks returns those of the chunks that have a vector, with it.
 func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*model.Chunk, err error) {
-	err = t.withVectors(ctx, func(rows pgx.Rows) (err error) {
+	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
 		chunks, err = pgx.CollectRows(rows, embedded)
 		return err
 	}, `SELECT chunk_id, document_id, position, embedding::real[]
 		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
-		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, t.companyID, ids)
+		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, t.CompanyID(), ids)
 	return chunks, err
-}
-
-// withVectors reads by pgx, which takes vectors as they are, where bun would read them as text.
-func (t *Tenant) withVectors(ctx context.Context, read func(pgx.Rows) error, query string, args ...any) error {
-	args = append([]any{pgx.QueryExecModeCacheDescribe}, args...)
-	if t.store.locks.isPooled {
-		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			return translate(t.pgx(ctx, func(tx queue.Tx) error { return handRows(ctx, tx, read, query, args) }))
-		})
-	}
-	if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
-		return err
-	}
-	defer t.store.writers.Leave(t.companyID)
-	return translate(handRows(withCompany(ctx, t.companyID), t.store.pool, read, query, args))
-}
-
-func handRows(ctx context.Context, on querier, read func(pgx.Rows) error, query string, args []any) error {
-	rows, err := on.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return read(rows)
 }
 
 func embedded(row pgx.CollectableRow) (*model.Chunk, error) {

@@ -11,11 +11,11 @@ import (
 // Company returns the company itself.
 func (t *Tenant) Company(ctx context.Context) (*model.Company, error) {
 	company := &model.Company{}
-	err := t.db.NewSelect().Model(company).Where("id = ?", t.companyID).Scan(ctx)
+	err := t.db.NewSelect().Model(company).Where("id = ?", t.CompanyID()).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, model.Missing("company", t.companyID)
+		return nil, model.Missing("company", t.CompanyID())
 	}
-	return company, translate(err)
+	return company, err
 }
 
 // mostTags bounds the tags that AgentTags returns.
@@ -24,9 +24,9 @@ const mostTags = 1_000
 // AgentTags returns the tags that the company's agents have, each once, by name, at most mostTags.
 func (t *Tenant) AgentTags(ctx context.Context) ([]string, error) {
 	tags := []string{}
-	err := t.find((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
+	err := t.db.Select((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
 		OrderExpr("tag").Limit(mostTags).Scan(ctx, &tags)
-	return tags, translate(err)
+	return tags, err
 }
 
 // CreateCompany creates a company with the name.
@@ -43,13 +43,13 @@ func (tx *Tx) CreateCompany(ctx context.Context, name string) (*model.Company, e
 	if err != nil {
 		return nil, err
 	}
-	_, err = scoped{tx.store.db, tx.bun, everyCompany}.NewInsert().Model(company).Exec(ctx)
-	return company, translate(err)
+	_, err = tx.Program().NewInsert().Model(company).Exec(ctx)
+	return company, err
 }
 
 // Companies returns every company, oldest first.
 func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
 	companies := []*model.Company{}
-	err := s.program().NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
-	return companies, translate(err)
+	err := s.db.Program().NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
+	return companies, err
 }

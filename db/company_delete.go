@@ -20,8 +20,8 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 	if _, err := s.Tenant(id).Company(ctx); err != nil {
 		return err
 	}
-	if _, err := s.Tenant(id).change((*model.APIKey)(nil)).Set("revoked_at = ?", now()).Where("revoked_at IS NULL").Exec(ctx); err != nil {
-		return translate(err)
+	if _, err := s.Tenant(id).db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).Where("revoked_at IS NULL").Exec(ctx); err != nil {
+		return err
 	}
 	s.revocations.announce()
 	for _, table := range deletionOrder() {
@@ -44,21 +44,21 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		}
 	}
 	// What was written meanwhile goes with it.
-	_, err := s.program().NewDelete().Model((*model.Company)(nil)).Where("id = ?", id).Exec(ctx)
+	_, err := s.db.Program().NewDelete().Model((*model.Company)(nil)).Where("id = ?", id).Exec(ctx)
 	if err == nil {
 		deleted("companies", 1)
 	}
-	return translate(err)
+	return err
 }
 
 // inParts changes all rows of a table that belong to the company and fulfil the condition, and returns how many these were.
 func (s *Store) inParts(ctx context.Context, change, table, companyID, condition string) (rows int64, err error) {
 	for {
-		result, err := s.program().NewRaw(change+` WHERE company_id = ?1
+		result, err := s.db.Program().NewRaw(change+` WHERE company_id = ?1
 			AND ctid = ANY (ARRAY(SELECT ctid FROM ?0 WHERE company_id = ?1 AND ?2 LIMIT ?3))`,
 			bun.Ident(table), companyID, bun.Safe(condition), rowsPerPart).Exec(ctx)
 		if err != nil {
-			return rows, translate(err)
+			return rows, err
 		}
 		n, err := result.RowsAffected()
 		if rows += n; err != nil || n < rowsPerPart {

@@ -23,8 +23,8 @@ type Snapshot struct {
 
 // Snapshot calls fn with the company as it is now. Meanwhile others go on writing.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
-	return s.beginAs(ctx, companyID, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(ctx context.Context, tx *Tx) error {
-		p := &Snapshot{tenant: tx.Tenant(companyID)}
+	return s.db.Company(companyID).Begin(ctx, OfOneMoment, func(ctx context.Context, tx *pgTx) error {
+		p := &Snapshot{tenant: s.Tenant(companyID).in(tx.Company(companyID))}
 		if err := p.tenant.takeItsTime(ctx); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.
 // takeItsTime has the statements of the transaction end when they are done.
 func (t *Tenant) takeItsTime(ctx context.Context) error {
 	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)")
-	return translate(err)
+	return err
 }
 
 // Company returns the company itself.
@@ -48,7 +48,7 @@ func (p *Snapshot) Company(ctx context.Context) (*model.Company, error) { return
 // Count returns how many rows of a table the company has.
 func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err error) {
 	err = p.tenant.archived(table).ColumnExpr("count(*)").Scan(ctx, &rows)
-	return rows, translate(err)
+	return rows, err
 }
 
 // Rows yields the rows of a table, one of ArchivedTables, by their keys, each as a JSON object on one line by its columns, or
@@ -63,17 +63,17 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 				selected[i] = bun.Safe(as) + " AS " + selected[i]
 			}
 		}
-		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.store.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
+		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
 			p.tenant.archived(table).ColumnExpr("?", bun.List(selected)).OrderExpr("?", identifiers(p.keys[table]))).String())
 		if err != nil {
-			yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+			yield(nil, fmt.Errorf("read %s: %w", table, err))
 			return
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var row sql.RawBytes
 			if err := rows.Scan(&row); err != nil {
-				yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+				yield(nil, fmt.Errorf("read %s: %w", table, err))
 				return
 			}
 			line := json.RawMessage(row)
@@ -91,7 +91,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+			yield(nil, fmt.Errorf("read %s: %w", table, err))
 		}
 	}
 }
@@ -104,9 +104,9 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 	return func(yield func(*model.Document, error) bool) {
 		for after := ""; ; {
 			documents := []*model.Document{}
-			err := p.tenant.find(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).Scan(ctx)
+			err := p.tenant.db.Select(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).Scan(ctx)
 			if err != nil {
-				yield(nil, translate(err))
+				yield(nil, err)
 				return
 			}
 			for _, d := range documents {
@@ -124,21 +124,21 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 
 // CopyFile writes the file that a document came as.
 func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string) error {
-	rows, err := p.tenant.find((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).Order("part").Rows(ctx)
+	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).Order("part").Rows(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var part sql.RawBytes
 		if err := rows.Scan(&part); err != nil {
-			return translate(err)
+			return err
 		}
 		if _, err := to.Write(part); err != nil {
 			return err
 		}
 	}
-	return translate(rows.Err())
+	return rows.Err()
 }
 
 // ToolHeaders are the headers of a tool, whose values are secrets.
@@ -151,10 +151,10 @@ type ToolHeaders struct {
 // Headers returns the tools that have headers.
 func (p *Snapshot) Headers(ctx context.Context) ([]ToolHeaders, error) {
 	tools := []*model.Tool{}
-	err := p.tenant.find(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").Order("id").Scan(ctx)
+	err := p.tenant.db.Select(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").Order("id").Scan(ctx)
 	headers := make([]ToolHeaders, len(tools))
 	for i, tool := range tools {
 		headers[i] = ToolHeaders{tool.ID, tool.Name, tool.Endpoint.HeaderNames}
 	}
-	return headers, translate(err)
+	return headers, err
 }

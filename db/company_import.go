@@ -93,16 +93,16 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 
 // addCompany adds a company that has its id.
 func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID string) error {
-	program := scoped{tx.store.db, tx.bun, everyCompany}
+	program := tx.Program()
 	known := []*model.Company{}
 	if err := program.NewSelect().Model(&known).Where("id = ?", company.ID).Scan(ctx); err != nil {
-		return translate(err)
+		return err
 	}
 	if len(known) > 0 {
 		digests := [][]byte{}
 		err := program.NewSelect().TableExpr("company_imports").Column("digest").Where("company_id = ?", company.ID).Where("archive_id = ?", archiveID).Scan(ctx, &digests)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if len(digests) > 0 {
 			return &ImportedBeforeError{digests[0]}
@@ -110,22 +110,22 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		return model.Errorf(model.Conflict, "there is a company with the id %q already, called %q: an archive makes a company, and adds to none", company.ID, known[0].Name)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
-		return translate(err)
+		return err
 	}
 	_, err := program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)", company.ID, archiveID, now()).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // noteDigest keeps the digest of what was taken in.
 func (tx *Tx) noteDigest(ctx context.Context, companyID, archiveID string, digest []byte) error {
-	program := scoped{tx.store.db, tx.bun, everyCompany}
+	program := tx.Program()
 	_, err := program.NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?", digest, companyID, archiveID).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 func (i *CompanyImport) begin(ctx context.Context) (err error) {
 	if _, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL DEFERRED"); err != nil {
-		return translate(err)
+		return err
 	}
 	if i.columns, _, err = i.tenant.columnsOf(ctx); err != nil {
 		return err
@@ -146,8 +146,8 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	}
 	err := i.insert(ctx, table, complete)
 	var named *RowError
-	if err == nil || errors.As(err, &named) || IsAway(translate(err)) || ctx.Err() != nil {
-		return translate(err)
+	if err == nil || errors.As(err, &named) || IsAway(err) || ctx.Err() != nil {
+		return err
 	}
 	// Postgres does not say which row it was.
 	for n := range complete {
@@ -283,7 +283,7 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 	err := i.check(ctx, table, text.String())
 	if err == nil {
 		_, err = i.tenant.db.NewRaw("INSERT INTO ? (company_id, ?) SELECT ?, ? FROM json_populate_recordset(NULL::?, ?::json)",
-			bun.Ident(table), identifiers(i.columns[table]), i.tenant.companyID, identifiers(i.columns[table]), bun.Ident(table), text.String()).Exec(ctx)
+			bun.Ident(table), identifiers(i.columns[table]), i.tenant.CompanyID(), identifiers(i.columns[table]), bun.Ident(table), text.String()).Exec(ctx)
 	}
 	end := "RELEASE SAVEPOINT rows"
 	if err != nil {
@@ -332,7 +332,7 @@ func (i *CompanyImport) File(ctx context.Context, documentID string, size int64,
 		return model.Errorf(model.BadInput, "the file has %d bytes, and the document's size is %d", size, d.Size)
 	}
 	err = i.tenant.keepContent(ctx, d, content)
-	if sqlState(err) == "23505" {
+	if SQLState(err) == "23505" {
 		return model.Errorf(model.BadInput, "the file is there twice")
 	}
 	return err

@@ -109,15 +109,15 @@ func shortValue(value json.RawMessage) string {
 // refersToEachOther checks the references that rows may make before what they refer to is there.
 func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
 	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT whole"); err != nil {
-		return translate(err)
+		return err
 	}
 	_, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL IMMEDIATE")
 	var pg *pgconn.PgError
 	if err == nil || !errors.As(err, &pg) {
-		return translate(err)
+		return err
 	}
 	if _, err := i.tenant.db.ExecContext(ctx, "ROLLBACK TO SAVEPOINT whole"); err != nil {
-		return translate(err)
+		return err
 	}
 	columns := i.columnsOf(ctx, pg.ConstraintName)
 	return fmt.Errorf("the archive is not complete: %s of %s refers to a row that it does not have", strings.Join(columns, ", "), pg.TableName)

@@ -18,8 +18,8 @@ func (i *CompanyImport) complete(ctx context.Context) error {
 		return err
 	}
 	for _, statement := range derived {
-		if _, err := i.tenant.db.NewRaw(statement, i.tenant.companyID).Exec(ctx); err != nil {
-			return fmt.Errorf("add up what follows from the archive: %w", translate(err))
+		if _, err := i.tenant.db.NewRaw(statement, i.tenant.CompanyID()).Exec(ctx); err != nil {
+			return fmt.Errorf("add up what follows from the archive: %w", err)
 		}
 	}
 	if err := i.writeFirstVersions(ctx); err != nil {
@@ -27,8 +27,8 @@ func (i *CompanyImport) complete(ctx context.Context) error {
 	}
 	for _, rule := range i.rules() {
 		broken := []string{}
-		if err := i.tenant.db.NewRaw(rule.query, i.tenant.companyID).Scan(ctx, &broken); err != nil {
-			return translate(err)
+		if err := i.tenant.db.NewRaw(rule.query, i.tenant.CompanyID()).Scan(ctx, &broken); err != nil {
+			return err
 		}
 		if len(broken) > 0 {
 			return model.Errorf(model.BadInput, "%s: %s", broken[0], rule.says)
@@ -66,7 +66,7 @@ func (i *CompanyImport) rules() []rule {
 	}
 	var ids []string
 	for _, r := range Nodes {
-		ids = append(ids, "SELECT id FROM "+i.tenant.store.db.Table(r.Row()).Name+" WHERE company_id = ?0")
+		ids = append(ids, "SELECT id FROM "+i.tenant.store.Table(r.Row())+" WHERE company_id = ?0")
 	}
 	return slices.Concat(contentRules, []rule{
 		most("agent_tools", "agent_id", model.MaxConnections, "tools"), most("sub_agents", "agent_id", model.MaxConnections, "sub-agents"),
@@ -113,16 +113,16 @@ const versionsPage = 100
 func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 	for {
 		agents := []*model.Agent{}
-		err := i.tenant.find(&agents).Column("id", "prompt", "prompt_version", "updated_at").
+		err := i.tenant.db.Select(&agents).Column("id", "prompt", "prompt_version", "updated_at").
 			Where("NOT EXISTS (SELECT 1 FROM prompt_versions WHERE company_id = ?TableAlias.company_id AND agent_id = ?TableAlias.id)").Limit(versionsPage).Scan(ctx)
 		if err != nil || len(agents) == 0 {
-			return translate(err)
+			return err
 		}
 		versions := make([]*model.PromptVersion, len(agents))
 		for n, a := range agents {
 			versions[n] = &model.PromptVersion{ID: model.NewID("prompt"), AgentID: a.ID, Version: a.PromptVersion, Prompt: a.Prompt, CreatedAt: a.UpdatedAt}
 		}
-		if err := insert(ctx, i.tenant.Tenant, versions...); err != nil {
+		if err := insert(ctx, i.tenant.db, versions...); err != nil {
 			return err
 		}
 	}
@@ -135,8 +135,8 @@ func (i *CompanyImport) indexDocuments(ctx context.Context) error {
 			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.indexing_id)")
 	}
 	datasets := []string{}
-	if err := i.tenant.find((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(waiting).Scan(ctx, &datasets); err != nil {
-		return translate(err)
+	if err := i.tenant.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(waiting).Scan(ctx, &datasets); err != nil {
+		return err
 	}
 	var err error
 	for _, id := range datasets {

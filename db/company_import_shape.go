@@ -29,7 +29,7 @@ func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, err
 		}
 		types[row.Name][row.Column] = row.Type
 	}
-	return types, translate(err)
+	return types, err
 }
 
 // jsonColumn returns the Go type of a column that holds JSON, or nil. given is the row.

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character, so it
@@ -20,8 +22,8 @@ const everyCompany = "\x00"
 
 type companyKey struct{}
 
-// withCompany returns a context whose statements see and change the company's rows only.
-func withCompany(ctx context.Context, companyID string) context.Context {
+// WithCompany returns a context whose statements see and change the company's rows only.
+func WithCompany(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, companyKey{}, companyID)
 }
 
@@ -31,42 +33,108 @@ func companyOf(ctx context.Context) string {
 	return companyID
 }
 
-// scoped makes statements of bun that see and change the rows of a company.
-type scoped struct {
-	db        *bun.DB
+// Scope makes statements about a company's rows: each on any connection, or all of them in a transaction.
+type Scope struct {
+	db        *DB
 	conn      bun.IConn
 	companyID string
+	// tx is the transaction that the Scope is in, or nil.
+	tx *pgTx
 }
 
-// program makes statements over all companies.
-func (s *Store) program() scoped { return scoped{s.db, s.db.DB, everyCompany} }
-
-func (s scoped) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return s.conn.QueryContext(withCompany(ctx, s.companyID), query, args...)
+func (s Scope) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s.conn.QueryContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
-func (s scoped) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return s.conn.ExecContext(withCompany(ctx, s.companyID), query, args...)
+func (s Scope) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return s.conn.ExecContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
-func (s scoped) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return s.conn.QueryRowContext(withCompany(ctx, s.companyID), query, args...)
+func (s Scope) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return s.conn.QueryRowContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
-func (s scoped) NewSelect() *bun.SelectQuery { return bun.NewSelectQuery(s.db).Conn(s) }
+func (s Scope) NewSelect() *bun.SelectQuery { return bun.NewSelectQuery(unconnected).Conn(s) }
 
-func (s scoped) NewInsert() *bun.InsertQuery { return bun.NewInsertQuery(s.db).Conn(s) }
+func (s Scope) NewInsert() *bun.InsertQuery { return bun.NewInsertQuery(unconnected).Conn(s) }
 
-func (s scoped) NewUpdate() *bun.UpdateQuery { return bun.NewUpdateQuery(s.db).Conn(s) }
+func (s Scope) NewUpdate() *bun.UpdateQuery { return bun.NewUpdateQuery(unconnected).Conn(s) }
 
-func (s scoped) NewDelete() *bun.DeleteQuery { return bun.NewDeleteQuery(s.db).Conn(s) }
+func (s Scope) NewDelete() *bun.DeleteQuery { return bun.NewDeleteQuery(unconnected).Conn(s) }
 
-func (s scoped) NewRaw(query string, args ...any) *bun.RawQuery {
-	return bun.NewRawQuery(s.db, query, args...).Conn(s)
+func (s Scope) NewRaw(query string, args ...any) *bun.RawQuery {
+	return bun.NewRawQuery(unconnected, query, args...).Conn(s)
 }
 
-// locks says how connections are bound to a company.
-type locks struct {
+// Select selects the company's rows that are not marked as deleted. rows is a pointer to a struct or to a slice.
+func (s Scope) Select(rows any) *bun.SelectQuery {
+	return visible(s.db.Tables, s.NewSelect().Model(rows), rows, s.companyID)
+}
+
+// SelectColumns is Select with the columns beside those that tell and order rows, or all columns when none is given.
+func (s Scope) SelectColumns(rows any, columns []string) *bun.SelectQuery {
+	row := structOf(rows)
+	return s.db.columned(s.Select(rows), row, s.db.Chosen(row, columns), nil)
+}
+
+// Update changes the company's rows that are not marked as deleted.
+func (s Scope) Update(row any) *bun.UpdateQuery {
+	return visible(s.db.Tables, s.NewUpdate().Model(row), row, s.companyID)
+}
+
+// Delete deletes the company's rows.
+func (s Scope) Delete(row any) *bun.DeleteQuery {
+	return s.NewDelete().Model(row).Where(own, s.companyID)
+}
+
+// One reads the row with the id, from among those that the selections leave, into a struct. NOT_FOUND names the type.
+func (s Scope) One(ctx context.Context, typeName, id string, row any, selections ...Selection) error {
+	q := s.Select(row).Where("?TableAlias.id = ?", id)
+	for _, narrow := range selections {
+		q = narrow(q)
+	}
+	return OrMissing(typeName, id, q.Scan(ctx))
+}
+
+// Exists returns NOT_FOUND, which names the type, when an id that narrows a list is that of no row like none, a nil pointer
+// to its struct.
+func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any) error {
+	if id == nil {
+		return nil
+	}
+	found, err := s.Select(none).Where("?TableAlias.id = ?", *id).Exists(ctx)
+	if err == nil && !found {
+		return model.Missing(typeName, *id)
+	}
+	return err
+}
+
+// row is what every table of a company maps to.
+type row interface {
+	OwnBy(companyID string)
+	Parent() string
+}
+
+// insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
+func insert[R row](ctx context.Context, s Scope, rows ...R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, r := range rows {
+		r.OwnBy(s.companyID)
+	}
+	_, err := s.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
+	return err
+}
+
+// CompanyID returns the id of the company.
+func (s Scope) CompanyID() string { return s.companyID }
+
+// Reads returns the part of the Scope that only reads, by descriptions.
+func (s Scope) Reads() Reads { return Reads{s} }
+
+// scopes says how connections are bound to a company.
+type scopes struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
 	// isPooled says that connections lead to a pooler that hands them on between transactions: they are bound for one at a time.
@@ -93,78 +161,78 @@ func bindingsOf(isLocal, more string) bindings {
 	company := "set_config('agentgraph.company', $1, " + isLocal + ")" + more
 	return bindings{
 		setCompany: statement("SELECT " + company),
-		actFor:     statement("SELECT set_config('role', '" + gatewayRole + "', " + isLocal + "), " + company),
+		actFor:     statement("SELECT set_config('role', '" + GatewayRole + "', " + isLocal + "), " + company),
 		actForAll:  statement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")" + more),
 	}
 }
 
-// bond says whose rows a connection sees, and whether it acts as the role that the policies bind.
-type bond struct {
+// connScope says whose rows a connection sees, and whether it acts as the role that the policies bind.
+type connScope struct {
 	companyID string
-	isHeld    bool
+	isSecured bool
 }
 
-// change gives a connection another bond. Without a statement it has the bond already.
-type change struct {
+// scopeStatement gives a connection another scope. Without a statement it has the scope already.
+type scopeStatement struct {
 	statement Statement
-	to        bond
+	to        connScope
 }
 
-// change binds a connection, by what it returns, to the company.
-func (l *locks) change(conn *pgconn.PgConn, companyID string) change {
-	c := change{to: bond{companyID, companyID != everyCompany && l.isOn.Load()}}
-	from, isKnown := conn.CustomData()[bondKey].(bond)
+// change returns the statement that binds a connection to the company.
+func (c *scopes) change(conn *pgconn.PgConn, companyID string) scopeStatement {
+	s := scopeStatement{to: connScope{companyID, companyID != everyCompany && c.isOn.Load()}}
+	from, isKnown := conn.CustomData()[scopeKey].(connScope)
 	bindings := ofSession
-	if l.isPooled {
+	if c.isPooled {
 		bindings = ofTransaction
 		if conn.TxStatus() == 'I' {
-			from, isKnown = bond{}, false // each transaction is told its limits with its bond
+			from, isKnown = connScope{}, false // each transaction is told its limits with its scope
 		}
 	}
 	switch {
-	case isKnown && from == c.to:
+	case isKnown && from == s.to:
 	case companyID == everyCompany:
-		c.statement = bindings.actForAll
-	case c.to.isHeld && !from.isHeld:
-		c.statement = bindings.actFor
+		s.statement = bindings.actForAll
+	case s.to.isSecured && !from.isSecured:
+		s.statement = bindings.actFor
 	default:
-		c.statement = bindings.setCompany
+		s.statement = bindings.setCompany
 	}
-	return c
+	return s
 }
 
-const bondKey = "company"
+const scopeKey = "company"
 
-// made remembers the bond of a connection, unless making it has failed.
-func (c change) made(conn *pgconn.PgConn, err error) {
+// applied remembers the scope of a connection, unless the statement has failed.
+func (s scopeStatement) applied(conn *pgconn.PgConn, err error) {
 	if err != nil {
 		unbind(conn)
 		return
 	}
-	conn.CustomData()[bondKey] = c.to
+	conn.CustomData()[scopeKey] = s.to
 }
 
 // unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
-func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), bondKey) }
+func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), scopeKey) }
 
 // errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies, without a limit.
 var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
 
 // bind binds a connection to the company, if it is another one's.
-func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
-	c := l.change(conn, companyID)
-	if c.statement == (Statement{}) || conn.TxStatus() == 'E' {
+func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
+	s := c.change(conn, companyID)
+	if s.statement == (Statement{}) || conn.TxStatus() == 'E' {
 		return nil // the transaction has failed, and so will the statement
 	}
-	if l.isPooled && conn.TxStatus() == 'I' {
+	if c.isPooled && conn.TxStatus() == 'I' {
 		return errUnbound
 	}
 	var values [][]byte
 	if companyID != everyCompany {
 		values = [][]byte{[]byte(companyID)}
 	}
-	_, err := conn.ExecParams(ctx, c.statement.text, values, nil, nil, nil).Close()
-	c.made(conn, err)
+	_, err := conn.ExecParams(ctx, s.statement.text, values, nil, nil, nil).Close()
+	s.applied(conn, err)
 	return err
 }
 
@@ -172,12 +240,12 @@ type chargedKey struct{}
 
 type asBoundKey struct{}
 
-// asBound returns a context in which the pool hands out connections as they are bound: for statements that see no rows.
-func asBound(ctx context.Context) context.Context { return context.WithValue(ctx, asBoundKey{}, true) }
+// AsBound returns a context in which the pool hands out connections as they are bound: for statements that see no rows.
+func AsBound(ctx context.Context) context.Context { return context.WithValue(ctx, asBoundKey{}, true) }
 
 // prepare binds a connection that the pool hands out: to the company of the context, and to all for the queue and
 // others that use the pool as it is. Statements of bun bind theirs themselves.
-func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
+func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if ctx.Value(chargedKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
 	}
@@ -185,10 +253,10 @@ func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if companyID == "" {
 		companyID = everyCompany
 	}
-	if l.isPooled && companyID == everyCompany {
+	if c.isPooled && companyID == everyCompany {
 		return true, nil // as every transaction begins
 	}
-	if err := l.bind(ctx, conn.PgConn(), companyID); err != nil {
+	if err := c.bind(ctx, conn.PgConn(), companyID); err != nil {
 		if conn.PgConn().IsClosed() && ctx.Err() == nil {
 			return false, nil // the pool opens another one
 		}
@@ -199,36 +267,36 @@ func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 
 // look finds out whether the database holds companies apart, which it may do from one moment to the next: connections are then
 // bound anew as they are used. The error is one of the database, or says that this user would find nothing in it.
-func (l *locks) look(ctx context.Context) error {
+func (c *scopes) look(ctx context.Context) error {
 	var isOn, mayBind bool
-	err := l.pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
-		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, gatewayRole, programRole).Scan(&isOn, &mayBind)
+	err := c.pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, GatewayRole, ProgramRole).Scan(&isOn, &mayBind)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for row-level security: %w", err)
 	case isOn && !mayBind:
-		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", gatewayRole, programRole)
+		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", GatewayRole, ProgramRole)
 	}
-	l.isOn.Store(isOn)
+	c.isOn.Store(isOn)
 	return nil
 }
 
 // await is look until the database holds companies apart. It is cheap after that.
-func (l *locks) await(ctx context.Context) error {
-	if l.isOn.Load() {
+func (c *scopes) await(ctx context.Context) error {
+	if c.isOn.Load() {
 		return nil
 	}
-	err := l.look(ctx)
-	if l.isOn.Load() {
-		l.log.InfoContext(ctx, "row-level security is on")
+	err := c.look(ctx)
+	if c.isOn.Load() {
+		c.log.InfoContext(ctx, "row-level security is on")
 	}
 	return err
 }
 
 // warn logs that the database does not hold companies apart.
-func (l *locks) warn(ctx context.Context) {
-	if !l.isOn.Load() {
-		l.log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
-			gatewayRole+" and "+programRole+" exist, and \"agentgraph migrate up\" has run")
+func (c *scopes) warn(ctx context.Context) {
+	if !c.isOn.Load() {
+		c.log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
+			GatewayRole+" and "+ProgramRole+" exist, and \"agentgraph migrate up\" has run")
 	}
 }

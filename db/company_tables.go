@@ -178,9 +178,12 @@ func ArchivedTables() []string {
 
 // archived are the rows of a table that an archive holds.
 func (t *Tenant) archived(table string) *bun.SelectQuery {
-	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.companyID)
-	if kept := archivedTableOf(table).kept; kept != "" {
-		q = q.Where(kept, companyIn(kept, t.companyID)...)
+	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.CompanyID())
+	switch kept := archivedTableOf(table).kept; {
+	case strings.Contains(kept, "?0"):
+		q = q.Where(kept, t.CompanyID())
+	case kept != "":
+		q = q.Where(kept)
 	}
 	return q
 }
@@ -210,7 +213,7 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 		columns[row.Name] = slices.DeleteFunc(row.Columns, func(column string) bool { return slices.Contains(without, column) })
 		keys[row.Name] = row.Keys
 	}
-	return columns, keys, translate(err)
+	return columns, keys, err
 }
 
 // identifiers writes names of columns, parted by commas.

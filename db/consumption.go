@@ -102,7 +102,7 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
 		FROM cell GROUP BY GROUPING SETS ((), (month), (month, channel), (day), (day, channel), (channel), (agent_id), (agent_id, campaign_id))
 		ORDER BY micro_credits DESC, agent_id, campaign_id`, cell).Scan(ctx, &sums)
-	return sums, translate(err)
+	return sums, err
 }
 
 // used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from their
@@ -122,7 +122,7 @@ func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 		if next := last.AddDate(0, 1, 0); next.Sub(end) < end.Sub(last) {
 			after, last = t.usedOfDays(end, next, takenOff), next
 		}
-		months := t.find((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+added).
+		months := t.db.Select((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+added).
 			Where("month >= ?", month.Format(time.DateOnly)).Where("month < ?", last.Format(time.DateOnly))
 		query = months.UnionAll(before).UnionAll(after)
 	}
@@ -143,13 +143,13 @@ const (
 
 // usedOfDays selects whole days, up to and without the end.
 func (t *Tenant) usedOfDays(first, end time.Time, columns string) *bun.SelectQuery {
-	return t.find((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
+	return t.db.Select((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
 		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))
 }
 
 // usedOfDay selects entries, up to and without the end.
 func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
-	return t.find((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+"micro_credits, 1 AS entries").
+	return t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+"micro_credits, 1 AS entries").
 		Where("at >= ?", from).Where("at < ?", end)
 }
 
@@ -180,8 +180,8 @@ func agentsOf(sums []*usageSum) []*model.AgentConsumption {
 			campaigns = append(campaigns, campaign)
 		}
 	}
-	together(campaigns)
-	return together(agents)
+	Together(campaigns)
+	return Together(agents)
 }
 
 // setNameStatus tells which agents and campaigns exist, existed, or never did.

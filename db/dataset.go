@@ -12,17 +12,17 @@ const dataset = "dataset"
 // Dataset returns one dataset, or NOT_FOUND.
 func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
 	row := &model.Dataset{}
-	return row, t.one(ctx, dataset, id, row)
+	return row, t.db.One(ctx, dataset, id, row)
 }
 
 // Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
 var (
-	DatasetRows     = Rows{typeName: dataset, none: (*model.Dataset)(nil), key: byOwnID}
-	DatasetList     = List{none: (*model.Dataset)(nil), order: newestFirst}
+	DatasetRows     = Rows{Type: dataset, Model: (*model.Dataset)(nil), Key: ByID}
+	DatasetList     = List{Model: (*model.Dataset)(nil), Order: NewestFirst}
 	DatasetsOfChats = Rows{
-		none: (*model.Dataset)(nil),
-		join: "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND relation.dataset_id = ?TableAlias.id",
-		key:  "relation.chat_id", order: "relation.position",
+		Model: (*model.Dataset)(nil),
+		Join:  "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND relation.dataset_id = ?TableAlias.id",
+		Key:   "relation.chat_id", Order: "relation.position",
 	}
 )
 
@@ -31,7 +31,7 @@ func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *mode
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Dataset](ctx, t, DatasetList, args, columns, NamedThat(filter))
+	return Page[*model.Dataset](ctx, t.db, DatasetList, args, columns, NamedThat(filter))
 }
 
 // CreateDataset creates a dataset.
@@ -40,7 +40,7 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	if err != nil {
 		return nil, err
 	}
-	return created, insert(ctx, t, created)
+	return created, insert(ctx, t.db, created)
 }
 
 // UpdateDataset changes what the input gives. If that changes how documents are indexed, they are indexed again.
@@ -61,10 +61,10 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 			at := model.After(changed.ChangedAt(), now())
 			changed.UpdatedAt = &at
 		}
-		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Indexes(&before) {
-			return translate(err)
+		if _, err := t.db.Update(changed).WherePK().Exec(ctx); err != nil || changed.Indexes(&before) {
+			return err
 		}
-		return t.reindex(ctx, changed.ID, all)
+		return t.reindex(ctx, changed.ID, All)
 	})
 	return changed, err
 }
@@ -76,7 +76,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 		if err := t.lock(ctx, dataset, id, held, forUpdate); err != nil {
 			return err
 		}
-		return t.reindex(ctx, id, all)
+		return t.reindex(ctx, id, All)
 	})
 }
 
@@ -88,8 +88,8 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 			return err
 		}
 		var bytes int64
-		if err := t.find((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).Scan(ctx, &bytes); err != nil {
-			return translate(err)
+		if err := t.db.Select((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).Scan(ctx, &bytes); err != nil {
+			return err
 		}
 		t.wake(id)
 		if err := t.delete(ctx, dataset, id, (*model.Dataset)(nil)); err != nil {
@@ -100,4 +100,12 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 }
 
 // OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.
-func OfDataset(id *string) Filter { return given(nil, "dataset_id", id) }
+func OfDataset(id *string) Filter { return Equal(nil, "dataset_id", id) }
+
+// NamedThat is the filter of a list of what has a name, which is valid or nil.
+func NamedThat(wanted *model.NameFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	return f.Named(wanted.NameContains)
+}

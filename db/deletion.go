@@ -28,17 +28,24 @@ const (
 	runsPerDetach  = 200
 )
 
-// unmarked are the conditions that leave out what is marked and what hangs on it, by the structs of rows. ?0 is the company. What is
+// types are the structs of rows that have something special: what is marked as deleted, and what hangs on it, is not read. What is
 // marked is few, and read once for a statement.
-var unmarked = map[reflect.Type]string{
-	reflect.TypeFor[model.Agent]():              "?TableAlias." + isKept,
-	reflect.TypeFor[model.PromptVersion]():      notOfMarked("?TableAlias.agent_id", "agents"),
-	reflect.TypeFor[model.SimulationChat]():     notOfMarked("?TableAlias.agent_id", "agents"),
-	reflect.TypeFor[model.Campaign]():           "?TableAlias." + isKept,
-	reflect.TypeFor[model.CampaignItem]():       notOfMarked("?TableAlias.campaign_id", "campaigns"),
-	reflect.TypeFor[model.AgentTestRow]():       "?TableAlias." + isKept,
-	reflect.TypeFor[model.AgentTestExecution](): "?TableAlias." + isKept,
-	reflect.TypeFor[model.AgentTestRun]():       notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
+var types = map[reflect.Type]Type{
+	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
+	reflect.TypeFor[model.SimulationChat](): {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
+	reflect.TypeFor[model.Campaign]():       {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.CampaignItem](): {
+		Visible: notOfMarked("?TableAlias.campaign_id", "campaigns"), Count: countByCounters,
+	},
+	reflect.TypeFor[model.AgentTestRow](): {
+		Visible: "?TableAlias." + isKept, Always: "kind", // which tells what the row is
+		Row: func(row any) model.Row { return row.(*model.AgentTestRow).Test().(model.Row) },
+	},
+	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.AgentTestRun](): {
+		Visible: notOfMarked("?TableAlias.execution_id", "agent_test_executions"), Expressions: map[string]string{ofTest: existingTest},
+	},
 }
 
 // notOfMarked selects rows that hang, by the column, on nothing of the table that is marked. It is worded so that Postgres expects
@@ -51,48 +58,11 @@ func notOfMarked(column, table string) string {
 // markedTables are those whose rows are marked.
 var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns", "agents"}
 
-// unmarkedOf returns the condition for rows like those, and its value: no condition if nothing of the kind is ever marked.
-func unmarkedOf(rows, company any) (is string, values []any) {
-	row := reflect.TypeOf(rows)
-	for row.Kind() == reflect.Pointer || row.Kind() == reflect.Slice {
-		row = row.Elem()
-	}
-	return unmarked[row], companyIn(unmarked[row], company)
-}
-
-// companyIn is the company as the value of a condition, if that has a place for it.
-func companyIn(condition string, company any) []any {
-	if !strings.Contains(condition, "?0") {
-		return nil
-	}
-	return []any{company}
-}
-
 // ofTest is the column of runs that says which test they are of. It reads as NULL once that is marked.
 const ofTest = "test_id"
 
-// read adds a column to those that a query reads, under the name: of its table, or of what is joined under the alias.
-func read(q *bun.SelectQuery, alias, column, name string) *bun.SelectQuery {
-	expression, of := "?0.?1", any(bun.Ident(alias))
-	if column == ofTest {
-		expression = existingTest
-	}
-	if alias == "" {
-		expression, of = strings.ReplaceAll(expression, "?0", "?TableAlias"), nil
-	}
-	return q.ColumnExpr(expression+" AS ?2", of, bun.Ident(column), bun.Ident(name))
-}
-
 // existingTest is the test of a run, ?0, that is not marked.
 const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = ?0.?1 AND test.deleted_at IS NULL)"
-
-// whole reads all columns of rows but those.
-func whole(q *bun.SelectQuery, without ...string) *bun.SelectQuery {
-	if q.GetTableName() == "agent_test_runs" {
-		return read(q.ExcludeColumn(append(without, ofTest)...), "", ofTest, ofTest)
-	}
-	return q.ExcludeColumn(without...)
-}
 
 // removeMarked removes, a part of each company's in turn, what is marked.
 func (s *Store) removeMarked(ctx context.Context) error {
@@ -117,13 +87,13 @@ func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, er
 
 // companiesWithMarks returns the companies that have something marked, in any order.
 func (s *Store) companiesWithMarks(ctx context.Context) (companies []string, err error) {
-	err = s.across(ctx, func(ofCompany func(string) selection) error {
+	err = s.across(ctx, func(ofCompany func(string) Selection) error {
 		some, marks := []string{}, []string{}
 		for _, table := range markedTables {
-			marked := s.program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").Apply(ofCompany("company_id"))
+			marked := s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").Apply(ofCompany("company_id"))
 			marks = append(marks, marked.String())
 		}
-		err := s.program().NewRaw(strings.Join(marks, " UNION ")).Scan(ctx, &some)
+		err := s.db.Program().NewRaw(strings.Join(marks, " UNION ")).Scan(ctx, &some)
 		companies = append(companies, some...)
 		return err
 	})
@@ -151,18 +121,18 @@ func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
 // firstMarked returns the id of what is marked in a table and comes first, empty for none.
 func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, error) {
 	ids := []string{}
-	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").Where("marked.company_id = ?", t.companyID).
+	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").Where("marked.company_id = ?", t.CompanyID()).
 		Where("marked.deleted_at IS NOT NULL").OrderExpr(order).Limit(1).Scan(ctx, &ids)
-	return strings.Join(ids, ""), translate(err)
+	return strings.Join(ids, ""), err
 }
 
 // someOf returns the ids of some of the rows of a table that a condition finds, whatever they hang on: in the order of the list, whose
 // index leads past those that are gone. The table itself would be read from its beginning each time.
 func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
-	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").Where("part.company_id = ?", t.companyID).
+	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").Where("part.company_id = ?", t.CompanyID()).
 		Where(condition, id).OrderExpr("part.created_at DESC, part.id DESC").Limit(int64(most)).Scan(ctx, &ids)
-	return ids, translate(err)
+	return ids, err
 }
 
 // removeFromExecution removes runs of an execution that is marked, and the execution after the last one. What judged its
@@ -181,14 +151,14 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
 		return false, err
 	}
-	if _, err := t.remove((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
-		return true, translate(err)
+	if _, err := t.db.Delete((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+		return true, err
 	}
-	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id = ?", id).Exec(ctx); err != nil {
-		return true, translate(err)
+	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id = ?", id).Exec(ctx); err != nil {
+		return true, err
 	}
-	_, err = t.remove((*model.AgentTestExecution)(nil)).Where("id = ?", id).Exec(ctx)
-	return true, translate(err)
+	_, err = t.db.Delete((*model.AgentTestExecution)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, err
 }
 
 // removeFromTest detaches runs from a test that is marked, and removes the test after the last one.
@@ -204,20 +174,20 @@ func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 	if err := t.detach(ctx, ids); err != nil || len(ids) == runsPerDetach {
 		return true, err
 	}
-	_, err = t.remove((*model.AgentTestRow)(nil)).Where("id = ?", id).Exec(ctx)
-	return true, translate(err)
+	_, err = t.db.Delete((*model.AgentTestRow)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, err
 }
 
 // detach has runs lead to no test. Whoever changes runs locks their executions first, and so does this: it must not meet them
 // among the runs.
 func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	moving := []*model.AgentTestExecution{}
-	of := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
-	if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return translate(err)
+	of := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
+	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestRun)(nil)).Where(own, t.companyID).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
-	return translate(err)
+	_, err := t.db.NewUpdate().Model((*model.AgentTestRun)(nil)).Where(own, t.CompanyID()).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
+	return err
 }
 
 // removeFromCampaign removes items of a campaign that is marked, and the campaign after the last one.
@@ -230,11 +200,11 @@ func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
-		return true, translate(err)
+	if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+		return true, err
 	}
-	_, err = t.remove((*model.Campaign)(nil)).Where("id = ?", id).Exec(ctx)
-	return true, translate(err)
+	_, err = t.db.Delete((*model.Campaign)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, err
 }
 
 // removeFromAgent removes chats and prompt versions of an agent that is marked, and the agent after the last ones and after its tests
@@ -257,8 +227,8 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if _, err := t.remove(hanging.none).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-			return false, translate(err)
+		if _, err := t.db.Delete(hanging.none).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+			return false, err
 		}
 		left += len(ids)
 	}
@@ -266,7 +236,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	// Tests and campaigns are marked, and removed by themselves, but for those that a program of before has made since.
-	if err := t.markCampaigns(ctx, where("agent_id = ?", id)); err != nil {
+	if err := t.markCampaigns(ctx, Where("agent_id = ?", id)); err != nil {
 		return false, err
 	}
 	if err := t.leaveTests(ctx, id); err != nil {
@@ -282,6 +252,6 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	if left > 0 {
 		return true, nil
 	}
-	_, err = t.remove((*model.Agent)(nil)).Where("id = ?", id).Exec(ctx)
-	return true, translate(err)
+	_, err = t.db.Delete((*model.Agent)(nil)).Where("id = ?", id).Exec(ctx)
+	return true, err
 }

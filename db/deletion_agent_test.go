@@ -114,7 +114,7 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 	for _, of := range db.Nodes {
 		found, err := tenant.Find(ctx, of, ids)
 		require.NoError(t, err)
-		require.Empty(t, found, of.Type())
+		require.Empty(t, found, of.Type)
 	}
 	types, err := tenant.Types(ctx, ids)
 	require.NoError(t, err)

@@ -59,13 +59,13 @@ func (m *Migrator) Distribution(ctx context.Context) (Distribution, error) {
 	return distribution(ctx, m.pool)
 }
 
-func distribution(ctx context.Context, db querier) (Distribution, error) {
+func distribution(ctx context.Context, db Querier) (Distribution, error) {
 	var d Distribution
-	tables, err := readRows[catalogTable](ctx, db, catalogTables)
+	tables, err := ReadStructs[catalogTable](ctx, db, catalogTables)
 	if err != nil {
 		return d, fmt.Errorf("read the catalog: %w", err)
 	}
-	references, err := readRows[catalogReference](ctx, db, catalogReferences)
+	references, err := ReadStructs[catalogReference](ctx, db, catalogReferences)
 	if err != nil {
 		return d, fmt.Errorf("read the catalog: %w", err)
 	}
@@ -133,20 +133,6 @@ func stepsOf(tables []string, references []catalogReference) (steps []Distributi
 	return steps
 }
 
-// querier is a connection, or connections.
-type querier interface {
-	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-}
-
-// readRows reads rows as structs.
-func readRows[R any](ctx context.Context, db querier, query string, args ...any) ([]R, error) {
-	rows, err := db.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
-}
-
 // MostShards bounds the shards of a table.
 const MostShards = 1024
 
@@ -167,7 +153,7 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	if err := schema.Err(); err != nil {
 		return err
 	}
-	if err := errors.Join(checkSessions(ctx, m.pool, m.pool), m.checkCluster(ctx)); err != nil {
+	if err := errors.Join(CheckSessions(ctx, m.pool, m.pool), m.checkCluster(ctx)); err != nil {
 		return err
 	}
 	d, err := m.Distribution(ctx)
@@ -185,7 +171,7 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	defer func() {
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", distributionLock)
 	}()
-	done, err := distributed(ctx, conn)
+	done, err := Distributed(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -278,28 +264,13 @@ func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
 	return localTables(ctx, m.pool)
 }
 
-func localTables(ctx context.Context, db querier) ([]string, error) {
-	done, err := distributed(ctx, db)
+func localTables(ctx context.Context, db Querier) ([]string, error) {
+	done, err := Distributed(ctx, db)
 	if err != nil || len(done) == 0 {
 		return nil, err
 	}
 	d, err := distribution(ctx, db)
 	return d.left(done), err
-}
-
-// distributed returns the tables that are distributed: none of a server without Citus.
-func distributed(ctx context.Context, db querier) ([]string, error) {
-	citus, err := readRows[struct{ Name string }](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = to_regclass('pg_dist_partition')")
-	if err != nil || len(citus) == 0 {
-		return nil, err
-	}
-	rows, err := readRows[struct{ Name string }](ctx, db,
-		"SELECT relname::text AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrel WHERE relnamespace = 'public'::regnamespace")
-	names := make([]string, len(rows))
-	for i, row := range rows {
-		names[i] = row.Name
-	}
-	return names, err
 }
 
 // checkCluster returns one sentence that says what a cluster lacks, before anything is done.
@@ -323,7 +294,7 @@ func (m *Migrator) checkCluster(ctx context.Context) error {
 	if !hasVectors {
 		return nil
 	}
-	without, err := readRows[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
+	without, err := ReadStructs[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
 		FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''') WHERE NOT success OR result <> '1' ORDER BY 1`)
 	if err != nil {
 		return fmt.Errorf("look for pgvector: %w", err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,32 +18,32 @@ const document = "document"
 // Document returns one document, or NOT_FOUND.
 func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, error) {
 	row := &model.Document{}
-	return row, t.one(ctx, document, id, row)
+	return row, t.db.One(ctx, document, id, row)
 }
 
 // Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
 var (
-	DocumentRows        = Rows{typeName: document, none: (*model.Document)(nil), key: byOwnID}
-	DocumentList        = List{none: (*model.Document)(nil), order: newestFirst}
-	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = ?1", order: newestFirst}
-	ChunkRows           = Rows{typeName: "chunk", none: (*model.Chunk)(nil), key: byOwnID}
-	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = ?1", order: oldestFirst}
+	DocumentRows        = Rows{Type: document, Model: (*model.Document)(nil), Key: ByID}
+	DocumentList        = List{Model: (*model.Document)(nil), Order: NewestFirst}
+	DocumentsOfDatasets = List{Model: (*model.Document)(nil), Of: "?TableAlias.dataset_id = ?1", Order: NewestFirst}
+	ChunkRows           = Rows{Type: "chunk", Model: (*model.Chunk)(nil), Key: ByID}
+	ChunksOfDocuments   = List{Model: (*model.Chunk)(nil), Of: "?TableAlias.document_id = ?1", Order: OldestFirst}
 )
 
 // DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
-	return of[*model.Document](ctx, t, DocumentRows, ids, columns)
+	return Find[*model.Document](ctx, t.db, DocumentRows, ids, columns...)
 }
 
 // DocumentOf returns one document of the dataset, or NOT_FOUND.
 func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns ...string) (*model.Document, error) {
 	rows := []*model.Document{}
-	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
+	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
 	if err == nil && len(rows) == 0 {
 		return nil, model.Missing(document, id)
 	}
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return rows[0], nil
 }
@@ -57,10 +56,10 @@ func (t *Tenant) Documents(
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	if err := t.exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
+	if err := t.db.Exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.Document](ctx, t, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
+	return Page[*model.Document](ctx, t.db, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
 }
 
 // DocumentsThat is the filter of a list of documents, which is valid or nil.
@@ -69,14 +68,14 @@ func DocumentsThat(wanted *model.DocumentFilter) (f Filter) {
 		return nil
 	}
 	if wanted.NameContains != nil {
-		f = f.nameContains(documentsView, *wanted.NameContains)
+		f = nameContains(f, documentsView, *wanted.NameContains)
 	}
-	return oneOf(f, "status", wanted.Statuses)
+	return OneOf(f, "status", wanted.Statuses)
 }
 
 // ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
 func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
-	return of[*model.Chunk](ctx, t, ChunkRows, ids, columns)
+	return Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
 }
 
 // CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.
@@ -85,14 +84,14 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 		DatasetID string
 		Counts    model.DatasetCounts `bun:"embed:"`
 	}{}
-	err := t.find((*model.Document)(nil)).
+	err := t.db.Select((*model.Document)(nil)).
 		ColumnExpr("?TableAlias.dataset_id, count(*) AS documents, sum(?TableAlias.chunk_count) AS chunks").
 		Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.dataset_id").Scan(ctx, &rows)
 	counts := make(map[string]model.DatasetCounts, len(ids))
 	for _, row := range rows {
 		counts[row.DatasetID] = row.Counts
 	}
-	return counts, translate(err)
+	return counts, err
 }
 
 // AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
@@ -104,9 +103,9 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
 		}
-		documents, err := t.find((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
+		documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if documents >= model.MaxDocuments {
 			return model.Errorf(model.Unprocessable, "the dataset has %d documents, which is the most", documents)
@@ -115,7 +114,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, added); err != nil {
+		if err := insert(ctx, t.db, added); err != nil {
 			return err
 		}
 		if err := t.keepContent(ctx, added, content); err != nil {
@@ -139,8 +138,8 @@ func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content i
 		return err
 	}
 	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
-	_, err := t.change(of).Column("digest").WherePK().Exec(ctx)
-	return translate(err)
+	_, err := t.db.Update(of).Column("digest").WherePK().Exec(ctx)
+	return err
 }
 
 func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.Reader) error {
@@ -155,12 +154,12 @@ func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.R
 			return nil
 		}
 		// pgx sends bytes as they are; bun would write them as text.
-		if err := t.pgx(ctx, func(tx queue.Tx) error {
+		if err := t.db.PGX(ctx, func(tx *OpenTx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
-				t.companyID, documentID, i, part[:n])
+				t.CompanyID(), documentID, i, part[:n])
 			return err
 		}); err != nil {
-			return translate(err)
+			return err
 		}
 		if ended {
 			return nil
@@ -181,8 +180,8 @@ type documentContent struct {
 // ContentOfDocument returns the uploaded file of a document, empty if the document is gone.
 func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
 	parts := []*documentContent{}
-	if err := t.find(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {
+		return nil, err
 	}
 	if len(parts) == 1 {
 		return parts[0].Content, nil
@@ -209,9 +208,9 @@ func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length i
 	}
 	parts := []*documentContent{}
 	first, last := offset/partSize, int32((int64(offset)+int64(length)-1)/partSize)
-	err := t.find(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).Order("part").Scan(ctx)
+	err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).Order("part").Scan(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	var content []byte
 	for _, part := range parts {

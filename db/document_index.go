@@ -12,11 +12,11 @@ import (
 
 // reindex puts documents of a dataset, which is held, into the queue anew. Indexings of them that are
 // under way count no more. The previous chunks stay until there are new ones.
-func (t tenantTx) reindex(ctx context.Context, datasetID string, which selection) error {
+func (t tenantTx) reindex(ctx context.Context, datasetID string, which Selection) error {
 	documents := []*model.Document{}
-	if err := t.find(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
+	if err := t.db.Select(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
 		Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-		return translate(err)
+		return err
 	}
 	if len(documents) == 0 {
 		return nil
@@ -25,13 +25,13 @@ func (t tenantTx) reindex(ctx context.Context, datasetID string, which selection
 	for i, d := range documents {
 		ids[i], indexings[i] = d.ID, model.NewID("indexing")
 	}
-	_, err := t.change((*model.Document)(nil)).
+	_, err := t.db.Update((*model.Document)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS next (id, indexing_id)", pgdialect.Array(ids), pgdialect.Array(indexings)).
 		Set("indexing_id = next.indexing_id").Set("status = ?", model.DocumentStatusPending).Set("claim = 0").Set("error = NULL").
 		Set("warning = CASE WHEN waits = 0 THEN warning END").Set("waits = 0").
 		Where("?TableAlias.id = next.id").Exec(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	t.wake(datasetID)
 	return t.enqueue(ctx, documentJob, indexings)
@@ -49,7 +49,7 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
 			return model.Missing(document, id)
 		}
-		if err := t.reindex(ctx, found.DatasetID, where("id = ?", id)); err != nil {
+		if err := t.reindex(ctx, found.DatasetID, Where("id = ?", id)); err != nil {
 			return err
 		}
 		again, err = t.Document(ctx, id)
@@ -66,8 +66,8 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 			Where("status IN (?, ?)", model.DocumentStatusReady, model.DocumentStatusFailed)
 	}
 	datasets := []string{}
-	if err := t.find((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(others).Order("dataset_id").Scan(ctx, &datasets); err != nil {
-		return translate(err)
+	if err := t.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(others).Order("dataset_id").Scan(ctx, &datasets); err != nil {
+		return err
 	}
 	for _, id := range datasets {
 		if err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -75,7 +75,7 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 				return err
 			}
 			return t.reindex(ctx, id, others)
-		}); err != nil && !isMissing(err) {
+		}); err != nil && !IsMissing(err) {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 // one gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
 // neither ended nor waited, the document has failed: too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
-	claim := t.change((*model.Document)(nil)).Set("claim = ?", attempt).
+	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
 	const isLost = "CASE WHEN claim - waits >= ? THEN ? END"
 	claim = claim.Set("waits = waits + ? - claim - 1", attempt).
@@ -96,7 +96,7 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 {
-		return nil, translate(err)
+		return nil, err
 	}
 	t.wake(claimed[0].DatasetID)
 	if claimed[0].Status == model.DocumentStatusFailed {
@@ -152,7 +152,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Datasets are held before documents, everywhere.
-		if err := t.lockDatasets(ctx, []string{d.DatasetID}); isMissing(err) {
+		if err := t.lockDatasets(ctx, []string{d.DatasetID}); IsMissing(err) {
 			return claimLost(d)
 		} else if err != nil {
 			return err
@@ -170,10 +170,10 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 
 // settleDocument writes the result of an indexing, if it still counts.
 func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
-	result, err := t.change(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
+	result, err := t.db.Update(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
 		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return claimLost(d)

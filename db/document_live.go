@@ -121,9 +121,9 @@ func (r *documentReader) end() { r.documents.Close() }
 func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 	err = r.all().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
 	if err == nil && d.Count == 0 {
-		return d, r.tenant.exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
+		return d, r.tenant.db.Exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
 	}
-	return d, translate(err)
+	return d, err
 }
 
 // rows reads the rows of the dataset's documents; NOT_FOUND when it is gone.
@@ -131,13 +131,13 @@ func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
 	rows := []documentRow{}
 	err := r.all().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)
 	if err == nil && len(rows) == 0 {
-		return rows, r.tenant.exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
+		return rows, r.tenant.db.Exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
 	}
-	return rows, translate(err)
+	return rows, err
 }
 
 func (r *documentReader) all() *bun.SelectQuery {
-	return r.tenant.find((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
+	return r.tenant.db.Select((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
 }
 
 // compare takes the rows for what is known, and returns the position of the last change. Changes are so far apart.
@@ -174,8 +174,8 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position, error) {
 	ids, at, upTo := r.changed(after)
 	documents := []*model.Document{}
-	if err := r.tenant.find(&documents).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return nil, after, translate(err)
+	if err := r.tenant.db.Select(&documents).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, after, err
 	}
 	kept := make([]live.Kept[*model.Document], len(documents))
 	for i, d := range documents {

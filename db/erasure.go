@@ -78,30 +78,30 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 // eraseChats deletes those of the chats in which the number stands: in what they were given, were told, or have called.
 func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	held := func(table string) *bun.SelectQuery {
-		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").Where("held.company_id = ?", t.companyID).
+		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").Where("held.company_id = ?", t.CompanyID()).
 			Where("held.chat_id = simulation_chat.id").Where("held::text ~ ?", e.pattern)
 	}
 	deleted := []string{}
-	err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
+	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
 		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"), held("tool_calls")).
 		Returning("id").Scan(ctx, &deleted)
 	for _, id := range deleted {
 		t.wake(id)
 	}
-	return int64(len(deleted)), translate(err)
+	return int64(len(deleted)), err
 }
 
 // eraseFromExecutions puts nines in place of the number in what finished executions keep of their tests.
 func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) error {
-	finished := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
+	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
 	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
-		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~ ?1`, t.companyID, e.pattern, e.nines, finished).Exec(ctx)
+		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~ ?1`, t.CompanyID(), e.pattern, e.nines, finished).Exec(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
-	_, err = t.change((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
+	_, err = t.db.Update((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
 		Where("id IN (?)", finished).Where("left_out_tests::text ~ ?", e.pattern).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
@@ -116,7 +116,7 @@ var (
 
 // eraseFromRuns puts nines in place of the number in those of the runs that are finished, and returns in how many it stood.
 func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
-	update := t.change((*model.AgentTestRun)(nil))
+	update := t.db.Update((*model.AgentTestRun)(nil))
 	for _, column := range toldAsJSON {
 		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
 	}
@@ -130,7 +130,7 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
 			e.pattern, bun.Safe(strings.Join(slices.Concat(toldAsJSON, toldAsText), ", "))).Exec(ctx)
 	if err != nil {
-		return 0, translate(err)
+		return 0, err
 	}
 	return result.RowsAffected()
 }
@@ -139,16 +139,16 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, err error) {
 	return deleted, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}
-		of := t.find((*model.CampaignItem)(nil)).Column("campaign_id").Where("phone_number = ?", number)
-		if err := t.find(&campaigns).Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-			return translate(err)
+		of := t.db.Select((*model.CampaignItem)(nil)).Column("campaign_id").Where("phone_number = ?", number)
+		if err := t.db.Select(&campaigns).Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+			return err
 		}
 		for _, campaign := range campaigns {
 			items := []*model.CampaignItem{}
-			err := t.find(&items).Column("id", "running_status", "is_archived").Where("campaign_id = ?", campaign.ID).
+			err := t.db.Select(&items).Column("id", "running_status", "is_archived").Where("campaign_id = ?", campaign.ID).
 				Where("phone_number = ?", number).Order("id").For(string(forDelete)).Scan(ctx)
 			if err != nil {
-				return translate(err)
+				return err
 			}
 			ids := make([]string, len(items))
 			for i, item := range items {
@@ -157,8 +157,8 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 				}
 				ids[i] = item.ID
 			}
-			if _, err := t.remove((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-				return translate(err)
+			if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+				return err
 			}
 			if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, items...)); err != nil {
 				return err
@@ -173,8 +173,8 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64, error)) (sum int64, err error) {
 	for after := ""; ; {
 		ids := []string{}
-		if err := t.find(none).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).Scan(ctx, &ids); err != nil || len(ids) == 0 {
-			return sum, translate(err)
+		if err := t.db.Select(none).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+			return sum, err
 		}
 		n, err := fn(ctx, ids)
 		if sum += n; err != nil {

@@ -17,10 +17,10 @@ const ofItems = "concat_ws(' ', data_bag, result, error)"
 // eraseFromItems puts nines in place of the number in items of other contacts, campaign by campaign, and returns in how many it stood.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, err error) {
 	campaigns := []string{}
-	err = t.find((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(ofItems+" ~ ?", e.pattern).
+	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(ofItems+" ~ ?", e.pattern).
 		Order("campaign_id").Scan(ctx, &campaigns)
 	if err != nil {
-		return 0, translate(err)
+		return 0, err
 	}
 	for _, id := range campaigns {
 		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -41,28 +41,28 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 		return 0, err
 	}
 	ids := []string{}
-	err = t.find((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).Where(ofItems+" ~ ?", e.pattern).
+	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).Where(ofItems+" ~ ?", e.pattern).
 		Order("id").For(string(forUpdate)).Scan(ctx, &ids)
 	if err != nil {
-		return 0, translate(err)
+		return 0, err
 	}
 	versions := make([]int32, len(ids))
 	for i := range versions {
 		versions[i] = campaign.ItemVersion + int32(i) + 1
 	}
-	update := t.change((*model.CampaignItem)(nil)).
+	update := t.db.Update((*model.CampaignItem)(nil)).
 		TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(ids), pgdialect.Array(versions)).
 		Set("version = change.version").Set("error = regexp_replace(error, ?, ?, 'g')", e.pattern, e.nines)
 	for _, column := range []string{"data_bag", "result"} {
 		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
 	}
 	if _, err := update.Where("?TableAlias.id = change.id").Exec(ctx); err != nil {
-		return 0, translate(err)
+		return 0, err
 	}
 	t.wake(campaignID)
-	_, err = itemsCounted{}.keep(t.change((*model.Campaign)(nil)).Set("version = version + ?", len(ids)), len(ids)).
+	_, err = itemsCounted{}.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)), len(ids)).
 		Where("id = ?", campaignID).Exec(ctx)
-	return int64(len(ids)), translate(err)
+	return int64(len(ids)), err
 }
 
 // left counts the rows of the company's tables in whose texts the number still stands.
@@ -78,14 +78,14 @@ func (e erasure) left(ctx context.Context, t *Tenant) ([]model.ErasureLeft, erro
 		Where("data_type IN ('text', 'json', 'jsonb', 'ARRAY')").Where("table_name <> 'chunk_vectors'").
 		Group("table_name").Order("table_name").Scan(ctx, &columns)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	left := []model.ErasureLeft{}
 	for _, c := range columns {
-		n, err := t.db.NewSelect().TableExpr("?", bun.Ident(c.TableName)).Where("company_id = ?", t.companyID).
+		n, err := t.db.NewSelect().TableExpr("?", bun.Ident(c.TableName)).Where("company_id = ?", t.CompanyID()).
 			Where("concat_ws(' ', ?) ~ ?", bun.Safe(c.Texts), e.pattern).Count(ctx)
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		if n > 0 {
 			left = append(left, model.ErasureLeft{Table: c.TableName, Rows: n})

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -13,16 +14,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// taken says, by the name of a unique constraint, which field must differ.
-var taken = map[string]struct{ field, message string }{
-	"tools_technical_name_key":      {"technicalName", "is the technical name of another tool"},
-	"sub_agents_technical_name_key": {"technicalName", "is the technical name of another sub-agent of this agent"},
-	"agent_test_folders_name_key":   {"name", "is the name of another folder of this agent"},
-}
+// Taken says which field of the input must differ, and how, when a row breaks a unique constraint.
+type Taken struct{ Field, Message string }
 
-// translate turns a driver's error into one of the program's. Unknown errors stay as they are, and are masked further
-// up.
-func translate(err error) error {
+// Translate turns a driver's error into one of the program's. The rest of the error stays behind it. Errors that it does
+// not know stay as they are.
+func (d *DB) Translate(err error) error {
 	var known *model.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -45,10 +42,10 @@ func translate(err error) error {
 	case "22021":
 		return errors.Join(model.Errorf(model.BadInput, "a text must not contain the character U+0000"), err)
 	case "23505":
-		if t, ok := taken[constraintOf(pg)]; ok {
+		if t, ok := d.taken[constraintOf(pg)]; ok {
 			var faults model.Fields
-			faults.Add(t.field, "%s", t.message)
-			return faults.As(model.Unprocessable)
+			faults.Add(t.Field, "%s", t.Message)
+			return errors.Join(faults.As(model.Unprocessable), err)
 		}
 		return errors.Join(model.Errorf(model.Conflict, "this exists already"), err)
 	case "23503":
@@ -85,9 +82,9 @@ func isCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
-// reason returns why a connection failed. The driver's own text has a line for each address that it
+// Reason returns why a connection failed. The driver's own text has a line for each address that it
 // tried.
-func reason(err error) error {
+func Reason(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return errors.New(pg.Message)
@@ -103,14 +100,22 @@ func reason(err error) error {
 	return err
 }
 
+// OrMissing returns the error of reading one row: NOT_FOUND, which names the type and the id, if there was no row.
+func OrMissing(typeName, id string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Missing(typeName, id)
+	}
+	return err
+}
+
 // IsAway reports whether the error is that the database does not answer.
 func IsAway(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unavailable
 }
 
-// sqlState returns the SQLSTATE of an error of Postgres, empty for any other error.
-func sqlState(err error) string {
+// SQLState returns the SQLSTATE of an error of Postgres, empty for any other error.
+func SQLState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return pg.Code
@@ -118,8 +123,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// isMissing reports whether the error is NOT_FOUND.
-func isMissing(err error) bool {
+// IsMissing reports whether the error is NOT_FOUND.
+func IsMissing(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.NotFound
 }

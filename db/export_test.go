@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
@@ -16,32 +15,32 @@ func init() { removeTime = time.Minute }
 
 // Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
-	return tenantTx{t}.pgx(context.Background(), func(tx queue.Tx) error { return fn(tx) })
+	return t.db.PGX(context.Background(), func(tx *OpenTx) error { return fn(tx) })
 }
 
 // Raw takes statements as they are, for the company's rows.
 func Raw(t *Tenant) bun.IConn { return t.db }
 
 // RawProgram takes statements as they are, for the rows of all companies.
-func RawProgram(s *Store) bun.IConn { return s.program() }
+func RawProgram(s *Store) bun.IConn { return s.db.Program() }
 
 // Listen waits until the Store receives the signals of other replicas, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
 // Reads returns the connections for reads.
-func (s *Store) Reads() *pgxpool.Pool { return s.reads }
+func (s *Store) Reads() *pgxpool.Pool { return s.db.Readers() }
 
 // MostPipelines is how many pipelines there may be at a time.
 func MostPipelines(s *Store) int {
-	if s.pipelines == nil {
+	if s.db.pipelines == nil {
 		return 0
 	}
-	return s.pipelines.most
+	return s.db.pipelines.most
 }
 
 // SetPipelines sets how many pipelines there are at most, and how long a request waits for one.
 func SetPipelines(s *Store, most int, patience time.Duration) {
-	p := s.pipelines
+	p := s.db.pipelines
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.most, p.patience = most, patience
@@ -49,23 +48,23 @@ func SetPipelines(s *Store, most int, patience time.Duration) {
 
 // Pipelined is how many requests wait for a pipeline.
 func Pipelined(s *Store) int {
-	s.pipelines.mu.Lock()
-	defer s.pipelines.mu.Unlock()
-	return len(s.pipelines.queue)
+	s.db.pipelines.mu.Lock()
+	defer s.db.pipelines.mu.Unlock()
+	return len(s.db.pipelines.queue)
 }
 
 // ActivePipelines is how many pipelines there are.
 func ActivePipelines(s *Store) int {
-	s.pipelines.mu.Lock()
-	defer s.pipelines.mu.Unlock()
-	return len(s.pipelines.active)
+	s.db.pipelines.mu.Lock()
+	defer s.db.pipelines.mu.Unlock()
+	return len(s.db.pipelines.active)
 }
 
 // Pool are the connections that the queue and others use as they are.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+func (s *Store) Pool() *pgxpool.Pool { return s.db.Writes() }
 
 // OnCommit calls f once the transaction of the Tenant is committed.
-func OnCommit(t *Tenant, f func()) { t.onCommit(f) }
+func OnCommit(t *Tenant, f func()) { t.db.OnCommit(f) }
 
 // ForgetAuditEvents does what the sweep does with old audit events.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
@@ -82,7 +81,7 @@ func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removeP
 func RawStatement(text string) Statement { return statement(text) }
 
 // Look does what the queue does about once a second in every process.
-func Look(ctx context.Context, s *Store) error { return s.locks.await(ctx) }
+func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }
 
 // Sweep does what the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
@@ -121,12 +120,12 @@ func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
 }
 
 // Insert inserts a row as bun does, and Write by a prepared statement.
-func Insert(ctx context.Context, t *Tenant, r row) error { return insert(ctx, t, r) }
+func Insert(ctx context.Context, t *Tenant, r row) error { return insert(ctx, t.db, r) }
 
 func Write(ctx context.Context, t *Tenant, rows ...row) error {
-	w := t.writing()
-	w.insert(rows...)
-	return w.send(ctx)
+	w := t.db.Batch()
+	w.Insert(rows...)
+	return w.Send(ctx)
 }
 
 // ArchivedColumns returns the columns of a table that archives leave out, those that a line may leave out, and those that an import

@@ -3,100 +3,118 @@ package db
 import (
 	"context"
 	"reflect"
+	"slices"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Want names rows to be found: those that the keys lead to, with the columns beside those that tell and order rows, or all
-// columns when none is given.
-type Want struct {
-	Rows    Rows
-	Keys    []string
-	Columns []string
-}
+// Reads reads a company's rows by the descriptions of their types. It changes nothing, and can read nothing else.
+type Reads struct{ scope Scope }
+
+// CompanyID returns the id of the company.
+func (r Reads) CompanyID() string { return r.scope.companyID }
 
 // Find reads the rows that the keys lead to, as their structs, with the columns beside those that tell and order rows, or
 // all columns when none is given. Every row has the key as its ParentID, but for rows that are read by their own ids, which
 // come in any order.
-func (t *Tenant) Find(ctx context.Context, r Rows, keys []string, columns ...string) ([]model.Row, error) {
-	found, err := t.FindTogether(ctx, Want{r, keys, columns})
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
-}
-
-// FindTogether is Find for several wants: in one round trip and of one moment, unless the Tenant is in a transaction, which
-// it then sees.
-func (t *Tenant) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
-	if t.tx != nil {
-		return t.findInTx(ctx, wants)
-	}
-	asks := make([]ask, len(wants))
-	for i, want := range wants {
-		if want.Keys == nil {
-			want.Keys = []string{}
-		}
-		asks[i] = t.askingFor(want)
-	}
-	if err := t.ask(ctx, asks); err != nil {
-		return nil, err
-	}
-	return rowsOf(asks), nil
-}
-
-func (t *Tenant) findInTx(ctx context.Context, wants []Want) ([][]model.Row, error) {
-	found := make([][]model.Row, len(wants))
-	for i, want := range wants {
-		rows, r := slice(want.Rows.none), want.Rows
-		q := t.find(rows.Interface()).Apply(only(withKind(r.Row(), want.Columns)))
-		if r.key != byOwnID {
-			q = q.ColumnExpr(r.key + " AS parent_id")
-		}
-		if err := r.read(q, t.companyID, pgdialect.Array(want.Keys)).Scan(ctx); err != nil {
-			return nil, translate(err)
-		}
-		found[i] = together(structs(rows))
-	}
-	return found, nil
+func (r Reads) Find(ctx context.Context, of Rows, keys []string, columns ...string) ([]model.Row, error) {
+	return Find[model.Row](ctx, r.scope, of, keys, columns...)
 }
 
 // FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every row with
 // its ParentID.
-func (t *Tenant) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs, columns ...string) ([]model.Row, error) {
+func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs, columns ...string) ([]model.Row, error) {
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
-	rows := slice(l.none)
-	page := paged(f.apply(l.narrow(t.find(l.none), t.companyID, parentID)).Apply(only(withKind(l.Row(), columns))), args, l.order)
-	err := t.db.NewSelect().Model(rows.Interface()).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
-		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
-		OrderExpr("parent.id, child.created_at ?0, child.id ?0", l.order.direction).Scan(ctx)
-	return together(structs(rows)), translate(err)
+	s, part := r.scope, Part{PageArgs: args, Filter: f, AndNext: true}
+	rows, err := s.rows(ctx, l.Model, s.db.pagesOf(l, s.companyID, pgdialect.Array(parents), "parent.id AS parent_id",
+		s.db.Chosen(l.Row(), columns), part, literal, nil))
+	if args.IsBackward() {
+		slices.Reverse(rows)
+	}
+	return Together(rows), err
 }
 
 // Count returns how many rows of each parent's list pass the filter, by the parent's id, where there are any.
-func (t *Tenant) Count(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
-	return shared(ctx, t, l, f, parents, func() (map[string]int32, error) { return t.counts(ctx, l, f, parents) })
+func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
+	s := r.scope
+	return shared(ctx, s, l, f, parents, func() (map[string]int32, error) {
+		rows := []struct {
+			ID    string
+			Total int32
+		}{}
+		err := s.db.totalsOf(l, s.companyID, pgdialect.Array(parents), "parent.id", f, literal).Conn(s).Scan(ctx, &rows)
+		counts := make(map[string]int32, len(rows))
+		for _, row := range rows {
+			if row.Total > 0 {
+				counts[row.ID] = row.Total
+			}
+		}
+		return counts, err
+	})
 }
 
-func (t *Tenant) counts(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
-	rows := []struct {
-		ID    string
-		Total int32
-	}{}
-	all := f.apply(l.narrow(t.find(l.none), t.companyID, parentID))
-	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
-		ColumnExpr("parent.id, (?) AS total", l.counted(t.store.db, t.companyID, parentID, f, f.literals(), all.ColumnExpr("count(*)::int"))).Scan(ctx, &rows)
-	counts := make(map[string]int32, len(rows))
-	for _, row := range rows {
-		if row.Total > 0 {
-			counts[row.ID] = row.Total
-		}
+// Find is Reads.Find for rows whose type the caller knows.
+func Find[R any](ctx context.Context, s Scope, of Rows, keys []string, columns ...string) ([]R, error) {
+	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys), s.db.Chosen(of.Row(), columns), nil))
+	return typed[R](Together(rows)), err
+}
+
+// Page reads one page, in the order of the list or of the arguments, of the rows that pass the filter.
+func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArgs, columns []string, f Filter) (*model.Page[R], error) {
+	if err := args.ValidateIn(ctx); err != nil {
+		return nil, err
 	}
-	return counts, translate(err)
+	if o := l.orderOf(args); len(columns) > 0 && o.Column != "" {
+		columns = append(slices.Clip(columns), o.Column) // of which cursors are made
+	}
+	q := s.db.pageOf(l, s.companyID, nil, Part{PageArgs: args, Filter: f, AndNext: true}, literal, nil)
+	rows, err := s.rows(ctx, l.Model, s.db.columned(q, l.Row(), s.db.Chosen(l.Row(), columns), nil))
+	if err != nil {
+		return nil, err
+	}
+	if args.IsBackward() {
+		slices.Reverse(rows)
+	}
+	Together(model.Within(rows, args)) // what is beside the page is not of it
+	return model.NewPage(typed[R](rows), args, func(ctx context.Context) (int32, error) {
+		return shared(ctx, s, l, f, nil, func() (count int32, err error) {
+			err = s.db.totalOf(l, s.companyID, nil, f, literal).Conn(s).Scan(ctx, &count)
+			return count, err
+		})
+	}), nil
+}
+
+// rows reads rows like none.
+func (s Scope) rows(ctx context.Context, none any, q *bun.SelectQuery) ([]model.Row, error) {
+	rows := slice(none)
+	if err := q.Conn(s).Scan(ctx, rows.Interface()); err != nil {
+		return nil, err
+	}
+	return s.db.structs(rows), nil
+}
+
+func typed[R any](rows []model.Row) []R {
+	typed := make([]R, len(rows))
+	for i, row := range rows {
+		typed[i] = row.(R)
+	}
+	return typed
+}
+
+// Together makes a batch of the rows that one statement read.
+func Together[R interface {
+	JoinBatch(b *model.Batch, row any)
+}](rows []R) []R {
+	batch := &model.Batch{Rows: make([]any, 0, len(rows))}
+	for _, r := range rows {
+		r.JoinBatch(batch, r)
+	}
+	return rows
 }
 
 // slice returns a pointer to an empty slice of pointers to rows like none.
@@ -106,15 +124,16 @@ func slice(none any) reflect.Value {
 	return rows
 }
 
-// structs returns the rows of a slice. Rows of tests become the tests of their kinds.
-func structs(rows reflect.Value) []model.Row {
+// structs returns the rows of a slice, each as what its type is read as.
+func (t *Tables) structs(rows reflect.Value) []model.Row {
+	as := t.types[structOf(rows.Interface())].Row
 	all := make([]model.Row, rows.Elem().Len())
 	for i := range all {
-		row := rows.Elem().Index(i).Interface()
-		if test, ok := row.(*model.AgentTestRow); ok {
-			row = test.Test()
+		if row := rows.Elem().Index(i).Interface(); as != nil {
+			all[i] = as(row)
+		} else {
+			all[i] = row.(model.Row)
 		}
-		all[i] = row.(model.Row)
 	}
 	return all
 }

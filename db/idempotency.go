@@ -36,8 +36,8 @@ type RequestClaim struct {
 // another fingerprint, and when the response was not kept. Both are a SHA-256.
 func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
-	request.OwnBy(t.companyID)
-	isNew, err := affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
+	request.OwnBy(t.CompanyID())
+	isNew, err := Affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
 		On("CONFLICT (company_id, id) DO NOTHING").Returning("NULL").Exec(ctx))
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +46,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		return nil, t.claimOf(ctx, request), nil
 	}
 	before := &model.IdempotentRequest{}
-	err = t.find(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
+	err = t.db.Select(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
 		ColumnExpr("COALESCE(?TableAlias.carried_out_at < now() - ? * interval '1 microsecond', false) AS is_lost",
 			requestLease.Microseconds()).
 		Where("id = ?", id).Scan(ctx)
@@ -54,9 +54,9 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil, errUnderWay() // or was a moment ago
 	case err != nil:
-		return nil, nil, translate(err)
+		return nil, nil, err
 	case before.IsOver:
-		taken, err := affects(t.change((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
+		taken, err := Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
 			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, carried_out_at = NULL").
 			Where("id = ?", id).Where("until < now()").Exec(ctx))
 		switch {
@@ -89,7 +89,7 @@ func errUnderWay() error {
 // claimOf returns the claim of a request, whose lease is renewed until the claim ends.
 func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// Not the company's own connections: while they are all busy, its lease would run out.
-	ctx, cancel := context.WithCancel(withParty(context.WithoutCancel(ctx), ""))
+	ctx, cancel := context.WithCancel(WithParty(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
 	claim := &RequestClaim{tenant: t, request: request, stop: func() {
 		cancel()
@@ -105,7 +105,7 @@ func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) 
 				return
 			case <-beat.C:
 				// A database that is away may be back at the next beat.
-				_, _ = t.change((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
+				_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
 					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
 			}
 		}
@@ -130,7 +130,7 @@ func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
 			return err
 		}
-		isHeld, err := affects(t.change((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
+		isHeld, err := Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
 			Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 		if err == nil && !isHeld {
 			err = errUnderWay() // somebody else took it over
@@ -153,13 +153,13 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 	var held bool
 	var err error
 	if answer == nil {
-		held, err = affects(t.remove((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(c.isHeld).
+		held, err = Affects(t.db.Delete((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(c.isHeld).
 			Where("carried_out_at IS NULL").Exec(ctx))
 		if err == nil && !held {
-			held, err = t.find(c.request).ApplyQueryBuilder(c.isHeld).Where("carried_out_at IS NOT NULL").Exists(ctx)
+			held, err = t.db.Select(c.request).ApplyQueryBuilder(c.isHeld).Where("carried_out_at IS NOT NULL").Exists(ctx)
 		}
 	} else {
-		held, err = affects(t.change((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
+		held, err = Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
 			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 	}
 	if err == nil && !held {
@@ -172,8 +172,8 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 func (s *Store) forgetRequests(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now()")
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
-		oldest := t.find((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").Limit(rowsPerRemoval)
-		result, err := t.remove((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").Exec(ctx)
+		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").Limit(rowsPerRemoval)
+		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").Exec(ctx)
 		return isFull(result, err, rowsPerRemoval)
 	}))
 }

@@ -13,7 +13,7 @@ import (
 // KnowledgeBaseChat returns one chat, or NOT_FOUND.
 func (t *Tenant) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
 	chat := &model.KnowledgeBaseChat{}
-	return chat, t.one(ctx, "knowledge base chat", id, chat)
+	return chat, t.db.One(ctx, "knowledge base chat", id, chat)
 }
 
 func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength rowLock) (*model.KnowledgeBaseChat, error) {
@@ -23,18 +23,18 @@ func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength
 
 // Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
 var (
-	KnowledgeBaseChatRows     = Rows{typeName: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatRows     = Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: ByID}
 	KnowledgeBaseChatOfAgents = Rows{
-		none: (*model.KnowledgeBaseChat)(nil), key: "relation.id",
-		join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
+		Model: (*model.KnowledgeBaseChat)(nil), Key: "relation.id",
+		Join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
 	}
-	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
+	KnowledgeBaseChatList = List{Model: (*model.KnowledgeBaseChat)(nil), Order: NewestFirst}
 	ChatsOfDatasets       = List{
-		none:  (*model.KnowledgeBaseChat)(nil),
-		of:    "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
-		order: newestFirst,
+		Model: (*model.KnowledgeBaseChat)(nil),
+		Of:    "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
+		Order: NewestFirst,
 	}
-	AgentsOfChats = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
+	AgentsOfChats = List{Model: (*model.Agent)(nil), Of: "?TableAlias.knowledge_base_chat_id = ?1", Order: NewestFirst}
 )
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
@@ -42,7 +42,7 @@ func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, fi
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatList, args, columns, NamedThat(filter))
+	return Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamedThat(filter))
 }
 
 // chatDataset connects a dataset to a chat.
@@ -62,7 +62,7 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 		return nil, err
 	}
 	return chat, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := insert(ctx, t.Tenant, chat); err != nil {
+		if err := insert(ctx, t.db, chat); err != nil {
 			return err
 		}
 		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
@@ -87,17 +87,17 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 		}
 		datasets := len(in.DatasetIds)
 		if in.DatasetIds == nil {
-			connected, err := t.find((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Count(ctx)
+			connected, err := t.db.Select((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Count(ctx)
 			if err != nil {
-				return translate(err)
+				return err
 			}
 			datasets = int(connected)
 		}
 		if err := chat.Update(in, datasets, now(), t.store.rerankModels...); err != nil {
 			return err
 		}
-		if _, err := t.change(chat).WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(chat).WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		if in.DatasetIds == nil {
 			return nil
@@ -106,8 +106,8 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}
-		if _, err := t.remove((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Delete((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Exec(ctx); err != nil {
+			return err
 		}
 		return t.connectDatasets(ctx, chat.ID, in.DatasetIds)
 	})
@@ -121,8 +121,8 @@ func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 		return nil
 	}
 	found := []*model.Dataset{}
-	if err := t.find(&found).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx); err != nil {
-		return translate(err)
+	if err := t.db.Select(&found).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx); err != nil {
+		return err
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(found, func(d *model.Dataset) bool { return d.ID == id }) {
@@ -138,7 +138,7 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 	for i, id := range ids {
 		relations[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}
 	}
-	return insert(ctx, t, relations...)
+	return insert(ctx, t.db, relations...)
 }
 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.
@@ -149,13 +149,13 @@ func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 			return err
 		}
 		agents := []*model.Agent{}
-		if err := t.find(&agents).Column("id").Where("knowledge_base_chat_id = ?", id).
+		if err := t.db.Select(&agents).Column("id").Where("knowledge_base_chat_id = ?", id).
 			Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
-			return translate(err)
+			return err
 		}
-		if _, err := t.change((*model.Agent)(nil)).Set("knowledge_base_chat_id = NULL").
+		if _, err := t.db.Update((*model.Agent)(nil)).Set("knowledge_base_chat_id = NULL").
 			Set("updated_at = ?", now()).Where("knowledge_base_chat_id = ?", id).Exec(ctx); err != nil {
-			return translate(err)
+			return err
 		}
 		return t.delete(ctx, "knowledge base chat", id, (*model.KnowledgeBaseChat)(nil))
 	})
@@ -194,8 +194,8 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string, ex
 			return nil
 		}
 		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.After(agent.UpdatedAt, now())
-		_, err = t.change(agent).Column("knowledge_base_chat_id", "updated_at").WherePK().Exec(ctx)
-		return translate(err)
+		_, err = t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK().Exec(ctx)
+		return err
 	})
 	return agent, err
 }

@@ -30,18 +30,18 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQ
 		for i, q := range added {
 			asked[i] = q.Question
 		}
-		replaced := t.remove((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("question IN (?)", bun.List(asked))
+		replaced := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("question IN (?)", bun.List(asked))
 		if _, err := replaced.Exec(ctx); err != nil {
-			return translate(err)
-		}
-		if err := insert(ctx, t.Tenant, added...); err != nil {
 			return err
 		}
-		count, err := t.find((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)
+		if err := insert(ctx, t.db, added...); err != nil {
+			return err
+		}
+		count, err := t.db.Select((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)
 		if err == nil && count > model.MaxLabelledQuestions {
 			return model.Errorf(model.Unprocessable, "a dataset has %d labelled questions at most, this one would have %d", model.MaxLabelledQuestions, count)
 		}
-		return translate(err)
+		return err
 	})
 	return added, err
 }
@@ -58,12 +58,12 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 	}
 	documents := []*model.Document{}
 	// Any number of documents may have the same name: the first counts.
-	first := t.find((*model.Document)(nil)).ColumnExpr("DISTINCT ON (name) id").Where("dataset_id = ?", in.DatasetID).
+	first := t.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT ON (name) id").Where("dataset_id = ?", in.DatasetID).
 		Where("name IN (?)", bun.List(names)).OrderExpr("name, created_at, id")
-	err := t.find(&documents).Column("id", "name").Where("dataset_id = ?", in.DatasetID).
+	err := t.db.Select(&documents).Column("id", "name").Where("dataset_id = ?", in.DatasetID).
 		Where("(id IN (?) OR id IN (?))", bun.List(ids), first).Order("created_at", "id").Scan(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	var faults model.Fields
 	at, added := now(), []*model.LabelledQuestion{}
@@ -92,14 +92,14 @@ func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32
 	if _, err := t.Dataset(ctx, datasetID); err != nil {
 		return nil, err
 	}
-	firsts := t.find((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(mostDrawn)
+	firsts := t.db.Select((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(mostDrawn)
 	drawn := t.db.NewSelect().TableExpr("(?) AS firsts", firsts).Column("id").OrderExpr("random()").Limit(int64(count))
 	drafts := []*model.DraftedQuestion{}
-	err := t.find((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage", model.MaxPassage).
+	err := t.db.Select((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage", model.MaxPassage).
 		ColumnExpr("document.name AS document_name").
 		Join("JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.id = ?TableAlias.document_id").
 		Where("?TableAlias.id IN (?)", drawn).Scan(ctx, &drafts)
-	return drafts, translate(err)
+	return drafts, err
 }
 
 // DeleteLabelledQuestions deletes questions of a dataset and returns the ids of those that it had.
@@ -114,20 +114,20 @@ func (t *Tenant) DeleteLabelledQuestions(ctx context.Context, in model.DeleteLab
 	if len(in.Ids) == 0 {
 		return deleted, nil
 	}
-	_, err := t.remove((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("id IN (?)", bun.List(in.Ids)).
+	_, err := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("id IN (?)", bun.List(in.Ids)).
 		Returning("id").Exec(ctx, &deleted)
-	return deleted, translate(err)
+	return deleted, err
 }
 
 // LabelledQuestionsOfDatasets returns the questions of each of the datasets, by its id.
 func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context, ids []string) (map[string][]*model.LabelledQuestion, error) {
 	rows := []*model.LabelledQuestion{}
-	err := t.find(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	err := t.db.Select(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
 	found := make(map[string][]*model.LabelledQuestion, len(ids))
 	for _, row := range rows {
 		found[row.DatasetID] = append(found[row.DatasetID], row)
 	}
-	return found, translate(err)
+	return found, err
 }
 
 // LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after one of these, and how many there are in
@@ -142,15 +142,15 @@ func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, dat
 		}
 		return q
 	}
-	count, err := t.find((*model.LabelledQuestion)(nil)).Apply(of).Count(ctx)
+	count, err := t.db.Select((*model.LabelledQuestion)(nil)).Apply(of).Count(ctx)
 	if err != nil {
-		return nil, 0, translate(err)
+		return nil, 0, err
 	}
-	q := t.find(&rows).Apply(withDocumentName, of).Order("id").Limit(int64(first) + 1)
+	q := t.db.Select(&rows).Apply(withDocumentName, of).Order("id").Limit(int64(first) + 1)
 	if after != nil {
 		q = q.Where("?TableAlias.id > ?", *after)
 	}
-	return rows, count, translate(q.Scan(ctx))
+	return rows, count, q.Scan(ctx)
 }
 
 func withDocumentName(q *bun.SelectQuery) *bun.SelectQuery {

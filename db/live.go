@@ -122,8 +122,8 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 	if len(s.open) == 0 {
 		s.sweep.Reset(untilSweep())
 	}
-	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.companyID), s.budget), users: 1}
-	p.ctx, p.cancel = context.WithCancel(withParty(s.ctx, t.companyID))
+	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.CompanyID()), s.budget), users: 1}
+	p.ctx, p.cancel = context.WithCancel(WithParty(s.ctx, t.CompanyID()))
 	p.signals = t.store.hub.Watch(key.Key, p.alert)
 	s.open[key] = p
 	return p
@@ -262,9 +262,9 @@ func (p *topic) over() {
 
 // pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is
 // what a row holds, as SQL.
-func pageOf[R any](t *Tenant, rows *[]*R, where selection, order, size string, most int64) *bun.SelectQuery {
-	sized := t.find((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
+func pageOf[R any](t *Tenant, rows *[]*R, where Selection, order, size string, most int64) *bun.SelectQuery {
+	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before", bun.Safe(size), bun.Safe(order)).
 		OrderExpr(order).Limit(most)
-	return t.find(rows).ModelTableExpr("(?) AS ?TableAlias", sized).Where("before < ?", pageBytes).OrderExpr(order)
+	return t.db.Select(rows).ModelTableExpr("(?) AS ?TableAlias", sized).Where("before < ?", pageBytes).OrderExpr(order)
 }

@@ -74,7 +74,7 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 		HasEnded      bool
 	}{}
 	// Each row is found by its company and its id, so nothing is told of another company's.
-	err := s.store.program().NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
+	err := s.store.db.Program().NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
 		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
 		Scan(ctx, &rows)

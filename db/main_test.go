@@ -139,7 +139,7 @@ func faults(t require.TestingT, err error, code model.Code, field, text string) 
 }
 
 // together runs fn n times at once and returns the errors.
-func together(n int, fn func(i int) error) []error {
+func Together(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -223,3 +223,12 @@ const (
 	waitFor = 10 * time.Second
 	tick    = 5 * time.Millisecond
 )
+
+// findPrepared is Tenant.Find by a prepared statement, on a connection for reads.
+func findPrepared(ctx context.Context, t *db.Tenant, rows db.Rows, keys []string, columns ...string) ([]model.Row, error) {
+	found, err := t.FindTogether(ctx, db.Want{Rows: rows, Keys: keys, Columns: columns})
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}

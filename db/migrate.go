@@ -74,7 +74,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	m := &Migrator{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	if err := pool.Ping(ctx); err != nil {
 		_ = m.Close()
-		return nil, fmt.Errorf("open database: %w", reason(err))
+		return nil, fmt.Errorf("open database: %w", Reason(err))
 	}
 	if err := refuseForeign(ctx, pool); err != nil {
 		_ = m.Close()
@@ -178,7 +178,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if schema.Current > schema.Wanted {
 		return schema.Err()
 	}
-	if err := checkSessions(ctx, m.pool, m.pool); err != nil {
+	if err := CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	// First, so that no old program starts while what it needs goes.
@@ -212,7 +212,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 	if schema.Current == 0 {
 		return errors.New("there is no migration to take back")
 	}
-	if err := checkSessions(ctx, m.pool, m.pool); err != nil {
+	if err := CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	if _, err := m.db.ExecContext(ctx, dropViews); err != nil {

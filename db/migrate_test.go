@@ -82,7 +82,7 @@ func TestMigratingAgainKeepsTheData(t *testing.T) {
 func TestSeveralMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
-	errs := together(8, func(int) error {
+	errs := Together(8, func(int) error {
 		migrator, err := db.NewMigrator(ctx, address)
 		if err != nil {
 			return err

@@ -85,7 +85,7 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := readRows[struct {
+	known, err := ReadStructs[struct {
 		Name        string
 		Rows, Bytes int64
 	}](ctx, m.pool, `SELECT relname::text AS name, greatest(reltuples, 0)::bigint AS rows, pg_table_size(oid) AS bytes

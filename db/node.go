@@ -22,20 +22,25 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 	if len(ids) == 0 {
 		return types, nil
 	}
-	f := t.store.findings.of("types", func() *finding { return &finding{statement: typesOf(t.store)} })
-	err := t.Read(ctx, []Read{{Statement: f.statement, Keys: ids}}, func(_ int, values [][]byte) error {
-		types[string(values[1])] = string(values[0])
-		return nil
-	})
-	return types, err
+	nodes := []*node{}
+	if err := t.db.Query(ctx, Bind(typesOf, &nodes, ids)); err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		types[n.ID] = n.Type
+	}
+	return types, nil
 }
 
-func typesOf(s *Store) Statement {
+// node is an id with its type.
+type node struct{ Type, ID string }
+
+var typesOf = NewQuery(func(t *Tables) (string, []string) {
 	const isOne = "?TableAlias.id = ANY (?)"
-	union := s.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
-		Where("id = ?", parameter(1)).Where(isOne, parameter(2))
+	union := t.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
+		Where("id = ?", Place(1)).Where(isOne, Place(2))
 	for _, r := range Nodes {
-		union = union.UnionAll(s.own(r.none).ColumnExpr("?::text AS type, ?TableAlias.id", r.typeName).Where(isOne, parameter(2)))
+		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).Where(isOne, Place(2)))
 	}
-	return statement(union.String())
-}
+	return union.String(), []string{"type", "id"}
+})

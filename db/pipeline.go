@@ -40,7 +40,7 @@ var ErrUnshared = errors.New("to be read on a connection of its own")
 // sent. Each request ends with a Sync of its own, which makes it a transaction of its own: what fails, or is given up,
 // concerns that request alone.
 type pipelines struct {
-	store    *Store
+	db       *DB
 	most     int
 	patience time.Duration
 
@@ -51,14 +51,15 @@ type pipelines struct {
 
 // pipelined is what one request reads.
 type pipelined struct {
-	ctx       context.Context
-	companyID string
-	reads     []Read
-	receive   Receive
+	ctx     context.Context
+	scope   Scope
+	reads   []Read
+	receive Receive
 	// isTaken: rows have come, or the request was given up. Only one of both happens.
 	isTaken atomic.Bool
-	scope   Statement
-	traced  func(error)
+	// bind binds the connection to the company for the request alone; empty if it is bound.
+	bind   Statement
+	traced func(error)
 	// done gets one value when err and panicked are what came of it.
 	done     chan struct{}
 	err      error
@@ -68,12 +69,12 @@ type pipelined struct {
 // ReadShared is Read of at most MostPipelinedReads on a connection that others use at the same time. It returns ErrUnshared if
 // that cannot be done now, or was not done in time. It asks no budget. After an error nobody else may use the memory of
 // reads or what receive writes to: they may still be in use.
-func (t *Tenant) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
-	p := t.store.pipelines
+func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
+	p := r.scope.db.pipelines
 	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
 		return ErrUnshared
 	}
-	return p.read(&pipelined{ctx: ctx, companyID: t.companyID, reads: reads, receive: receive, done: make(chan struct{}, 1)})
+	return p.read(&pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)})
 }
 
 // lengthOf is the length of the keys of reads, in bytes.
@@ -156,7 +157,7 @@ func (p *pipelines) next(sent []*pipelined) *pipelined {
 		for i, r := range p.queue {
 			own := 0
 			for _, other := range sent {
-				if other.companyID == r.companyID {
+				if other.scope.companyID == r.scope.companyID {
 					own++
 				}
 			}

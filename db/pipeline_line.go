@@ -72,7 +72,7 @@ func (l *pipeline) goOn() {
 func (l *pipeline) acquire(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pipelinePatience)
 	defer cancel()
-	conn, err := l.of.store.reads.Acquire(ctx)
+	conn, err := l.of.db.pools.reads.Acquire(ctx)
 	if l.conn = conn; err != nil {
 		l.fail()
 	}
@@ -166,23 +166,23 @@ func (l *pipeline) fail() {
 func (l *pipeline) send(ctx context.Context, r *pipelined) bool {
 	conn, isIdle := l.conn.Conn().PgConn(), len(l.sent) == 0
 	known := statementsOf(conn)
-	from, _ := conn.CustomData()[bondKey].(bond)
-	binding := l.of.store.locks.change(conn, r.companyID)
-	r.scope = Statement{}
+	from, _ := conn.CustomData()[scopeKey].(connScope)
+	scope := l.of.db.scopes.change(conn, r.scope.companyID)
+	r.bind = Statement{}
 	switch {
-	case binding.statement == (Statement{}):
+	case scope.statement == (Statement{}):
 	case isIdle:
-		l.isBinding, r.scope = true, binding.statement
-		binding.made(conn, nil) // as the next request finds it
-	case from.isHeld != binding.to.isHeld:
+		l.isBinding, r.bind = true, scope.statement
+		scope.applied(conn, nil) // as the next request finds it
+	case from.isSecured != scope.to.isSecured:
 		l.held = r
 		return false
 	default:
-		r.scope = ofRequest.setCompany
+		r.bind = ofRequest.setCompany
 	}
 	var missing []Statement
-	if r.scope != (Statement{}) {
-		missing = lacking(known, missing, r.scope)
+	if r.bind != (Statement{}) {
+		missing = lacking(known, missing, r.bind)
 	}
 	for n := range r.reads {
 		missing = lacking(known, missing, r.reads[n].Statement)
@@ -206,17 +206,17 @@ func (l *pipeline) send(ctx context.Context, r *pipelined) bool {
 		ctx, l.cancel = context.WithTimeout(ctx, pipelineTime)
 		l.open, l.left = conn.StartPipeline(ctx), pipelineRequests
 	}
-	_, r.traced = l.of.store.trace(r.ctx, l.conn.Conn(), r.reads)
+	_, r.traced = l.of.db.trace(r.ctx, l.conn.Conn(), r.reads)
 	sender := sender{pipeline: l.open, known: known}
-	if r.scope != (Statement{}) {
-		sender.send(r.companyID, &Read{Statement: r.scope})
+	if r.bind != (Statement{}) {
+		sender.send(r.scope.companyID, &Read{Statement: r.bind})
 	}
 	if l.isBinding && isIdle {
 		l.open.SendPipelineSync() // What binds the session must not be undone with the request.
-		r.scope = Statement{}
+		r.bind = Statement{}
 	}
 	for n := range r.reads {
-		sender.send(r.companyID, &r.reads[n])
+		sender.send(r.scope.companyID, &r.reads[n])
 	}
 	l.open.SendPipelineSync()
 	l.left--
@@ -253,7 +253,7 @@ func (l *pipeline) receive() {
 
 // rows hands out the rows of a request, unless it was given up. own is what became of it for whoever receives them.
 func (l *pipeline) rows(r *pipelined) (own, err error) {
-	if r.scope != (Statement{}) {
+	if r.bind != (Statement{}) {
 		if err := nextRows(l.open, noRows); err != nil {
 			return nil, err
 		}

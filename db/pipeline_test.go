@@ -96,7 +96,7 @@ func TestSharedReadsHoldCompaniesApart(t *testing.T) {
 					var err error
 					if n%4 == 3 { // on the same connections
 						var found []model.Row
-						found, err = tenant.Find(t.Context(), db.AgentRows, keysOf(want), "id")
+						found, err = findPrepared(t.Context(), tenant, db.AgentRows, keysOf(want), "id")
 						for _, row := range found {
 							ids = append(ids, row.(*model.Agent).ID)
 						}
@@ -150,7 +150,7 @@ func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 		ids, err := namesOf(t.Context(), other, companies)
 		return err == nil && len(ids) == 1
 	}, waitFor, time.Millisecond)
-	found, err := other.Find(t.Context(), db.ToolRows, []string{theirs.ID})
+	found, err := findPrepared(t.Context(), other, db.ToolRows, []string{theirs.ID})
 	require.NoError(t, err)
 	require.Empty(t, found)
 	_, err = lock.Exec(t.Context(), "ROLLBACK")
@@ -158,7 +158,7 @@ func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 	if err := <-waits; err != nil {
 		require.ErrorIs(t, err, db.ErrUnshared)
 	}
-	rows, err := stuck.Find(t.Context(), db.AgentRows, []string{mine.ID})
+	rows, err := findPrepared(t.Context(), stuck, db.AgentRows, []string{mine.ID})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 }

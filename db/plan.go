@@ -11,9 +11,9 @@ import (
 // when there is none.
 func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.CompanySubscription, error) {
 	month, found := model.MonthOf(at), []*model.CompanySubscription{}
-	w := t.writing() // which may be in a transaction
-	w.change(t.askingOwn("plan of a month", findPlan, &found, month.Format(time.DateOnly)))
-	if err := w.send(ctx); err != nil || len(found) == 0 {
+	w := t.db.Batch() // which may be in a transaction
+	w.Add(findPlan, &found, month.Format(time.DateOnly))
+	if err := w.Send(ctx); err != nil || len(found) == 0 {
 		return nil, err
 	}
 	found[0].PeriodStart = month
@@ -21,12 +21,12 @@ func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.Company
 }
 
 // findPlan is the statement that finds the plan of a month, with what was used in it. Each chat that is started asks for it.
-func findPlan(s *Store) (Statement, []string) {
-	used := s.own((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").Where("month = ?::date", parameter(2))
-	return statement(s.own((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
-			ColumnExpr("(?) AS micro_credits_used", used).Where("month <= ?::date", parameter(2)).Order("month DESC").Limit(1).String()),
+var findPlan = NewQuery(func(t *Tables) (string, []string) {
+	used := t.Select((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").Where("month = ?::date", Place(2))
+	return t.Select((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
+			ColumnExpr("(?) AS micro_credits_used", used).Where("month <= ?::date", Place(2)).Order("month DESC").Limit(1).String(),
 		[]string{"name", "micro_credits_included", "micro_credits_budget", "micro_credits_used"}
-}
+})
 
 // SetPlan makes a plan hold from the current month on, in place of the one before.
 func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
@@ -34,24 +34,24 @@ func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
 	if err != nil {
 		return err
 	}
-	plan.OwnBy(t.companyID)
+	plan.OwnBy(t.CompanyID())
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		_, err := t.db.NewInsert().Model(plan).On("CONFLICT (company_id, month) DO UPDATE").
 			Set("name = excluded.name").Set("micro_credits_included = excluded.micro_credits_included").
 			Set("micro_credits_budget = excluded.micro_credits_budget").Returning("NULL").Exec(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
-		return t.audit(ctx, model.AuditActionChangePlan, t.companyID)
+		return t.audit(ctx, model.AuditActionChangePlan, t.CompanyID())
 	})
 }
 
 // ClearPlan leaves the company without a plan and without a budget.
 func (t *Tenant) ClearPlan(ctx context.Context) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if _, err := t.remove((*model.Plan)(nil)).Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Delete((*model.Plan)(nil)).Exec(ctx); err != nil {
+			return err
 		}
-		return t.audit(ctx, model.AuditActionChangePlan, t.companyID)
+		return t.audit(ctx, model.AuditActionChangePlan, t.CompanyID())
 	})
 }

@@ -15,8 +15,8 @@ func (t *Tenant) checkBudget(ctx context.Context) error {
 	if err != nil || subscription == nil {
 		return err
 	}
-	if !t.store.budgets.isTold(t.companyID, subscription) {
-		t.store.budgets.look(t.companyID)
+	if !t.store.budgets.isTold(t.CompanyID(), subscription) {
+		t.store.budgets.look(t.CompanyID())
 	}
 	if subscription.Status() == model.CompanySubscriptionStatusExhausted {
 		return model.Errorf(model.BudgetExceeded, "%s", subscription.Warning())

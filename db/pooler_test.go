@@ -61,7 +61,7 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 					if _, err := tenant.VectorsOfChunks(t.Context(), []string{agent.ID}); err != nil {
 						return err
 					}
-					theirs, err := tenants[(mine+1)%len(tenants)].Find(t.Context(), db.AgentRows, []string{agent.ID})
+					theirs, err := findPrepared(t.Context(), tenants[(mine+1)%len(tenants)], db.AgentRows, []string{agent.ID})
 					if err != nil {
 						return err
 					}
@@ -157,7 +157,7 @@ func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
 	message, answer := messages("Hello", "Good morning")
 	_, err = turn.Finish(t.Context(), message, answer, nil)
 	require.NoError(t, err)
-	found, err := tenant.Find(t.Context(), db.AgentRows, []string{chat.AgentID})
+	found, err := findPrepared(t.Context(), tenant, db.AgentRows, []string{chat.AgentID})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }

@@ -27,7 +27,7 @@ const statementTimeout = "2min"
 // sessionConnections is how many connections the queue and signals have beside a pooler: their statements are short.
 const sessionConnections = 4
 
-// pools are the connections of a Store: those that write, those that read, and those for what needs a session, which are the
+// pools are the connections of a DB: those that write, those that read, and those for what needs a session, which are the
 // ones that write unless these lead to a pooler.
 type pools struct{ writes, reads, sessions *pgxpool.Pool }
 
@@ -40,7 +40,7 @@ func (p pools) close() {
 }
 
 // connect opens the pools, and finds out that they lead where they should.
-func connect(ctx context.Context, address string, o Options, locks *locks) (p pools, err error) {
+func connect(ctx context.Context, address string, o pgOptions, scopes *scopes) (p pools, err error) {
 	defer func() {
 		if err != nil {
 			p.close()
@@ -50,16 +50,16 @@ func connect(ctx context.Context, address string, o Options, locks *locks) (p po
 	if err != nil {
 		return p, err
 	}
-	if locks.isPooled {
+	if scopes.isPooled {
 		for _, name := range ofSessions {
 			delete(config.ConnConfig.RuntimeParams, name)
 		}
 	}
-	config.PrepareConn = locks.prepare
+	config.PrepareConn = scopes.prepare
 	if p.writes, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return p, err
 	}
-	if p.reads, err = pgxpool.NewWithConfig(ctx, readConfigOf(config, locks.isPooled)); err != nil {
+	if p.reads, err = pgxpool.NewWithConfig(ctx, readConfigOf(config, scopes.isPooled)); err != nil {
 		return p, err
 	}
 	// The first connections of both are made side by side. What cannot be reached says so once.
@@ -67,10 +67,10 @@ func connect(ctx context.Context, address string, o Options, locks *locks) (p po
 	go func() { reached <- p.reads.Ping(ctx) }()
 	err = p.writes.Ping(ctx)
 	if err = cmp.Or(err, <-reached); err != nil {
-		return p, reason(err)
+		return p, Reason(err)
 	}
-	if p.sessions = p.writes; !locks.isPooled {
-		return p, checkSessions(ctx, p.writes, p.reads)
+	if p.sessions = p.writes; !scopes.isPooled {
+		return p, CheckSessions(ctx, p.writes, p.reads)
 	}
 	if config, err = configOf(o.SessionAddress, o); err != nil {
 		return p, err
@@ -80,15 +80,15 @@ func connect(ctx context.Context, address string, o Options, locks *locks) (p po
 		return p, err
 	}
 	if err := p.sessions.Ping(ctx); err != nil {
-		return p, fmt.Errorf("the address for sessions: %w", reason(err))
+		return p, fmt.Errorf("the address for sessions: %w", Reason(err))
 	}
-	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), checkSessions(ctx, p.sessions, p.sessions))
+	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
 
 // ofSessions are the parameters that a pooler would refuse or forget. bindings have them in each transaction.
 var ofSessions = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
-func configOf(address string, o Options) (*pgxpool.Config, error) {
+func configOf(address string, o pgOptions) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The parser's error may contain the password of the address.
@@ -119,7 +119,7 @@ const readBuffer = 32 << 10
 // readConfigOf configures connections for reads. Their statements are prepared, and planned for any values: planning takes
 // longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
 // is of one moment: a key that one statement finds and a row that another one has of it must not differ. Behind a pooler
-// statements are planned each time, and Tenant.receive sees to the rest.
+// statements are planned each time, and Scope.receive sees to the rest.
 func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config = config.Copy()
 	config.PrepareConn = nil // reads bind their connection themselves
@@ -160,9 +160,9 @@ func checkSame(ctx context.Context, pool, other *pgxpool.Pool) error {
 	return nil
 }
 
-// checkSessions returns errPooled unless what is set on a connection stays with it, and with nobody else. Both pools lead to
+// CheckSessions returns errPooled unless what is set on a connection stays with it, and with nobody else. Both pools lead to
 // the same database.
-func checkSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
+func CheckSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
 	mark := model.NewID("session")
 	one, err := pool.Acquire(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 // Versions of prompts of a company, by their ids, and by their agents.
 var (
-	PromptVersionRows      = Rows{typeName: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
-	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
+	PromptVersionRows      = Rows{Type: "prompt version", Model: (*model.PromptVersion)(nil), Key: ByID}
+	PromptVersionsOfAgents = List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
 )
 
 // runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts for a version.
@@ -27,10 +27,10 @@ func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context, ids []string) (ma
 		ID   string
 		Runs model.PromptVersionTestRuns `bun:"embed:"`
 	}{}
-	last := t.find((*model.AgentTestRun)(nil)).Column("status").Where("?TableAlias.test_id = test.id").
+	last := t.db.Select((*model.AgentTestRun)(nil)).Column("status").Where("?TableAlias.test_id = test.id").
 		Where("?TableAlias.prompt_version = prompt_version.version").Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
 		Where(ofRecord).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsPerVersion)
-	err := t.find((*model.PromptVersion)(nil)).ColumnExpr("?TableAlias.id").
+	err := t.db.Select((*model.PromptVersion)(nil)).ColumnExpr("?TableAlias.id").
 		ColumnExpr("count(*) AS judged, count(*) FILTER (WHERE run.status = ?) AS passed", model.AgentTestRunStatusPassed).
 		Join(`JOIN agent_tests AS test
 			ON test.company_id = ?TableAlias.company_id AND test.agent_id = ?TableAlias.agent_id AND test.deleted_at IS NULL`).
@@ -40,7 +40,7 @@ func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context, ids []string) (ma
 	for _, row := range rows {
 		results[row.ID] = row.Runs
 	}
-	return results, translate(err)
+	return results, err
 }
 
 var judgedStatuses = []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed}
@@ -61,12 +61,12 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 			return err
 		}
 		version := &model.PromptVersion{}
-		err := t.find(version).Where("agent_id = ?", in.AgentID).Where("version = ?", in.Version).Scan(ctx)
+		err := t.db.Select(version).Where("agent_id = ?", in.AgentID).Where("version = ?", in.Version).Scan(ctx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return model.Errorf(model.NotFound, "agent %q has no prompt version %d", in.AgentID, in.Version)
 		}
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt, ExpectedVersion: in.ExpectedVersion})
 		return err
@@ -76,7 +76,7 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 
 // recordPrompt writes the agent's current prompt as its current version.
 func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent) error {
-	return insert(ctx, t, &model.PromptVersion{
+	return insert(ctx, t.db, &model.PromptVersion{
 		ID: model.NewID("prompt"), AgentID: agent.ID, Version: agent.PromptVersion,
 		Prompt: agent.Prompt, CreatedAt: agent.UpdatedAt, APIKeyID: t.keyID,
 	})

@@ -1,74 +1,80 @@
 package db
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// byOwnID is the key of rows that are read by their own ids.
-const byOwnID = "?TableAlias.id"
+// ByID is the key of rows that are read by their own ids.
+const ByID = "?TableAlias.id"
 
 // Rows are the rows of one type that keys lead to: their own ids, or the ids of what they hang on.
 type Rows struct {
-	// typeName is the name of the type, if rows are read by their own ids.
-	typeName string
-	// none is a nil pointer to the struct of a row.
-	none any
-	// join reaches a table of relations as "relation"; empty when the rows hold the key themselves.
-	join string
-	// key is the expression that tells which key a row was read for.
-	key string
-	// order is that of the rows of one key; empty where there is one at most.
-	order string
+	// Type is the name of the type, if rows are read by their own ids.
+	Type string
+	// Model is a nil pointer to the struct of a row.
+	Model any
+	// Join reaches a table of relations as "relation"; empty when the rows hold the key themselves.
+	Join string
+	// Key is the expression that tells which key a row was read for.
+	Key string
+	// Order is that of the rows of one key; empty where there is one at most.
+	Order string
 }
 
 // List is rows of one type in pages: all of the company, or those that hang on each of several parents.
 type List struct {
-	none any
-	// of narrows the list to the rows of the parent ?1 in the company ?0. Empty for a list of the company.
-	of    string
-	order order
+	// Model is a nil pointer to the struct of a row.
+	Model any
+	// Of narrows the list to the rows of the parent ?1 in the company ?0. Empty for a list of the company.
+	Of    string
+	Order Order
+	// Orders are those that arguments may ask for instead.
+	Orders *map[model.AgentOrder]Order
 }
 
-// Type is the name of the type, empty if rows are not read by their own ids.
-func (r Rows) Type() string { return r.typeName }
+// Order is how a list is ordered, by an expression and then by id, and what is behind a row of it. Place makes of a
+// cursor's key what the expression is compared with. Column is what the expression needs, unless it is the time of creation.
+type Order struct {
+	Direction, Behind bun.Safe
+	By, Place, Column string
+}
+
+// The orders of lists by time of creation.
+var (
+	NewestFirst = Order{Direction: "DESC", Behind: "<", By: "?TableAlias.created_at", Place: "?1"}
+	OldestFirst = Order{Direction: "ASC", Behind: ">", By: "?TableAlias.created_at", Place: "?1"}
+)
+
+// orderOf is the order in which a page is read: one that is counted from its end comes last row first.
+func (l List) orderOf(args model.PageArgs) Order {
+	o := l.Order
+	if l.Orders != nil {
+		if by, ok := (*l.Orders)[args.OrderBy]; ok {
+			o = by
+		}
+	}
+	if args.IsBackward() {
+		back := OldestFirst
+		if o.Direction == OldestFirst.Direction {
+			back = NewestFirst
+		}
+		o.Direction, o.Behind = back.Direction, back.Behind
+	}
+	return o
+}
 
 // Row is the struct of a row.
-func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.none).Elem() }
+func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.Model).Elem() }
 
 // Row is the struct of a row.
-func (l List) Row() reflect.Type { return reflect.TypeOf(l.none).Elem() }
-
-// read narrows a query to the rows that the keys lead to. company and keys are values, or places of a statement.
-func (r Rows) read(q *bun.SelectQuery, company, keys any) *bun.SelectQuery {
-	return r.reach(q, company).Where(r.key+" = ANY (?::text[])", keys)
-}
-
-// reach joins the relations to the rows, and orders them.
-func (r Rows) reach(q *bun.SelectQuery, company any) *bun.SelectQuery {
-	if r.join != "" {
-		q = q.Join(r.join).Where("relation.company_id = ?", company)
-	}
-	if r.order != "" {
-		q = q.OrderExpr(r.order)
-	}
-	return q
-}
-
-// parentID is the id of a parent among several.
-const parentID = bun.Safe("parent.id")
-
-// narrow narrows a query to the rows of the parent, where the list has parents.
-func (l List) narrow(q *bun.SelectQuery, company, parent any) *bun.SelectQuery {
-	if l.of == "" {
-		return q
-	}
-	return q.Where(l.of, company, parent)
-}
+func (l List) Row() reflect.Type { return reflect.TypeOf(l.Model).Elem() }
 
 // Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row: its
 // columns are named Alias.column.
@@ -76,57 +82,6 @@ type Join struct {
 	Alias  string
 	Rows   Rows
 	Column string
-}
-
-// join joins rows to those of a query, but for those that are marked as deleted.
-func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
-	for _, j := range joins {
-		on := "?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2"
-		if is, _ := unmarkedOf(j.Rows.none, nil); is != "" {
-			on += " AND " + strings.NewReplacer("?TableAlias", "?1", "?0", "?3").Replace(is)
-		}
-		q = q.Join("LEFT JOIN ? AS ?1 ON "+on, bun.Ident(s.db.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column), parameter(1))
-	}
-	return q
-}
-
-// Select returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read by
-// their own ids is the first of the columns, and goes on with the columns.
-func (s *Store) Select(r Rows, columns []string, joins ...Join) Statement {
-	q := s.join(s.own(r.none), joins)
-	if r.key != byOwnID {
-		q = q.ColumnExpr(r.key)
-	}
-	return statement(r.read(columned(q, columns), parameter(1), parameter(2)).String())
-}
-
-// Key is the one key whose rows a statement reads, as SQL.
-type Key string
-
-// Given is the key that comes with the Read.
-const Given Key = "$2"
-
-// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there by
-// itself, and need not wait for the row.
-func (s *Store) Found(r Rows, key Key, column string, joins ...Join) Key {
-	return "(" + Key(s.SelectOne(r, key, []string{column}, joins...).text) + ")"
-}
-
-// SelectOne returns the statement that reads the rows of one key. Each row is the columns.
-func (s *Store) SelectOne(r Rows, key Key, columns []string, joins ...Join) Statement {
-	q := columned(s.join(s.own(r.none), joins), columns)
-	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", bun.Safe(key)).String())
-}
-
-func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
-	for _, column := range columns {
-		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
-			q = read(q, alias, of, of)
-			continue
-		}
-		q = read(q, "", column, column)
-	}
-	return q
 }
 
 // Part is one page of a list that is narrowed by a filter. Its arguments are valid.
@@ -140,9 +95,9 @@ type Part struct {
 // rows is how many rows a part has at most.
 func (p Part) rows() int64 {
 	if p.AndNext {
-		return int64(p.First) + 1
+		return int64(p.Size()) + 1
 	}
-	return int64(p.First)
+	return int64(p.Size())
 }
 
 // Shape is what the text of the statement of a part depends on.
@@ -159,89 +114,221 @@ func (p Part) Shape() Shape {
 		if i > 0 {
 			shape.filter += " AND "
 		}
-		shape.filter += c.sql
+		shape.filter += c.SQL
 	}
 	return shape
 }
 
-// cursor is where the part begins, behind which it is.
-func (p Part) cursor() model.Cursor {
-	cursor, _ := model.ParseCursor(*p.After) // it is valid
-	return cursor
+// placing writes a value into a query: as a literal, or as a place of a prepared statement.
+type placing func(value any) any
+
+// literal writes the value itself: a slice as an array.
+func literal(value any) any {
+	if reflect.ValueOf(value).Kind() == reflect.Slice {
+		return pgdialect.Array(value)
+	}
+	return value
 }
 
-// Page returns the statement that reads a page of a list of the company, or of the list of one parent. Its rows are the
-// columns.
-func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
-	q, offset := s.page(l, bun.Safe(parent), p, joins)
-	return statement(columned(q, columns).String() + offset)
+// placesFrom writes places, from the nth on.
+func placesFrom(n int) placing {
+	return func(any) any {
+		n++
+		return Place(n - 1)
+	}
 }
 
-// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place of the
-// parent among the keys, from 1, and go on with the columns. Those of one parent come in order, as Postgres reads them for one
-// parent after the other and limits each; to sort them all again took it as long as to read them.
-func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
-	inner, offset := s.page(l, parentID, p, joins)
-	outer := s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
+// The functions below describe each read once. company, parent, parents and keys are literals, or places of a statement.
+
+// rowsOf is the rows of one key, or of several.
+func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
+	q := t.join(visible(t, unconnected.NewSelect().Model(r.Model), r.Model, company), company, joins)
+	if r.Join != "" {
+		q = q.Join(r.Join).Where("relation.company_id = ?", company)
+	}
+	if r.Order != "" {
+		q = q.OrderExpr(r.Order)
+	}
+	return q
+}
+
+// rowsOfKeys is the rows of several keys. Each row begins with its key, unless that is its own id.
+func (t *Tables) rowsOfKeys(r Rows, company, keys any, columns []string, joins []Join) *bun.SelectQuery {
+	q := t.rowsOf(r, company, joins)
+	if r.Key != ByID {
+		q = q.ColumnExpr(r.Key + " AS parent_id")
+	}
+	return t.columned(q, r.Row(), columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
+}
+
+// parentID is the id of a parent among several.
+const parentID = bun.Safe("parent.id")
+
+// listOf is the rows of a list that pass the filter, whose values are those.
+func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bun.SelectQuery {
+	q := f.apply(visible(t, unconnected.NewSelect().Model(l.Model), l.Model, company), values)
+	if l.Of == "" {
+		return q
+	}
+	return q.Where(l.Of, company, parent)
+}
+
+// pageOf is a page of a list, but for its columns.
+func (t *Tables) pageOf(l List, company, parent any, p Part, place placing, joins []Join) *bun.SelectQuery {
+	q := t.join(t.listOf(l, company, parent, p.Filter, p.Filter.values(place)), company, joins).Limit(p.rows())
+	o := l.orderOf(p.PageArgs)
+	order := o.By + " ?0, ?TableAlias.id ?0"
+	if p.Offset != nil {
+		q = q.OrderExpr(order+" OFFSET ?1", o.Direction, place(*p.Offset))
+	} else {
+		q = q.OrderExpr(order, o.Direction)
+	}
+	if p.Cursor() == nil {
+		return q
+	}
+	key, id := p.Place()
+	return q.Where("("+o.By+", ?TableAlias.id) ?0 ("+o.Place+", ?2)", o.Behind, place(key), place(id))
+}
+
+// parentsOf is several parents with what is read of each.
+func parentsOf(parents any) *bun.SelectQuery {
+	return unconnected.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parents)
+}
+
+// pagesOf is a page of the list of each of several parents. Each row begins with the expression, which tells the parent. The
+// rows of one parent come in order, as Postgres reads them for one parent after the other and limits each; to sort them all
+// again took it as long as to read them.
+func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place placing, joins []Join) *bun.SelectQuery {
+	inner := t.pageOf(l, company, parentID, p, place, joins)
+	outer := parentsOf(parents).ColumnExpr(tells)
 	for _, column := range columns {
-		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
-			name := alias + "_" + of
-			outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), read(inner, alias, of, name)
-			continue
-		}
-		outer, inner = outer.ColumnExpr("child.?", bun.Ident(column)), read(inner, "", column, column)
+		name := strings.ReplaceAll(column, ".", "_")
+		outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), t.column(inner, l.Row(), column, name, joins)
 	}
 	if len(columns) == 0 {
 		inner = inner.ColumnExpr("?TableAlias.id")
 	}
-	return statement(outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(inner.String()+offset)).String())
+	return outer.Join("CROSS JOIN LATERAL (?) AS child", inner)
 }
 
-// page is a page of a list, but for its columns, and what is to stand behind it.
-func (s *Store) page(l List, parent bun.Safe, p Part, joins []Join) (q *bun.SelectQuery, offset string) {
-	q, next := s.filtered(l, parent, p.Filter)
-	q = s.join(q, joins).OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(p.rows())
-	if p.Offset != nil {
-		offset = " OFFSET " + string(parameter(next))
-		next++
+// totalOf counts the rows of a list that pass the filter.
+func (t *Tables) totalOf(l List, company, parent any, f Filter, place placing) *bun.SelectQuery {
+	values := f.values(place)
+	rows := t.listOf(l, company, parent, f, values).ColumnExpr("count(*)::int")
+	if count := t.typeOf(l.Model).Count; count != nil {
+		return count(Count{List: l, Filter: f, Company: company, Parent: parent, Values: values, Rows: rows})
 	}
-	if p.After != nil {
-		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", l.order.behind, parameter(next), parameter(next+1))
-	}
-	return q, offset
+	return rows
 }
 
-// filtered is the rows of a list that pass the filter, and the place of the next value.
-func (s *Store) filtered(l List, parent bun.Safe, f Filter) (*bun.SelectQuery, int) {
-	next := 2
-	if l.of != "" {
-		next = 3
+// totalsOf counts the rows of the list of each of several parents, which the expression tells.
+func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place placing) *bun.SelectQuery {
+	return parentsOf(parents).ColumnExpr(tells+", (?) AS total", t.totalOf(l, company, parentID, f, place))
+}
+
+// join joins rows to those of a query, but for those that are marked as deleted.
+func (t *Tables) join(q *bun.SelectQuery, company any, joins []Join) *bun.SelectQuery {
+	for _, j := range joins {
+		on := "?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2"
+		if is := t.typeOf(j.Rows.Model).Visible; is != "" {
+			on += " AND " + strings.NewReplacer("?TableAlias", "?1", "?0", "?3").Replace(is)
+		}
+		q = q.Join("LEFT JOIN ? AS ?1 ON "+on, bun.Ident(t.Table(j.Rows.Row())), bun.Ident(j.Alias), bun.Ident(j.Column), company)
 	}
-	q := s.own(l.none)
-	return f.places(l.narrow(q, parameter(1), parent), next)
+	return q
+}
+
+func (t *Tables) columned(q *bun.SelectQuery, row reflect.Type, columns []string, joins []Join) *bun.SelectQuery {
+	for _, column := range columns {
+		name := column
+		if _, of, isJoined := strings.Cut(column, "."); isJoined {
+			name = of
+		}
+		q = t.column(q, row, column, name, joins)
+	}
+	return q
+}
+
+// column adds a column to those that a query reads, under the name: of its table, or of what is joined.
+func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, column, name string, joins []Join) *bun.SelectQuery {
+	alias, of, isJoined := strings.Cut(column, ".")
+	if !isJoined {
+		return t.Column(q, row, column, name)
+	}
+	for _, j := range joins {
+		if j.Alias == alias {
+			row = j.Rows.Row()
+		}
+	}
+	return q.ColumnExpr(t.expression(row, of)+" AS ?2", bun.Ident(alias), bun.Ident(of), bun.Ident(name))
+}
+
+// Column adds a column of its table to those that a query reads, under the name.
+func (t *Tables) Column(q *bun.SelectQuery, row reflect.Type, column, name string) *bun.SelectQuery {
+	expression := strings.ReplaceAll(t.expression(row, column), "?0", "?TableAlias")
+	return q.ColumnExpr(expression+" AS ?2", nil, bun.Ident(column), bun.Ident(name))
+}
+
+func (t *Tables) expression(row reflect.Type, column string) string {
+	if expression := t.types[row].Expressions[column]; expression != "" {
+		return expression
+	}
+	return "?0.?1"
+}
+
+// Key is the one key whose rows a statement reads, as SQL.
+type Key string
+
+// Given is the key that comes with the Read.
+const Given Key = "$2"
+
+// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there by
+// itself, and need not wait for the row.
+func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
+	return "(" + Key(t.OneRow(r, key, []string{column}, joins...).text) + ")"
+}
+
+// OneRow returns the statement that reads the rows of one key. Each row is the columns.
+func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
+	return statementOf(t.columned(t.rowsOf(r, Place(1), joins), r.Row(), columns, joins).Where(r.Key+" = ?", bun.Safe(key)))
+}
+
+// ManyRows returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read
+// by their own ids is the first of the columns, and goes on with the columns.
+func (t *Tables) ManyRows(r Rows, columns []string, joins ...Join) Statement {
+	return statementOf(t.rowsOfKeys(r, Place(1), Place(2), columns, joins))
+}
+
+// nextPlace is the first place behind those of the company and of the parents or keys.
+func (l List) nextPlace() placing {
+	if l.Of == "" {
+		return placesFrom(2)
+	}
+	return placesFrom(3)
+}
+
+// Page returns the statement that reads a page of a list of the company, or of the list of one parent. Its rows are the
+// columns.
+func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
+	return statementOf(t.columned(t.pageOf(l, Place(1), bun.Safe(parent), p, l.nextPlace(), joins), l.Row(), columns, joins))
+}
+
+// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place of the
+// parent among the keys, from 1, and go on with the columns.
+func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statement {
+	return statementOf(t.pagesOf(l, Place(1), Place(2), "parent.place", columns, p, l.nextPlace(), joins))
 }
 
 // Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass the
 // filter. Its row is the number.
-func (s *Store) Total(l List, parent Key, f Filter) Statement {
-	return statement(s.total(l, bun.Safe(parent), f).String())
+func (t *Tables) Total(l List, parent Key, f Filter) Statement {
+	return statementOf(t.totalOf(l, Place(1), bun.Safe(parent), f, l.nextPlace()))
 }
 
 // Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of the
 // parent among the keys, from 1, and the number.
-func (s *Store) Totals(l List, f Filter) Statement {
-	return statement(s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
-		ColumnExpr("parent.place, (?)", s.total(l, parentID, f)).String())
+func (t *Tables) Totals(l List, f Filter) Statement {
+	return statementOf(t.totalsOf(l, Place(1), Place(2), "parent.place", f, l.nextPlace()))
 }
 
-func (s *Store) total(l List, parent bun.Safe, f Filter) *bun.SelectQuery {
-	q, next := s.filtered(l, parent, f)
-	places := make([]any, len(f))
-	for i := len(f) - 1; i >= 0; i-- {
-		if f[i].value != nil {
-			next--
-			places[i] = parameter(next)
-		}
-	}
-	return l.counted(s.db, parameter(1), parent, f, places, q.ColumnExpr("count(*)::int"))
-}
+func statementOf(q fmt.Stringer) Statement { return statement(q.String()) }

@@ -11,18 +11,18 @@ import (
 // Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe for
 // concurrent use.
 type Reader struct {
-	tenant *Tenant
-	conn   *pgxpool.Conn
-	leave  func()
+	scope Scope
+	conn  *pgxpool.Conn
+	leave func()
 }
 
 // Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
-func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
-	r := &Reader{tenant: t}
-	if err := r.open(ctx); err != nil {
+func (r Reads) Reader(ctx context.Context) (*Reader, error) {
+	reader := &Reader{scope: r.scope}
+	if err := reader.open(ctx); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return reader, nil
 }
 
 func (r *Reader) open(ctx context.Context) error {
@@ -30,19 +30,19 @@ func (r *Reader) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, companyID := r.tenant.store, r.tenant.companyID
-	if err := store.readers.Enter(ctx, companyID); err != nil {
+	db, companyID := r.scope.db, r.scope.companyID
+	if err := db.readers.Enter(ctx, companyID); err != nil {
 		giveBack()
 		return err
 	}
-	r.leave = func() { store.readers.Leave(companyID); giveBack() }
+	r.leave = func() { db.readers.Leave(companyID); giveBack() }
 	if err := mayAsk(ctx); err != nil {
 		r.leave()
 		return err
 	}
-	if r.conn, err = store.reads.Acquire(ctx); err != nil {
+	if r.conn, err = db.pools.reads.Acquire(ctx); err != nil {
 		r.leave()
-		return translate(err)
+		return db.Translate(err)
 	}
 	return nil
 }
@@ -57,13 +57,13 @@ func (r *Reader) Close() {
 }
 
 // Read is Read of one Reader.
-func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
-	r, err := t.Reader(ctx)
+func (r Reads) Read(ctx context.Context, reads []Read, receive Receive) error {
+	reader, err := r.Reader(ctx)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	return r.Read(ctx, reads, receive)
+	defer reader.Close()
+	return reader.Read(ctx, reads, receive)
 }
 
 // Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
@@ -76,7 +76,7 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 			return receive(read, values)
 		})
 		if !isCut || hasReceived || ctx.Err() != nil {
-			return translate(err)
+			return r.scope.db.Translate(err)
 		}
 		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
 		// were. This one has to go before another is asked for: all others may be waiting for the same.
@@ -92,8 +92,8 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
 	pg := r.conn.Conn().PgConn()
 	isUsed := isUsed(pg)
-	ctx, end := r.tenant.store.trace(ctx, r.conn.Conn(), reads)
-	err = r.tenant.receive(ctx, pg, reads, receive)
+	ctx, end := r.scope.db.trace(ctx, r.conn.Conn(), reads)
+	err = r.scope.receive(ctx, pg, reads, receive)
 	end(err)
 	var answer *pgconn.PgError
 	isOwn := !errors.As(err, &answer) || isStale(err) || isEnded(err)

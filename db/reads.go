@@ -60,7 +60,7 @@ func statementsOf(conn *pgconn.PgConn) *statements {
 // Read is a statement with its arguments.
 type Read struct {
 	Statement Statement
-	// Keys are those of a Select, or the ids of the parents of a list; nil for none.
+	// Keys are those of ManyRows, or the ids of the parents of a list; nil for none.
 	Keys []string
 	// IsOne says that the statement takes the one key as it is.
 	IsOne bool
@@ -68,7 +68,7 @@ type Read struct {
 	Part Part
 	// IsTotal says that the rows of the list are counted.
 	IsTotal bool
-	// more are values behind these, and isText says that all values of rows are texts.
+	// more are values behind these. isText: all values of rows are texts.
 	more   []any
 	isText bool
 }
@@ -81,8 +81,8 @@ type Receive func(read int, values [][]byte) error
 const MostReads = 200
 
 // trace tells the tracer, if there is one that listens to batches, of the reads.
-func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {
-	tracer, ok := s.tracer.(pgx.BatchTracer)
+func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {
+	tracer, ok := d.tracer.(pgx.BatchTracer)
 	if !ok {
 		return ctx, func(error) {}
 	}
@@ -97,16 +97,16 @@ func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced
 	return ctx, func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
 }
 
-func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
+func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
 	known := statementsOf(conn)
 	// A connection that is another company's is made this one's in the same round trip.
-	binding := t.store.locks.change(conn, t.companyID)
-	isBound := binding.statement == (Statement{})
-	isPooled := t.store.locks.isPooled
+	scope := s.db.scopes.change(conn, s.companyID)
+	isBound := scope.statement == (Statement{})
+	isPooled := s.db.scopes.isPooled
 	isAlone := conn.TxStatus() == 'I'
 	var missing []Statement
 	if !isBound {
-		missing = lacking(known, missing, binding.statement)
+		missing = lacking(known, missing, scope.statement)
 	}
 	for i := range reads {
 		missing = lacking(known, missing, reads[i].Statement)
@@ -123,17 +123,17 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		if isStale(err) {
 			_ = conn.Close(context.WithoutCancel(ctx)) // the pool opens another one
 		}
-		binding.made(conn, err)
+		scope.applied(conn, err)
 	}()
 	if isPooled && isAlone {
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
 	}
 	sender := sender{pipeline: pipeline, known: known, isPooled: isPooled}
 	if !isBound {
-		sender.send(t.companyID, &Read{Statement: binding.statement})
+		sender.send(s.companyID, &Read{Statement: scope.statement})
 	}
 	for i := range reads {
-		sender.send(t.companyID, &reads[i])
+		sender.send(s.companyID, &reads[i])
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err
@@ -210,13 +210,13 @@ func nextRows(pipeline *pgconn.Pipeline, hand func(values [][]byte) error) error
 
 // isStale reports whether prepared statements have changed since they were prepared.
 func isStale(err error) bool {
-	state := sqlState(err)
+	state := SQLState(err)
 	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
 }
 
 // isEnded reports whether the server has ended the connection.
 func isEnded(err error) bool {
-	state := sqlState(err)
+	state := SQLState(err)
 	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
 }
 
@@ -298,8 +298,8 @@ func (a *arguments) of(companyID string, read *Read) {
 		a.add(textArray(read.Keys), pgtype.BinaryFormatCode)
 	}
 	for _, c := range read.Part.Filter {
-		if c.value != nil {
-			a.addValue(c.value)
+		if c.Value != nil {
+			a.addValue(c.Value)
 		}
 	}
 	for _, value := range read.more {
@@ -311,10 +311,10 @@ func (a *arguments) of(companyID string, read *Read) {
 	if read.Part.Offset != nil {
 		a.addValue(*read.Part.Offset)
 	}
-	if read.Part.After != nil {
-		cursor := read.Part.cursor()
-		a.addValue(cursor.CreatedAt)
-		a.addValue(cursor.ID)
+	if read.Part.Cursor() != nil {
+		key, id := read.Part.Place()
+		a.addValue(key)
+		a.addValue(id)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 		var all sync.WaitGroup
 		for range readers {
 			all.Go(func() {
-				found, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID}, "language")
+				found, err := findPrepared(ctx, tenant, db.AgentRows, []string{agent.ID}, "language")
 				assert.NoError(t, err, why)
 				assert.Len(t, found, 1, why)
 			})
@@ -85,7 +85,7 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	require.NoError(t, err)
 	readAll("the statements have another result")
 
-	none, err := tenant.Find(t.Context(), db.AgentRows, nil)
+	none, err := findPrepared(t.Context(), tenant, db.AgentRows, nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -162,7 +162,7 @@ func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 			var all sync.WaitGroup
 			for range 2 * connections {
 				all.Go(func() {
-					found, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID}, "language")
+					found, err := findPrepared(ctx, tenant, db.AgentRows, []string{agent.ID}, "language")
 					assert.NoError(t, err)
 					assert.Len(t, found, 1)
 				})

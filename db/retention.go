@@ -15,7 +15,7 @@ import (
 // Retentions returns what of the company's data is kept for some time only, by kind.
 func (t *Tenant) Retentions(ctx context.Context) ([]*model.Retention, error) {
 	retentions := []*model.Retention{}
-	return retentions, translate(t.find(&retentions).Order("kind").Scan(ctx))
+	return retentions, t.db.Select(&retentions).Order("kind").Scan(ctx)
 }
 
 // SetRetention sets how long data of a kind is kept from now on.
@@ -24,13 +24,13 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 	if err != nil {
 		return err
 	}
-	retention.OwnBy(t.companyID)
+	retention.OwnBy(t.CompanyID())
 	if retention.Days == 0 {
-		_, err := t.remove(retention).WherePK().Exec(ctx)
-		return translate(err)
+		_, err := t.db.Delete(retention).WherePK().Exec(ctx)
+		return err
 	}
 	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
@@ -39,9 +39,9 @@ const forgetTime = 2 * time.Second
 // retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with an
 // error.
 func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, err error) {
-	err = s.across(ctx, func(ofCompany func(string) selection) error {
+	err = s.across(ctx, func(ofCompany func(string) Selection) error {
 		some := []*model.Retention{}
-		err := s.program().NewSelect().Model(&some).Apply(ofCompany("?TableAlias.company_id")).Scan(ctx)
+		err := s.db.Program().NewSelect().Model(&some).Apply(ofCompany("?TableAlias.company_id")).Scan(ctx)
 		retentions = append(retentions, some...)
 		return err
 	})
@@ -86,41 +86,41 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 	case model.RetentionCampaignItems:
 		return t.forgetItems(ctx, before)
 	case model.RetentionTombstones:
-		old := t.db.NewSelect().TableExpr("tombstones").Column("noun", "id").Where("company_id = ?", t.companyID).Where("deleted_at < ?", before).Limit(tombstonesPerPart)
-		result, err := t.db.NewDelete().TableExpr("tombstones").Where("company_id = ?", t.companyID).Where("(noun, id) IN (?)", old).Exec(ctx)
+		old := t.db.NewSelect().TableExpr("tombstones").Column("noun", "id").Where("company_id = ?", t.CompanyID()).Where("deleted_at < ?", before).Limit(tombstonesPerPart)
+		result, err := t.db.NewDelete().TableExpr("tombstones").Where("company_id = ?", t.CompanyID()).Where("(noun, id) IN (?)", old).Exec(ctx)
 		return isFull(result, err, tombstonesPerPart)
 	}
 	return false, nil // a later version's
 }
 
 func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error) {
-	old := t.find((*model.SimulationChat)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
+	old := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
 		Where("?TableAlias.status <> ? OR ?TableAlias.reply_until < now()", model.SimulationChatStatusReplying).
 		Where(`NOT EXISTS (SELECT 1 FROM simulation_chat_messages AS m WHERE m.company_id = ?TableAlias.company_id
 			AND m.chat_id = ?TableAlias.id AND m.written_at >= ?)`, before).
 		Order("created_at", "id").Limit(chatsPerPart)
 	ids := []string{}
-	err := t.remove((*model.SimulationChat)(nil)).Where("id IN (?)", old).Returning("id").Scan(ctx, &ids)
+	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", old).Returning("id").Scan(ctx, &ids)
 	for _, id := range ids {
 		t.wake(id)
 	}
-	return len(ids) == chatsPerPart, translate(err)
+	return len(ids) == chatsPerPart, err
 }
 
 func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, error) {
 	ids := []string{}
-	err := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).Where("finished_at < ?", before).
+	err := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).Where("finished_at < ?", before).
 		Where(`NOT EXISTS (SELECT 1 FROM agent_test_executions AS again WHERE again.company_id = ?TableAlias.company_id
 			AND again.rejudge_of_id = ?TableAlias.id AND again.finished_at IS NULL)`).
 		Order("created_at", "id").Limit(executionsPerPart).Scan(ctx, &ids)
 	if err != nil || len(ids) == 0 {
-		return false, translate(err)
+		return false, err
 	}
 	hasMore := len(ids) == executionsPerPart
 	again := []string{}
-	err = t.find((*model.AgentTestExecution)(nil)).Column("id").Where("rejudge_of_id IN (?)", bun.List(ids)).Order("id").Limit(executionsPerPart).Scan(ctx, &again)
+	err = t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("rejudge_of_id IN (?)", bun.List(ids)).Order("id").Limit(executionsPerPart).Scan(ctx, &again)
 	if err != nil {
-		return false, translate(err)
+		return false, err
 	}
 	if len(again) > 0 { // There may be many, which go before what they are of.
 		ids, hasMore = again, true
@@ -131,10 +131,10 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 // forgetItems deletes items of the first campaign that has old ones.
 func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error) {
 	campaigns := []string{}
-	err := t.find((*model.Campaign)(nil)).Column("id").Where("EXISTS (?)", t.oldItems(before).Where("?TableAlias.campaign_id = campaign.id")).
+	err := t.db.Select((*model.Campaign)(nil)).Column("id").Where("EXISTS (?)", t.oldItems(before).Where("?TableAlias.campaign_id = campaign.id")).
 		Order("id").Limit(1).Scan(ctx, &campaigns)
 	if err != nil || len(campaigns) == 0 {
-		return false, translate(err)
+		return false, err
 	}
 	return true, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, campaigns[0], forUpdate)
@@ -147,7 +147,7 @@ func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error
 }
 
 func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
-	return t.find((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
+	return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
 		Where("?TableAlias.running_status IN (?)", bun.List([]model.CampaignItemStatus{model.CampaignItemStatusProcessed, model.CampaignItemStatusError})).
 		Where("?TableAlias.last_call_date < ?", before)
 }
@@ -155,7 +155,7 @@ func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
 // isFull reports whether a statement that changes so many rows at most has done so, which means that there may be more.
 func isFull(result sql.Result, err error, most int64) (bool, error) {
 	if err != nil {
-		return false, translate(err)
+		return false, err
 	}
 	n, err := result.RowsAffected()
 	return n == most, err

@@ -182,7 +182,7 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	two, _ := newCompany(t, store)
 	mine, theirs := newAgent(t, one), newAgent(t, two)
 	find := func(ctx context.Context, tenant *db.Tenant, ids ...string) int {
-		rows, err := tenant.Find(ctx, db.AgentRows, ids)
+		rows, err := findPrepared(ctx, tenant, db.AgentRows, ids)
 		require.NoError(t, err)
 		return len(rows)
 	}
@@ -206,13 +206,13 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	require.Equal(t, 5, bindings())
 
 	// What fails has bound nothing.
-	failing := db.Read{Statement: store.Select(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
+	failing := db.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
 	require.Error(t, two.Read(t.Context(), []db.Read{failing}, func(int, [][]byte) error { return nil }))
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 	require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := one.Find(ended, db.AgentRows, []string{mine.ID})
+	_, err := findPrepared(ended, one, db.AgentRows, []string{mine.ID})
 	require.Error(t, err)
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 }

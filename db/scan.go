@@ -8,209 +8,198 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// finding is a statement for reads whose rows become structs.
-type finding struct {
-	statement Statement
-	// fields take the values of a row, in order. areDecoded says of each whether it is JSON of which something is made.
+// Query is a prepared statement of the program's own. The value itself is the key of its text in the cache, so it must be
+// comparable: a package variable made by NewQuery, or a struct of what the text depends on.
+type Query interface {
+	// SQL returns the text, whose first place is the company's, and the columns of its rows.
+	SQL(t *Tables) (text string, columns []string)
+}
+
+type fixedQuery struct {
+	sql func(*Tables) (string, []string)
+}
+
+func (q *fixedQuery) SQL(t *Tables) (string, []string) { return q.sql(t) }
+
+// NewQuery returns a Query whose text is always the same.
+func NewQuery(sql func(t *Tables) (text string, columns []string)) Query { return &fixedQuery{sql} }
+
+// Bound is a Query with its values and with the rows that it fills.
+type Bound struct {
+	query  Query
+	values []any
+	// rows is a pointer to a slice of pointers to structs. It is not valid if the statement returns no rows.
+	rows reflect.Value
+}
+
+// Bind gives a query the values behind the company's. Its rows are appended to the slice of pointers to structs that into
+// points to, nil for none.
+func Bind(q Query, into any, values ...any) Bound {
+	b := Bound{query: q, values: values}
+	if into != nil {
+		b.rows = reflect.ValueOf(into)
+	}
+	return b
+}
+
+// cachedStatement is a statement with the fields that take the values of its rows, in order. areDecoded says of each field
+// whether it is JSON of which something is made.
+type cachedStatement struct {
+	Statement
 	fields     []*schema.Field
 	areDecoded []bool
 }
 
-// findings caches the most recently used ones, so that their texts are written once.
-type findings struct {
+// statementCache keeps the statements of the most recently used queries.
+type statementCache struct {
 	mu    sync.Mutex
-	known *simplelru.LRU[any, *finding]
+	known *simplelru.LRU[Query, *cachedStatement]
 }
 
-// mostFindings bounds the cache. Clients' selections make many.
-const mostFindings = 1_024
+// mostCached bounds the cache. Selections of columns make many.
+const mostCached = 1_024
 
-func newFindings() *findings {
+func newStatementCache() *statementCache {
 	// The only error is a size below one.
-	known, _ := simplelru.NewLRU[any, *finding](mostFindings, nil)
-	return &findings{known: known}
+	known, _ := simplelru.NewLRU[Query, *cachedStatement](mostCached, nil)
+	return &statementCache{known: known}
 }
 
-// of returns the finding of the key, which is made if it is not known.
-func (f *findings) of(key any, make func() *finding) *finding {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if known, ok := f.known.Get(key); ok {
+// prepare returns the statement of a query whose rows are of the struct.
+func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.known.Get(b.query); ok {
 		return known
 	}
-	made := make()
-	f.known.Add(key, made)
+	text, columns := b.query.SQL(t)
+	made := &cachedStatement{Statement: statement(text)}
+	if b.rows.IsValid() {
+		table := unconnected.Table(structOf(b.rows.Interface()))
+		for _, column := range columns {
+			field := table.LookupField(column)
+			kind := field.IndirectType.Kind()
+			made.fields = append(made.fields, field)
+			made.areDecoded = append(made.areDecoded, kind == reflect.Struct && field.IndirectType != reflect.TypeFor[time.Time]() ||
+				kind == reflect.Map || kind == reflect.Slice && field.IndirectType.Elem().Kind() != reflect.Uint8)
+		}
+	}
+	c.known.Add(b.query, made)
 	return made
 }
 
-// finding returns the finding of a statement whose rows have the columns.
-func (s *Store) finding(text Statement, row reflect.Type, columns []string) *finding {
-	f := &finding{statement: text}
-	table := s.db.Table(row)
-	for _, column := range columns {
-		field := table.LookupField(column)
-		f.fields = append(f.fields, field)
-		kind := field.IndirectType.Kind()
-		f.areDecoded = append(f.areDecoded, kind == reflect.Struct && field.IndirectType != reflect.TypeFor[time.Time]() || kind == reflect.Map ||
-			kind == reflect.Slice && field.IndirectType.Elem().Kind() != reflect.Uint8)
-	}
-	return f
+// Want names rows to be read: those that the keys lead to, with the columns beside those that tell and order rows, or all
+// columns when none is given.
+type Want struct {
+	Rows    Rows
+	Keys    []string
+	Columns []string
 }
 
-// wanted is the key of a finding.
-type wanted struct {
+// wantedRows is the query of a Want.
+type wantedRows struct {
 	rows    Rows
 	columns string
 }
 
-// askingFor is the ask for what is wanted.
-func (t *Tenant) askingFor(want Want) ask {
-	f := t.store.findings.of(wanted{want.Rows, strings.Join(want.Columns, " ")}, func() *finding {
-		row := want.Rows.Row()
-		columns := t.store.chosen(row, want.Columns)
-		statement := t.store.Select(want.Rows, columns)
-		if want.Rows.key != byOwnID {
-			columns = append([]string{"parent_id"}, columns...)
-		}
-		return t.store.finding(statement, row, columns)
-	})
-	return ask{finding: f, read: Read{Statement: f.statement, Keys: want.Keys}, rows: slice(want.Rows.none)}
-}
-
-// asking is the ask by a statement of its own, which has a name, by one key and more values, for rows that go into a slice of
-// pointers.
-func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), into any, key string, more ...any) ask {
-	asked := t.askingAll(name, text, into, []string{key}, more...)
-	asked.read.IsOne = true
-	return asked
-}
-
-// askingAll is asking by any number of keys.
-func (t *Tenant) askingAll(name string, text func(*Store) (Statement, []string), into any, keys []string, more ...any) ask {
-	asked := t.askingOwn(name, text, into, more...)
-	if asked.read.Keys = keys; keys == nil {
-		asked.read.Keys = []string{}
+func (w wantedRows) SQL(t *Tables) (string, []string) {
+	columns := t.Chosen(w.rows.Row(), strings.Fields(w.columns))
+	text := t.ManyRows(w.rows, columns).text
+	if w.rows.Key != ByID {
+		columns = append([]string{"parent_id"}, columns...)
 	}
-	return asked
+	return text, columns
 }
 
-// askingOwn is asking by no key but the company.
-func (t *Tenant) askingOwn(name string, text func(*Store) (Statement, []string), into any, more ...any) ask {
-	rows := reflect.ValueOf(into)
-	f := t.store.findings.of(name, func() *finding {
-		statement, columns := text(t.store)
-		return t.store.finding(statement, rows.Type().Elem().Elem().Elem(), columns)
-	})
-	return ask{finding: f, read: Read{Statement: f.statement, more: more}, rows: rows}
+// BindWant is Bind for rows that are wanted.
+func BindWant(w Want) Bound {
+	return Bound{query: wantedRows{w.Rows, strings.Join(w.Columns, " ")}, values: []any{w.Keys}, rows: slice(w.Rows.Model)}
 }
 
-// values are the rows of an ask.
-func values[R any](rows []*R) []R {
-	all := make([]R, len(rows))
-	for i, row := range rows {
-		all[i] = *row
+// Wanted returns the rows of what BindWant returned, once it was read.
+func (s Scope) Wanted(of []Bound) [][]model.Row {
+	all := make([][]model.Row, len(of))
+	for i, b := range of {
+		all[i] = Together(s.db.structs(b.rows))
 	}
 	return all
 }
 
-// own is a query for a company's rows, but for those that are marked as deleted, as part of a statement.
-func (s *Store) own(none any) *bun.SelectQuery {
-	q := s.db.NewSelect().Model(none).Where(own, parameter(1))
-	if is, values := unmarkedOf(none, parameter(1)); is != "" {
-		q = q.Where(is, values...)
+// FindTogether reads rows by prepared statements, in one round trip and of one moment.
+func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
+	of := make([]Bound, len(wants))
+	for i, want := range wants {
+		of[i] = BindWant(want)
 	}
-	return q
-}
-
-// chosen are the columns beside those that tell and order rows; all of the row when none is given.
-func (s *Store) chosen(row reflect.Type, columns []string) []string {
-	var chosen []string
-	if len(columns) == 0 {
-		for _, field := range s.db.Table(row).Fields {
-			chosen = append(chosen, field.Name)
-		}
-		return chosen
+	if err := r.scope.Query(ctx, of...); err != nil {
+		return nil, err
 	}
-	chosen = append(chosen, "id", "created_at")
-	for _, column := range withKind(row, columns) {
-		if column != "id" && column != "created_at" {
-			chosen = append(chosen, column)
-		}
-	}
-	return chosen
+	return r.scope.Wanted(of), nil
 }
 
-// ask is a read with the structs that its rows become: a pointer to a slice of pointers.
-type ask struct {
-	*finding
-	read Read
-	rows reflect.Value
+// Query runs queries that only read, in one round trip and of one moment. It does not see what a transaction of the Scope
+// has changed.
+func (s Scope) Query(ctx context.Context, of ...Bound) error {
+	reads, receive := s.receiving(ctx, of)
+	return Reads{s}.Read(ctx, reads, receive)
 }
 
-// ask reads all of them in one round trip.
-func (t *Tenant) ask(ctx context.Context, asks []ask) error {
-	reads, receive := receiving(ctx, asks)
-	return t.Read(ctx, reads, receive)
-}
-
-// receiving is what asks read, and what becomes of the rows.
-func receiving(ctx context.Context, asks []ask) ([]Read, Receive) {
-	reads := make([]Read, len(asks))
-	for i := range asks {
-		reads[i] = asks[i].read
-		reads[i].isText = true // which bun's fields take
+// receiving is what queries read, and what becomes of the rows.
+func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
+	reads, statements := make([]Read, len(of)), make([]*cachedStatement, len(of))
+	for i, b := range of {
+		statements[i] = s.db.statements.prepare(s.db.Tables, b)
+		reads[i] = Read{Statement: statements[i].Statement, more: b.values, isText: true} // which bun's fields take
 	}
 	budget := model.BudgetOf(ctx)
 	return reads, func(i int, values [][]byte) error {
-		if err := asks[i].charge(budget, values); err != nil {
+		if err := statements[i].charge(budget, values); err != nil {
 			return err
 		}
-		return asks[i].scan(values)
+		return statements[i].scan(of[i].rows.Elem(), values)
 	}
 }
 
 // charge charges a row before it is read: what is decoded takes as much again, and most of the time.
-func (f *finding) charge(budget model.Budget, values [][]byte) error {
+func (c *cachedStatement) charge(budget model.Budget, values [][]byte) error {
 	if budget == nil {
 		return nil
 	}
 	decoded := 0
 	for i, value := range values {
-		if f.areDecoded[i] {
+		if c.areDecoded[i] {
 			decoded += weigh(len(value))
 		}
 	}
 	return charge(budget, values, decoded)
 }
 
-// rowsOf are the rows of asks for what is wanted.
-func rowsOf(asks []ask) [][]model.Row {
-	all := make([][]model.Row, len(asks))
-	for i, a := range asks {
-		all[i] = together(structs(a.rows))
-	}
-	return all
-}
-
 // scan appends a row.
-func (a *ask) scan(values [][]byte) error {
-	rows := a.rows.Elem()
+func (c *cachedStatement) scan(rows reflect.Value, values [][]byte) error {
 	row := reflect.New(rows.Type().Elem().Elem())
 	for i, value := range values {
 		var source any
 		if value != nil {
 			source = value
 		}
-		if err := a.fields[i].ScanValue(row.Elem(), source); err != nil {
+		if err := c.fields[i].ScanValue(row.Elem(), source); err != nil {
 			return err
 		}
 	}
 	rows.Set(reflect.Append(rows, row))
 	return nil
+}
+
+// Values are the structs that rows point to.
+func Values[R any](rows []*R) []R {
+	all := make([]R, len(rows))
+	for i, row := range rows {
+		all[i] = *row
+	}
+	return all
 }

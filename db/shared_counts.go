@@ -20,14 +20,14 @@ func WithSharedCounts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharedCountsKey{}, &sharedCounts{reads: map[string]any{}})
 }
 
-// shared returns what is counted of the tenant's list with the filter, and of the lists of the parents: read for the first who
+// shared returns what is counted of the company's list with the filter, and of the lists of the parents: read for the first who
 // asks, if the context shares counts.
-func shared[T any](ctx context.Context, t *Tenant, l List, filter Filter, parents []string, read func() (T, error)) (T, error) {
+func shared[T any](ctx context.Context, s Scope, l List, filter Filter, parents []string, read func() (T, error)) (T, error) {
 	counts, ok := ctx.Value(sharedCountsKey{}).(*sharedCounts)
 	if !ok {
 		return read()
 	}
-	key := fmt.Sprintf("%s %s %s %#v %q", t.companyID, l.Row(), l.of, filter.Values(), parents)
+	key := fmt.Sprintf("%s %s %s %#v %q", s.companyID, l.Row(), l.Of, filter.Values(), parents)
 	counts.mu.Lock()
 	once, known := counts.reads[key].(func() (T, error))
 	if !known {

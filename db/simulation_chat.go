@@ -14,8 +14,8 @@ const simulationChat = "simulation chat"
 // SimulationChat returns one chat, or NOT_FOUND.
 func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat := &model.SimulationChat{}
-	err := t.find(chat).Where("?TableAlias.id = ?", id).ApplyQueryBuilder(t.reachable).Scan(ctx)
-	return chat, found(simulationChat, id, err)
+	err := t.db.Select(chat).Where("?TableAlias.id = ?", id).ApplyQueryBuilder(t.reachable).Scan(ctx)
+	return chat, OrMissing(simulationChat, id, err)
 }
 
 // reachable narrows a statement to the simulated chats that are within the Tenant's reach.
@@ -33,17 +33,17 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 // Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
 // one, and the contact's first one, which only a welcome message may precede.
 var (
-	SimulationChatRows      = Rows{typeName: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
-	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
-	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
-	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
+	SimulationChatRows      = Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: ByID}
+	SimulationChatList      = List{Model: (*model.SimulationChat)(nil), Order: NewestFirst}
+	SimulationChatsOfAgents = List{Model: (*model.SimulationChat)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
+	MessagesOfChats         = Rows{Model: (*model.SimulationChatMessage)(nil), Key: "?TableAlias.chat_id", Order: "?TableAlias.sequence"}
 	LastMessageOfChats      = Rows{
-		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
-		join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
+		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
+		Join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
 	}
 	FirstContactMessageOfChats = Rows{
-		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
-		join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
+		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
+		Join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
 	}
 )
 
@@ -57,9 +57,9 @@ func ChatsThat(wanted *model.SimulationChatFilter) (f Filter) {
 		return nil
 	}
 	if !slices.Contains(wanted.Statuses, model.SimulationChatStatusEnded) {
-		f = f.and("?TableAlias.ended_at IS NULL", nil)
+		f = f.And("?TableAlias.ended_at IS NULL", nil)
 	}
-	return f.and("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
+	return f.And("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
 		" = ANY (?::text[])", wanted.Statuses)
 }
 
@@ -71,15 +71,15 @@ func (t *Tenant) SimulationChats(
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
+	return Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
-	return of[*model.SimulationChatMessage](ctx, t, MessagesOfChats, chatIDs, nil)
+	return Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
 }
 
 // CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with the
@@ -96,8 +96,8 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 		return err
 	}
 	chat.LastSequence = int32(len(begin))
-	w := t.writing()
-	w.insert(chat)
+	w := t.db.Batch()
+	w.Insert(chat)
 	for i, m := range begin {
 		message := &model.SimulationChatMessage{
 			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt, Citations: []model.Citation{},
@@ -105,15 +105,15 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 		if m.Timestamp != nil {
 			message.Timestamp = *m.Timestamp
 		}
-		w.insert(message)
+		w.Insert(message)
 	}
-	return w.send(ctx)
+	return w.Send(ctx)
 }
 
 // EndSimulationChat ends a chat and returns it. A turn that is under way is dropped. A chat that has
 // ended stays as it is.
 func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
+	chat, err := changeChat(ctx, t.db.Update((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).Set("extraction_at = ?", now()).
 		Set("reply_id = NULL").Set("reply_until = NULL").
 		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded).ApplyQueryBuilder(t.reachable))
@@ -131,7 +131,7 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 func changeChat(ctx context.Context, query *bun.UpdateQuery) (*model.SimulationChat, error) {
 	chats := []*model.SimulationChat{}
 	if err := query.Returning("*").Scan(ctx, &chats); err != nil || len(chats) == 0 {
-		return nil, translate(err)
+		return nil, err
 	}
 	return chats[0], nil
 }

@@ -38,18 +38,14 @@ func (u *Turn) Context(ctx context.Context, wants ...Want) (*TurnContext, [][]mo
 	messages, calls, mocked := []*model.SimulationChatMessage{}, []*model.ToolCall{}, []*mockedCalls{}
 	// No message that is known is older, however short they are.
 	oldest := u.Chat.LastSequence + 1 - maxContextMessages
-	asks := []ask{
-		t.asking("messages of a turn", lastMessages, &messages, u.Chat.ID),
-		t.asking("calls of a turn", lastCalls, &calls, u.Chat.ID, oldest),
-	}
+	own, wanted := []Bound{Bind(lastMessages, &messages, u.Chat.ID), Bind(lastCalls, &calls, u.Chat.ID, oldest)}, []Bound{}
 	if u.Chat.ToolMocking.CountsCalls() {
-		asks = append(asks, t.asking("mocked calls", countMocked, &mocked, u.Chat.ID))
+		own = append(own, Bind(countMocked, &mocked, u.Chat.ID))
 	}
-	own := len(asks)
 	for _, want := range wants {
-		asks = append(asks, t.askingFor(want))
+		wanted = append(wanted, BindWant(want))
 	}
-	if err := t.ask(ctx, asks); err != nil {
+	if err := t.db.Query(ctx, append(own, wanted...)...); err != nil {
 		return nil, nil, err
 	}
 	c := &TurnContext{Messages: messages, Calls: calls, Mocked: map[string]int32{}}
@@ -64,35 +60,35 @@ func (u *Turn) Context(ctx context.Context, wants ...Want) (*TurnContext, [][]mo
 	for _, of := range mocked {
 		c.Mocked[of.TargetID] = of.Calls
 	}
-	return c, rowsOf(asks[own:]), nil
+	return c, t.db.Wanted(wanted), nil
 }
 
 // lastMessages is the statement for the last messages of a chat.
-func lastMessages(s *Store) (Statement, []string) {
-	last := s.own((*model.SimulationChatMessage)(nil)).
+var lastMessages = NewQuery(func(t *Tables) (string, []string) {
+	last := t.Select((*model.SimulationChatMessage)(nil)).
 		ColumnExpr("?TableAlias.sequence, ?TableAlias.role, ?TableAlias.text").
 		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - octet_length(?TableAlias.text) AS newer").
-		Where("?TableAlias.chat_id = ?", parameter(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
-	return statement(s.db.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
-		Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String()), []string{"sequence", "role", "text"}
-}
+		Where("?TableAlias.chat_id = ?", Place(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
+	return t.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
+		Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String(), []string{"sequence", "role", "text"}
+})
 
 // lastCalls is the statement for the last calls of a chat, behind a message, and its transfers for real.
-func lastCalls(s *Store) (Statement, []string) {
+var lastCalls = NewQuery(func(t *Tables) (string, []string) {
 	// Transfers for real come before all others, so that none is left out.
 	const newest = "?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked DESC, " +
 		"?TableAlias.message_sequence DESC, ?TableAlias.started_at DESC, ?TableAlias.position DESC"
 	const size = "octet_length(?TableAlias.arguments::text) + coalesce(octet_length(?TableAlias.result), 0) + coalesce(octet_length(?TableAlias.error), 0)"
-	last := s.own((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
-		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").Where("?TableAlias.chat_id = ?", parameter(2)).
+	last := t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
+		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").Where("?TableAlias.chat_id = ?", Place(2)).
 		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> 'Retrieval'", parameter(3)).
+			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> 'Retrieval'", Place(3)).
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
-	columns := s.chosen(reflect.TypeFor[model.ToolCall](), nil)
-	return statement(s.db.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
-		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String()), columns
-}
+	columns := t.Chosen(reflect.TypeFor[model.ToolCall](), nil)
+	return t.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
+		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String(), columns
+})
 
 // mockedCalls says how often a target was called that is mocked.
 type mockedCalls struct {
@@ -101,9 +97,9 @@ type mockedCalls struct {
 }
 
 // countMocked is the statement for the calls of a chat by the target that is mocked, in the turns that were kept.
-func countMocked(s *Store) (Statement, []string) {
-	return statement(s.own((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
-			Where("?TableAlias.chat_id = ?", parameter(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND ?TableAlias.delegation_id IS NULL").
-			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").String()),
+var countMocked = NewQuery(func(t *Tables) (string, []string) {
+	return t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
+			Where("?TableAlias.chat_id = ?", Place(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND ?TableAlias.delegation_id IS NULL").
+			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").String(),
 		[]string{"target_id", "calls"}
-}
+})

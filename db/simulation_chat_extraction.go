@@ -28,23 +28,23 @@ func (s *Store) enqueueExtractions(ctx context.Context) error {
 
 func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	ended := []*model.SimulationChat{}
-	if err := t.db.NewSelect().Model(&ended).Column("id", "agent_id").Where(own, t.companyID).Where("extraction_at IS NOT NULL").Order("id").
+	if err := t.db.NewSelect().Model(&ended).Column("id", "agent_id").Where(own, t.CompanyID()).Where("extraction_at IS NOT NULL").Order("id").
 		Limit(chatsPerSweep).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx); err != nil || len(ended) == 0 {
-		return translate(err)
+		return err
 	}
 	ids, agentIDs := make([]string, len(ended)), make([]string, len(ended))
 	for i, chat := range ended {
 		ids[i], agentIDs[i] = chat.ID, chat.AgentID
 	}
-	_, err := t.db.NewUpdate().Model((*model.SimulationChat)(nil)).Set("extraction_at = NULL").Where(own, t.companyID).
+	_, err := t.db.NewUpdate().Model((*model.SimulationChat)(nil)).Set("extraction_at = NULL").Where(own, t.CompanyID()).
 		Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	agents := []string{}
-	if err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(model.Unique(agentIDs))).
+	if err := t.db.Select((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(model.Unique(agentIDs))).
 		Where("jsonb_array_length(extracted_values) > 0").Scan(ctx, &agents); err != nil {
-		return translate(err)
+		return err
 	}
 	extracts := make(map[string]bool, len(agents))
 	for _, id := range agents {
@@ -67,10 +67,10 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 // stays: a job that is delivered again costs nothing more. NOT_FOUND when the chat does not exist.
 func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string, spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		result, err := t.change((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).Set("extraction_error = ?", failure).
+		result, err := t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).Set("extraction_error = ?", failure).
 			Where("id = ?", chatID).Where("extracted IS NULL").Exec(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		n, err := result.RowsAffected()
 		if err == nil && n == 0 {

@@ -238,5 +238,5 @@ func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int3
 	err := pageOf(t, &messages, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.chat_id = ?", chatID).Where("?TableAlias.sequence > ?", sequence)
 	}, "sequence", "octet_length(text)", maxMessages).Scan(ctx)
-	return messages, translate(err)
+	return messages, err
 }

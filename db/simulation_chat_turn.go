@@ -48,9 +48,9 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 		}
 	}
 	chats := []*model.SimulationChat{}
-	w := t.writing()
-	w.change(t.asking("claim of a chat", claimChat, &chats, chatID, id, lease.Microseconds(), agentIDs, holder))
-	if err := w.send(ctx); err != nil {
+	w := t.db.Batch()
+	w.Add(claimChat, &chats, chatID, id, lease.Microseconds(), agentIDs, holder)
+	if err := w.Send(ctx); err != nil {
 		return nil, err
 	}
 	if len(chats) == 0 {
@@ -61,46 +61,46 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 
 // claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of the replicas
 // may differ.
-func claimChat(s *Store) (Statement, []string) {
-	return s.chatAfter(s.changing((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", parameter(3)).Set(untilLeaseEnds, parameter(4)).
-		Where("id = ?", parameter(2)).
+var claimChat = NewQuery(func(t *Tables) (string, []string) {
+	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", Place(3)).Set(untilLeaseEnds, Place(4)).
+		Where("id = ?", Place(2)).
 		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
-		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", parameter(5)).Where("?0::bytea IS NULL OR holder = ?0", parameter(6)))
-}
+		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", Place(5)).Where("?0::bytea IS NULL OR holder = ?0", Place(6)))
+})
 
 // chatAfter is the statement of a change, with what it returns: the chat as it is then.
-func (s *Store) chatAfter(change *bun.UpdateQuery) (Statement, []string) {
-	columns := s.chosen(reflect.TypeFor[model.SimulationChat](), nil)
+func chatAfter(t *Tables, change *bun.UpdateQuery) (string, []string) {
+	columns := t.Chosen(reflect.TypeFor[model.SimulationChat](), nil)
 	for _, column := range columns {
 		change = change.Returning("?TableAlias.?", bun.Ident(column))
 	}
-	return statement(change.String()), columns
+	return change.String(), columns
 }
 
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
 // prolongTurn is the statement that prolongs the lease of a turn, if that still has the chat.
-func prolongTurn(s *Store) (Statement, []string) {
-	return statement(s.changing((*model.SimulationChat)(nil)).Set(untilLeaseEnds, parameter(4)).
-		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).Returning("?TableAlias.id").String()), []string{"id"}
-}
+var prolongTurn = NewQuery(func(t *Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, Place(4)).
+		Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).Returning("?TableAlias.id").String(), []string{"id"}
+})
 
 // prolonging adds that the lease of the turn begins anew. It has a chat afterwards if the turn still has it.
-func (u *Turn) prolonging(w *writing) *[]*model.SimulationChat {
+func (u *Turn) prolonging(w *Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
-	w.change(u.tenant.asking("prolonging of a turn", prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds()))
+	w.Add(prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
 }
 
 // holdTurn is the statement that holds a turn's chat until what is sent with it is done, if the turn still has it.
-func holdTurn(s *Store) (Statement, []string) {
-	return needed(s.own((*model.SimulationChat)(nil)).Column("id").Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).For("UPDATE"))
-}
+var holdTurn = Required(func(t *Tables) *bun.SelectQuery {
+	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).For("UPDATE")
+})
 
 // holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
-func (u *Turn) holding(w *writing) {
-	w.need(u.tenant.asking("hold of a turn", holdTurn, &[]*foundRow{}, u.Chat.ID, u.ID))
+func (u *Turn) holding(w *Batch) {
+	w.Require(holdTurn, u.Chat.ID, u.ID)
 }
 
 // whyNot says why no message can be sent to a chat now.
@@ -133,10 +133,10 @@ func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 			case <-beat.C:
 			case <-signals.Woken():
 			}
-			w := u.tenant.writing()
+			w := u.tenant.db.Batch()
 			chats := u.prolonging(w)
 			// A database that does not answer may do so at the next beat.
-			if err := w.send(ctx); err == nil && len(*chats) == 0 {
+			if err := w.Send(ctx); err == nil && len(*chats) == 0 {
 				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
 				return
 			}
@@ -169,13 +169,13 @@ func (u *Turn) Warn(warning string) {
 // endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the last message,
 // with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being deleted is given back, too: what
 // held it for the turn has looked.
-func endTurn(s *Store) Statement {
-	return statement(s.db.NewUpdate().Model((*model.SimulationChat)(nil)).Where(own, parameter(1)).Set("reply_id = NULL").Set("reply_until = NULL").
-		Set("status = ?", parameter(4)).Set("last_sequence = ?", parameter(5)).
-		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", parameter(6)).
-		Set("ended_at = ?", parameter(7)).Set("extraction_at = ?", parameter(7)).Set("end_reason = ?", parameter(8)).
-		Where("id = ?", parameter(2)).Where("reply_id = ?", parameter(3)).String())
-}
+var endTurn = NewQuery(func(t *Tables) (string, []string) {
+	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
+		Set("status = ?", Place(4)).Set("last_sequence = ?", Place(5)).
+		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", Place(6)).
+		Set("ended_at = ?", Place(7)).Set("extraction_at = ?", Place(7)).Set("end_reason = ?", Place(8)).
+		Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).String(), nil
+})
 
 // ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
 // It has ended when the reply, which may be nil, ends it.
@@ -191,7 +191,7 @@ func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.
 }
 
 // ending adds that the turn gives the chat back as it is to be.
-func (u *Turn) ending(w *writing, chat *model.SimulationChat) {
+func (u *Turn) ending(w *Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
 		at = *chat.EndedAt
@@ -202,8 +202,7 @@ func (u *Turn) ending(w *writing, chat *model.SimulationChat) {
 	if len(u.warnings) > 0 {
 		warnings = chat.Warnings
 	}
-	f := w.store.findings.of("end of a turn", func() *finding { return &finding{statement: endTurn(w.store)} })
-	w.change(ask{finding: f, read: Read{Statement: f.statement, more: []any{chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason}}})
+	w.Add(endTurn, nil, chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason)
 }
 
 // Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is kept of
@@ -220,7 +219,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
 	chat := u.ended(messagesOfTurn, reply)
-	w := u.tenant.writing()
+	w := u.tenant.db.Batch()
 	u.holding(w)
 	u.ending(w, chat)
 	for _, m := range []*model.SimulationChatMessage{message, reply} {
@@ -229,10 +228,10 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 			m.Citations = []model.Citation{}
 		}
 	}
-	w.insert(message, reply)
+	w.Insert(message, reply)
 	u.record(w, calls, true)
 	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
-	isKept, err := w.commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
+	isKept, err := w.Commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
 	switch {
 	case err != nil:
 		return nil, err
@@ -245,8 +244,8 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 // Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
 // done. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
-	w := u.tenant.writing()
+	w := u.tenant.db.Batch()
 	u.ending(w, u.ended(0, nil))
 	u.record(w, calls, false)
-	return w.send(ctx)
+	return w.Send(ctx)
 }

@@ -22,7 +22,7 @@ type Backlog = queue.Backlog
 
 // Stats returns what the process has to do with its database now. It asks the database nothing.
 func (s *Store) Stats() Stats {
-	stats := Stats{Writes: s.pool.Stat(), Reads: s.reads.Stat(), Bus: s.hub.Stats()}
+	stats := Stats{Writes: s.db.Writes().Stat(), Reads: s.db.Readers().Stat(), Bus: s.hub.Stats()}
 	s.topics.mu.Lock()
 	defer s.topics.mu.Unlock()
 	stats.Topics = len(s.topics.open)
@@ -35,5 +35,5 @@ func (s *Store) Stats() Stats {
 // Backlog counts the jobs of all companies.
 func (s *Store) Backlog(ctx context.Context) ([]Backlog, error) {
 	backlog, err := s.queue.Backlog(ctx)
-	return backlog, translate(err)
+	return backlog, err
 }

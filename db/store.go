@@ -3,7 +3,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,11 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
-	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -57,21 +53,11 @@ type NATS = notify.NATS
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	pools   pools
-	pool    *pgxpool.Pool
-	writers *fair.Gate
-	// reads are connections for statements that are written once and planned once.
-	reads   *pgxpool.Pool
-	readers *fair.Gate
-	// pipelines are connections that several requests read on; nil where there are none.
-	pipelines *pipelines
-	findings  *findings
-	tracer    pgx.QueryTracer
-	db        *bun.DB
-	locks     *locks
-	hub       *notify.Hub
-	sealer    seal.Sealer
-	signer    model.Signer
+	*Tables
+	db     *DB
+	hub    *notify.Hub
+	sealer seal.Sealer
+	signer model.Signer
 
 	budgets     *budgets
 	revocations *revocations
@@ -87,8 +73,6 @@ type Store struct {
 	maxStored    int64
 	auditKept    time.Duration
 	vectors      vectorType
-	// isSharded says that the tables were those of a Citus cluster when the Store was opened.
-	isSharded bool
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -97,23 +81,24 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	locks := &locks{log: cmp.Or(o.Log, slog.Default()), isPooled: o.SessionAddress != ""}
-	pools, err := connect(ctx, address, o, locks)
+	db, err := openDB(ctx, address, pgOptions{
+		SessionAddress: o.SessionAddress, MaxConnections: o.MaxConnections, Log: o.Log, Tracer: o.Tracer, Types: types, Taken: taken,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	bus := notify.Postgres(pools.sessions, asBound)
+	bus := notify.Postgres(db.Sessions(), AsBound)
 	if o.NATS != nil {
 		if bus, err = notify.OpenNATS(*o.NATS); err != nil {
-			pools.close()
+			db.Close()
 			return nil, err
 		}
 	}
-	pool, reads := pools.writes, pools.reads
-	locks.pool = pool
-	writers := gateOf(pool, 0)
-	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pools: pools, pool: pool, writers: writers, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
+	store := &Store{
+		Tables: db.Tables, db: db, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey),
+		transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue,
+		rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept,
+	}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -121,47 +106,23 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return store.Tenant(companyID).tellOfBudget(ctx, s)
 	})
 	store.topics = newTopics(store)
-	store.queue, err = queue.New(pools.sessions, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: locks.await, Log: o.Log})
+	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: db.Await, Log: o.Log})
 	if err == nil {
-		store.vectors, err = vectorTypeOf(ctx, pool)
-	}
-	if err == nil {
-		var sharded []string
-		sharded, err = distributed(ctx, pool)
-		store.isSharded = len(sharded) > 0
-	}
-	if err == nil {
-		err = locks.look(ctx)
+		store.vectors, err = vectorTypeOf(ctx, db.Writes())
 	}
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	pipelined := 0
-	if !store.isSharded && !locks.isPooled {
-		pipelined = int(reads.Config().MaxConns) / 4
-	}
-	if store.readers = gateOf(reads, pipelined); pipelined > 0 {
-		store.pipelines = &pipelines{store: store, most: pipelined, patience: pipelinePatience}
-	}
-	locks.warn(ctx)
 	return store, nil
 }
 
-// dialect is Postgres's with literals that say exactly what they were given.
-type dialect struct{ *pgdialect.Dialect }
-
-// AppendString writes a text as a literal. One with the character U+0000, which Postgres cannot hold,
-// becomes an expression that fails with SQLSTATE 22021; bun would write what is no SQL.
-func (d dialect) AppendString(b []byte, text string) []byte {
-	if strings.ContainsRune(text, 0) {
-		return append(b, `convert_from('\x00', 'UTF8')`...)
-	}
-	return d.Dialect.AppendString(b, text)
+// taken are the unique constraints that a user may break.
+var taken = map[string]Taken{
+	"tools_technical_name_key":      {"technicalName", "is the technical name of another tool"},
+	"sub_agents_technical_name_key": {"technicalName", "is the technical name of another sub-agent of this agent"},
+	"agent_test_folders_name_key":   {"name", "is the name of another folder of this agent"},
 }
-
-// AppendJSON writes JSON as a literal. bun would spoil a text that has a backslash before u0000.
-func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, string(json)) }
 
 // Close closes all connections.
 func (s *Store) Close() {
@@ -169,24 +130,18 @@ func (s *Store) Close() {
 	s.revocations.close()
 	s.topics.close()
 	s.hub.Close()
-	_ = s.db.Close()
-	s.pools.close()
+	s.db.Close()
 }
 
 // Ping reports whether the database answers, and finds what it may read.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.pool.Ping(ctx); err != nil {
-		return translate(err)
-	}
-	return translate(s.locks.await(ctx))
-}
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // Remarks are what an operator is to be told of a database that answers: tables of a Citus cluster that are not distributed.
 func (s *Store) Remarks(ctx context.Context) []string {
-	if !s.isSharded {
+	if !s.db.IsSharded() {
 		return nil
 	}
-	local, err := localTables(ctx, s.pool)
+	local, err := localTables(ctx, s.db.Writes())
 	if err != nil || len(local) == 0 {
 		return nil
 	}
@@ -198,7 +153,23 @@ func (s *Store) Signer() model.Signer { return s.signer }
 
 // Tenant is the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {
-	return &Tenant{store: s, db: scoped{s.db, s.db.DB, companyID}, companyID: companyID}
+	return (&Tenant{store: s}).in(s.db.Company(companyID))
+}
+
+// Tx is a transaction over the companies of a Store.
+type Tx struct {
+	*pgTx
+	store *Store
+}
+
+// Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
+func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	return s.db.Program().Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error { return fn(ctx, &Tx{tx, s}) })
+}
+
+// Tenant is the company's part of the database, as the transaction sees and changes it.
+func (tx *Tx) Tenant(companyID string) *Tenant {
+	return (&Tenant{store: tx.store}).in(tx.Company(companyID))
 }
 
 // now is the time that a write records, as exact as Postgres keeps it.

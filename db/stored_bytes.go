@@ -12,8 +12,8 @@ const storedDocuments = "Documents"
 // StoredBytes returns how many bytes the documents of the company have.
 func (t *Tenant) StoredBytes(ctx context.Context) (bytes int64, err error) {
 	err = t.db.NewRaw("SELECT coalesce(sum(bytes), 0)::bigint FROM stored_bytes WHERE company_id = ? AND kind = ?",
-		t.companyID, storedDocuments).Scan(ctx, &bytes)
-	return bytes, translate(err)
+		t.CompanyID(), storedDocuments).Scan(ctx, &bytes)
+	return bytes, err
 }
 
 // mayStore returns UNPROCESSABLE if the company would keep more than it may with so many bytes more.
@@ -46,8 +46,8 @@ func (t tenantTx) addStored(ctx context.Context, change int64) error {
 	var stored int64
 	if err := t.db.NewRaw(`INSERT INTO stored_bytes AS stored (company_id, kind, bytes) VALUES (?, ?, greatest(0, ?))
 		ON CONFLICT (company_id, kind) DO UPDATE SET bytes = greatest(0, stored.bytes + ?) RETURNING bytes`,
-		t.companyID, storedDocuments, change, change).Scan(ctx, &stored); err != nil {
-		return translate(err)
+		t.CompanyID(), storedDocuments, change, change).Scan(ctx, &stored); err != nil {
+		return err
 	}
 	if change < 0 {
 		return nil

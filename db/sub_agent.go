@@ -8,18 +8,18 @@ import (
 
 // Sub-agents of a company, by their ids, and by their agents, each agent's in the order in which they were added.
 var (
-	SubAgentRows      = Rows{typeName: "sub-agent", none: (*model.SubAgent)(nil), key: byOwnID}
-	SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
+	SubAgentRows      = Rows{Type: "sub-agent", Model: (*model.SubAgent)(nil), Key: ByID}
+	SubAgentsOfAgents = Rows{Model: (*model.SubAgent)(nil), Key: "?TableAlias.agent_id", Order: "?TableAlias.position"}
 	ParentsOfAgents   = List{
-		none:  (*model.Agent)(nil),
-		of:    "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.delegate_agent_id = ?1)",
-		order: newestFirst,
+		Model: (*model.Agent)(nil),
+		Of:    "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.delegate_agent_id = ?1)",
+		Order: NewestFirst,
 	}
 )
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
-	return of[*model.SubAgent](ctx, t, SubAgentsOfAgents, agentIDs, columns)
+	return Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
 }
 
 // AddSubAgent lets an agent delegate to another and returns the relation with the parent.
@@ -43,8 +43,8 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 			return err
 		}
 		siblings := []*model.SubAgent{}
-		if err := t.find(&siblings).Where("agent_id = ?", parent.ID).Order("position").Scan(ctx); err != nil {
-			return translate(err)
+		if err := t.db.Select(&siblings).Where("agent_id = ?", parent.ID).Order("position").Scan(ctx); err != nil {
+			return err
 		}
 		if len(siblings) >= model.MaxConnections {
 			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, which is the most", parent.ID, len(siblings))
@@ -63,7 +63,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 				return faults.As(model.Unprocessable)
 			}
 		}
-		return insert(ctx, t.Tenant, relation)
+		return insert(ctx, t.db, relation)
 	})
 	return relation, parent, err
 }
@@ -93,8 +93,8 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if parent, err = t.Agent(ctx, relation.AgentID); err != nil {
 			return err
 		}
-		_, err = t.change(relation).WherePK().Exec(ctx)
-		return translate(err)
+		_, err = t.db.Update(relation).WherePK().Exec(ctx)
+		return err
 	})
 	return relation, parent, err
 }

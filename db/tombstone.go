@@ -19,16 +19,16 @@ const (
 // recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
 func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, t.companyID, noun, id, now()).Exec(ctx)
-	return translate(err)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, t.CompanyID(), noun, id, now()).Exec(ctx)
+	return err
 }
 
 // recordTombstonesOfCampaigns does the same for the campaigns of an agent, which are deleted with it.
 func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
-		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, typeCampaign, now(), t.companyID, agentID).Exec(ctx)
-	return translate(err)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID).Exec(ctx)
+	return err
 }
 
 // existing are the rows of each noun that leaves a tombstone.
@@ -58,7 +58,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 		if len(ids[noun]) == 0 {
 			continue
 		}
-		gone := t.db.NewSelect().TableExpr("tombstones AS tombstone").Where("tombstone.company_id = ?", t.companyID).
+		gone := t.db.NewSelect().TableExpr("tombstones AS tombstone").Where("tombstone.company_id = ?", t.CompanyID()).
 			ColumnExpr("noun, id, ? AS status", model.NameStatusDeleted).Where("noun = ?", noun).Where("id IN (?)", bun.List(ids[noun]))
 		if query == nil {
 			query = gone
@@ -66,7 +66,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 			query = query.UnionAll(gone)
 		}
 		if row, ok := existing[noun]; ok {
-			query = query.UnionAll(t.find(row).ColumnExpr("? AS noun, id, ? AS status", noun, model.NameStatusResolved).
+			query = query.UnionAll(t.db.Select(row).ColumnExpr("? AS noun, id, ? AS status", noun, model.NameStatusResolved).
 				Where("id IN (?)", bun.List(ids[noun])))
 		}
 	}
@@ -80,5 +80,5 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 			known[key] = row.Status
 		}
 	}
-	return status, translate(err)
+	return status, err
 }

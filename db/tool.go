@@ -14,7 +14,7 @@ import (
 // Tool returns one tool, or NOT_FOUND.
 func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
 	tool := &model.Tool{}
-	return tool, t.one(ctx, "tool", id, tool)
+	return tool, t.db.One(ctx, "tool", id, tool)
 }
 
 func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*model.Tool, error) {
@@ -25,17 +25,17 @@ func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*m
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
 // and the other way round.
 var (
-	ToolRows      = Rows{typeName: "tool", none: (*model.Tool)(nil), key: byOwnID}
-	ToolList      = List{none: (*model.Tool)(nil), order: newestFirst}
+	ToolRows      = Rows{Type: "tool", Model: (*model.Tool)(nil), Key: ByID}
+	ToolList      = List{Model: (*model.Tool)(nil), Order: NewestFirst}
 	ToolsOfAgents = Rows{
-		none: (*model.Tool)(nil),
-		join: "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = ?TableAlias.id",
-		key:  "relation.agent_id", order: "relation.position",
+		Model: (*model.Tool)(nil),
+		Join:  "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = ?TableAlias.id",
+		Key:   "relation.agent_id", Order: "relation.position",
 	}
 	AgentsOfTools = List{
-		none:  (*model.Agent)(nil),
-		of:    "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.tool_id = ?1)",
-		order: newestFirst,
+		Model: (*model.Agent)(nil),
+		Of:    "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.tool_id = ?1)",
+		Order: NewestFirst,
 	}
 )
 
@@ -44,12 +44,12 @@ func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.N
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Tool](ctx, t, ToolList, args, columns, NamedThat(filter))
+	return Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamedThat(filter))
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
 func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
-	return of[*model.Tool](ctx, t, ToolsOfAgents, agentIDs, columns)
+	return Find[*model.Tool](ctx, t.db, ToolsOfAgents, agentIDs, columns...)
 }
 
 // CreateTool creates a tool.
@@ -58,7 +58,7 @@ func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*mod
 	if err != nil {
 		return nil, err
 	}
-	return tool, insert(ctx, t, tool)
+	return tool, insert(ctx, t.db, tool)
 }
 
 // UpdateTool changes what the input gives.
@@ -80,8 +80,8 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 				return err
 			}
 		}
-		if _, err = t.change(tool).WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err = t.db.Update(tool).WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		return t.audit(ctx, model.AuditActionUpdateTool, tool.ID)
 	})
@@ -90,7 +90,7 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 
 // seal encrypts a secret of the company's row with the id.
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
-	sealed, err := t.store.sealer.Seal(t.companyID+"/"+id, text)
+	sealed, err := t.store.sealer.Seal(t.CompanyID()+"/"+id, text)
 	if errors.Is(err, seal.ErrNoKey) {
 		return nil, model.Errorf(model.Unprocessable, "secrets are kept encrypted, and this server has no secret key")
 	}
@@ -101,20 +101,20 @@ func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 // a technical name that a sub-agent of one of them has.
 func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	agents := []*model.Agent{}
-	err := t.find(&agents).Column("id").
-		Where("id IN (SELECT agent_id FROM agent_tools WHERE company_id = ? AND tool_id = ?)", t.companyID, tool.ID).
+	err := t.db.Select(&agents).Column("id").
+		Where("id IN (SELECT agent_id FROM agent_tools WHERE company_id = ? AND tool_id = ?)", t.CompanyID(), tool.ID).
 		Order("id").For(string(forUpdate)).Scan(ctx)
 	if err != nil || len(agents) == 0 {
-		return translate(err)
+		return err
 	}
 	ids := make([]string, len(agents))
 	for i, a := range agents {
 		ids[i] = a.ID
 	}
-	clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.List(ids)).
+	clash, err := t.db.Select((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.List(ids)).
 		Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	var faults model.Fields
 	if clash {
@@ -158,8 +158,8 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 			return err
 		}
 		relations := []*agentTool{}
-		if err := t.find(&relations).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
-			return translate(err)
+		if err := t.db.Select(&relations).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
+			return err
 		}
 		had, next := len(relations), int32(1)
 		if had > 0 {
@@ -180,7 +180,7 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 		if err := t.checkSubAgents(ctx, agent, tools); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, relations[had:]...)
+		return insert(ctx, t.db, relations[had:]...)
 	})
 	return agent, err
 }
@@ -188,8 +188,8 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 // lockTools returns the tools in the order of the ids.
 func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
 	held := []*model.Tool{}
-	if err := t.find(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx); err != nil {
-		return nil, translate(err)
+	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx); err != nil {
+		return nil, err
 	}
 	tools := make([]*model.Tool, len(ids))
 	for i, id := range ids {
@@ -209,9 +209,9 @@ func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools 
 		names[i] = tool.TechnicalName
 	}
 	clash := []*model.SubAgent{}
-	err := t.find(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)
+	err := t.db.Select(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if len(clash) > 0 {
 		return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, clash[0].TechnicalName)
@@ -228,6 +228,6 @@ func (t *Tenant) DisconnectTool(ctx context.Context, in model.DisconnectToolInpu
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.remove((*agentTool)(nil)).Where("agent_id = ?", in.AgentID).Where("tool_id = ?", in.ToolID).Exec(ctx)
-	return agent, translate(err)
+	_, err = t.db.Delete((*agentTool)(nil)).Where("agent_id = ?", in.AgentID).Where("tool_id = ?", in.ToolID).Exec(ctx)
+	return agent, err
 }

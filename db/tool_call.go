@@ -10,13 +10,13 @@ import (
 
 // ToolCallsOfChats are the calls of simulated chats, each chat's in the order in which they began.
 var ToolCallsOfChats = Rows{
-	none: (*model.ToolCall)(nil), key: "?TableAlias.chat_id",
-	order: "?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position",
+	Model: (*model.ToolCall)(nil), Key: "?TableAlias.chat_id",
+	Order: "?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position",
 }
 
 // ToolCallsOfChats returns the calls of several chats, each chat's in the order in which they began.
 func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*model.ToolCall, error) {
-	return of[*model.ToolCall](ctx, t, ToolCallsOfChats, chatIDs, nil)
+	return Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
 // HeadersOf returns the headers of a tool's endpoint with their values, which are secrets.
@@ -25,7 +25,7 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
 		return headers, nil
 	}
-	text, err := t.store.sealer.Open(t.companyID+"/"+tool.ID, tool.Endpoint.SealedHeaders)
+	text, err := t.store.sealer.Open(t.CompanyID()+"/"+tool.ID, tool.Endpoint.SealedHeaders)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt the headers of tool %s: %w", tool.ID, err)
 	}
@@ -38,11 +38,11 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun := *call
 	begun.Begin()
 	u.place(&begun)
-	w := u.tenant.writing()
+	w := u.tenant.db.Batch()
 	u.holding(w)
 	prolonged := u.prolonging(w)
-	w.insert(&begun)
-	isKept, err := w.commit(ctx)
+	w.Insert(&begun)
+	isKept, err := w.Commit(ctx)
 	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two
 		return u.tenant.whyNot(ctx, u.Chat.ID)
 	}
@@ -51,18 +51,18 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 
 // EndCall keeps what came of a call that BeginCall has kept.
 func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
-	w := u.tenant.writing()
-	w.update(call, call.ID, "result", "error", "duration_ms", "is_outcome_unknown")
-	return w.send(ctx)
+	w := u.tenant.db.Batch()
+	w.Update(call, call.ID, "result", "error", "duration_ms", "is_outcome_unknown")
+	return w.Send(ctx)
 }
 
 // record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was kept stay so,
 // though nobody may have heard that it was.
-func (u *Turn) record(w *writing, calls []*model.ToolCall, kept bool) {
+func (u *Turn) record(w *Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
-		w.insertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
+		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
 			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}
 }

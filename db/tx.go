@@ -9,38 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
-
-	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// Tx is a transaction over the companies of a Store.
-type Tx struct {
-	store *Store
-	bun   bun.Tx
-	conn  bun.Conn
+// pgTx is a transaction over the companies of a DB.
+type pgTx struct {
+	db   *DB
+	bun  bun.Tx
+	conn bun.Conn
 	// committed are the functions to call after the commit, in order.
 	committed []func()
 }
 
-// Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
-func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.begin(ctx, everyCompany, fn)
-}
+// OfOneMoment are the options of a transaction that only reads, and sees one moment.
+var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
-// begin is Tx of which most is for the company.
-func (s *Store) begin(ctx context.Context, companyID string, fn func(context.Context, *Tx) error) error {
-	return s.beginAs(ctx, companyID, nil, fn)
-}
-
-// beginAs is begin with options, nil for none.
-func (s *Store) beginAs(ctx context.Context, companyID string, opts *sql.TxOptions, fn func(context.Context, *Tx) error) error {
-	conn, err := s.db.Conn(ctx)
+// Begin runs fn in one transaction, with options or nil: everything it does through the transaction is kept, or, when it
+// returns an error, nothing. Most of it is for the company of the Scope.
+func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.Context, *pgTx) error) error {
+	conn, err := s.db.bun.Conn(ctx)
 	if err != nil {
-		return translate(err)
+		return s.db.Translate(err)
 	}
 	defer func() { _ = conn.Close() }()
-	tx := &Tx{store: s, conn: conn}
-	err = conn.RunInTx(withCompany(ctx, companyID), opts, func(_ context.Context, begun bun.Tx) error {
+	tx := &pgTx{db: s.db, conn: conn}
+	err = conn.RunInTx(WithCompany(ctx, s.companyID), opts, func(_ context.Context, begun bun.Tx) error {
 		tx.bun = begun
 		return fn(ctx, tx)
 	})
@@ -48,7 +40,7 @@ func (s *Store) beginAs(ctx context.Context, companyID string, opts *sql.TxOptio
 		return ctx.Err() // which rolled the transaction back
 	}
 	if err != nil {
-		return translate(err)
+		return s.db.Translate(err)
 	}
 	for _, f := range tx.committed {
 		f()
@@ -56,69 +48,106 @@ func (s *Store) beginAs(ctx context.Context, companyID string, opts *sql.TxOptio
 	return nil
 }
 
-// Tenant is the company's part of the database, as the transaction sees and changes it.
-func (tx *Tx) Tenant(companyID string) *Tenant {
-	return &Tenant{store: tx.store, db: scoped{tx.store.db, tx.bun, companyID}, tx: tx, companyID: companyID}
+// Company makes statements about a company's rows, as the transaction sees and changes them.
+func (tx *pgTx) Company(companyID string) Scope {
+	return Scope{db: tx.db, conn: tx.bun, companyID: companyID, tx: tx}
 }
 
-// onCommit calls f after the commit, and never if there is none.
-func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
+// Program makes statements about the rows of all companies, as the transaction sees and changes them.
+func (tx *pgTx) Program() Scope { return tx.Company(everyCompany) }
 
-// pgx calls fn with the same transaction as pgx knows one, for the company's rows. It belongs to fn until that returns,
-// and nothing else may be done in the transaction meanwhile; it ends with bun's.
-func (t tenantTx) pgx(ctx context.Context, fn func(queue.Tx) error) error {
-	tx := t.tx
+// InTx reports whether the Scope is in a transaction.
+func (s Scope) InTx() bool { return s.tx != nil }
+
+// Bun is the transaction that the Scope is in, as bun knows it.
+func (s Scope) Bun() bun.Tx { return s.tx.bun }
+
+// OnCommit calls f after the commit of what the Scope has written, and never if that is rolled back. f must be quick.
+func (s Scope) OnCommit(f func()) {
+	if s.tx == nil {
+		f()
+		return
+	}
+	s.tx.committed = append(s.tx.committed, f)
+}
+
+// PGX calls fn with the transaction that the Scope is in as pgx knows one, for the company's rows. It belongs to fn until that
+// returns, and nothing else may be done in the transaction meanwhile; it ends with bun's.
+func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
-	return tx.conn.Raw(func(driver any) error {
-		conn, ok := driver.(*chargedConn)
-		if !ok {
-			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
-		}
-		if conn.Conn.Conn().PgConn().TxStatus() == 'I' {
+	return s.db.Translate(s.tx.conn.Raw(func(driver any) error {
+		conn := driver.(*chargedConn).Conn.Conn()
+		if conn.PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}
-		if err := conn.locks.bind(ctx, conn.Conn.Conn().PgConn(), t.companyID); err != nil {
+		if err := s.db.scopes.bind(ctx, conn.PgConn(), s.companyID); err != nil {
 			return err
 		}
-		return fn(&openTx{tx: tx, conn: conn.Conn.Conn()})
-	})
+		return fn(&OpenTx{scope: s, conn: conn})
+	}))
 }
 
-// send sends statements, each of which names the company by itself, in one round trip.
-func (t tenantTx) send(ctx context.Context, batch *pgx.Batch) error {
-	return translate(t.pgx(ctx, func(tx queue.Tx) error { return tx.SendBatch(ctx, batch).Close() }))
+// Send sends statements, each of which names the company by itself, in one round trip of the transaction.
+func (s Scope) Send(ctx context.Context, batch *pgx.Batch) error {
+	return s.PGX(ctx, func(tx *OpenTx) error { return tx.SendBatch(ctx, batch).Close() })
 }
 
-// openTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
+// ReadRows reads by pgx, which takes values such as vectors as they are, where bun would read them as text.
+func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query string, args ...any) error {
+	hand := func(on Querier) error {
+		rows, err := on.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return read(rows)
+	}
+	if s.InTx() {
+		return s.PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
+	}
+	if s.db.scopes.isPooled {
+		return s.Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error {
+			return tx.Company(s.companyID).PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
+		})
+	}
+	if err := s.db.writers.Enter(ctx, s.companyID); err != nil {
+		return err
+	}
+	defer s.db.writers.Leave(s.companyID)
+	ctx = WithCompany(ctx, s.companyID)
+	return s.db.Translate(hand(s.db.pools.writes))
+}
+
+// OpenTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
 // savepoints.
-type openTx struct {
-	tx   *Tx
-	conn *pgx.Conn
+type OpenTx struct {
+	scope Scope
+	conn  *pgx.Conn
 	// depth tells nested savepoints apart, 0 the transaction itself.
 	depth int
 	done  bool
 }
 
 // OnCommit calls f after the commit of the whole transaction.
-func (t *openTx) OnCommit(f func()) { t.tx.onCommit(f) }
+func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
 
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
-func (t *openTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	inner := &openTx{tx: t.tx, conn: t.conn, depth: t.depth + 1}
+func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
+	inner := &OpenTx{scope: t.scope, conn: t.conn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
 		return nil, err
 	}
 	return inner, nil
 }
 
-func (t *openTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
+func (t *OpenTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
 
-func (t *openTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
+func (t *OpenTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
 
-func (t *openTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
+func (t *OpenTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
 
-func (t *openTx) end(ctx context.Context, how string) error {
+func (t *OpenTx) end(ctx context.Context, how string) error {
 	switch {
 	case t.depth == 0:
 		return errNotOurs
@@ -131,31 +160,31 @@ func (t *openTx) end(ctx context.Context, how string) error {
 	return err
 }
 
-func (t *openTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+func (t *OpenTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return t.conn.CopyFrom(ctx, table, columns, rows)
 }
 
-func (t *openTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+func (t *OpenTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return t.conn.SendBatch(ctx, b)
 }
 
 // LargeObjects returns a value that cannot be used: pgx makes large objects only for its own transactions.
-func (*openTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
+func (*OpenTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 
-func (t *openTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {
+func (t *OpenTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {
 	return t.conn.Prepare(ctx, name, query)
 }
 
-func (t *openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+func (t *OpenTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
 	return t.conn.Exec(ctx, query, args...)
 }
 
-func (t *openTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+func (t *OpenTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
 	return t.conn.Query(ctx, query, args...)
 }
 
-func (t *openTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
+func (t *OpenTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
 	return t.conn.QueryRow(ctx, query, args...)
 }
 
-func (t *openTx) Conn() *pgx.Conn { return t.conn }
+func (t *OpenTx) Conn() *pgx.Conn { return t.conn }

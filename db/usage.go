@@ -52,8 +52,8 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 		return nil
 	}
 	kept := []*model.Retention{}
-	if err := t.find(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
-		return translate(err)
+	if err := t.db.Select(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
+		return err
 	}
 	return in.KeptFrom(ledgerBegins(kept[0].Days))
 }
@@ -62,24 +62,24 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 // may be more.
 func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool, err error) {
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		old := t.find((*model.UsageEntry)(nil)).Column("idempotency_key").Where("at < ?", begin).
+		old := t.db.Select((*model.UsageEntry)(nil)).Column("idempotency_key").Where("at < ?", begin).
 			Where("idempotency_key NOT LIKE ?", model.DayKeys).Order("at", "idempotency_key").Limit(entriesPerPart)
 		entries := []*model.UsageEntry{}
-		err := t.remove((*model.UsageEntry)(nil)).Where("idempotency_key IN (?)", old).
+		err := t.db.Delete((*model.UsageEntry)(nil)).Where("idempotency_key IN (?)", old).
 			Returning("channel, agent_id, campaign_id, micro_credits, at").Scan(ctx, &entries)
 		if err != nil || len(entries) == 0 {
-			return translate(err)
+			return err
 		}
 		hasMore = len(entries) == entriesPerPart
 		days, _ := model.SumUsage(entries)
 		sums := make([]*model.UsageEntry, len(days))
 		for i, day := range days {
 			sums[i] = day.Entry()
-			sums[i].OwnBy(t.companyID)
+			sums[i].OwnBy(t.CompanyID())
 		}
 		_, err = t.db.NewInsert().Model(&sums).On("CONFLICT (company_id, idempotency_key) DO UPDATE").
 			Set("micro_credits = ?TableAlias.micro_credits + excluded.micro_credits").Returning("NULL").Exec(ctx)
-		return translate(err)
+		return err
 	})
 }
 
@@ -91,12 +91,12 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	var all usageColumns
 	for _, row := range rows {
-		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, literalTime(row.At))
+		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, LiteralTime(row.At))
 	}
 	added := []*model.UsageEntry{}
-	w := t.writing()
-	w.change(t.askingOwn("entries of usage", addEntries, &added, all.values()...))
-	if err := w.send(ctx); err != nil || len(added) == 0 {
+	w := t.db.Batch()
+	w.Add(addEntries, &added, all.values()...)
+	if err := w.Send(ctx); err != nil || len(added) == 0 {
 		return 0, err
 	}
 	keys := make([]string, len(added))
@@ -143,20 +143,25 @@ const fromUsageColumns = "FROM unnest($2::text[], $3::text[], $4::text[], $5::te
 	"AS given (channel, agent_id, campaign_id, micro_credits, key, last)"
 
 // addEntries is the statement that adds entries, and returns the keys of those that were not there.
-func addEntries(*Store) (Statement, []string) {
-	return statement("INSERT INTO usage_entries (company_id, channel, agent_id, campaign_id, micro_credits, idempotency_key, at) " +
+var addEntries = NewQuery(func(*Tables) (string, []string) {
+	return "INSERT INTO usage_entries (company_id, channel, agent_id, campaign_id, micro_credits, idempotency_key, at) " +
 		"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key, last::timestamptz " + fromUsageColumns +
-		" ON CONFLICT (company_id, idempotency_key) DO NOTHING RETURNING idempotency_key"), []string{"idempotency_key"}
-}
+		" ON CONFLICT (company_id, idempotency_key) DO NOTHING RETURNING idempotency_key", []string{"idempotency_key"}
+})
 
 // addingSums is the statement that adds to the sums of days or months.
-func addingSums(table, period, conflict string) func(*Store) (Statement, []string) {
-	return func(*Store) (Statement, []string) {
-		return statement("INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + period + ", entries) " +
+func addingSums(table, period, conflict string) Query {
+	return NewQuery(func(*Tables) (string, []string) {
+		return "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + period + ", entries) " +
 			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key::date, last::bigint " + fromUsageColumns +
-			" ON " + conflict + " SET " + strings.ReplaceAll(addUp, "?TableAlias", "kept")), nil
-	}
+			" ON " + conflict + " SET " + strings.ReplaceAll(addUp, "?TableAlias", "kept"), nil
+	})
 }
+
+var (
+	addDays   = addingSums("usage_days", "day", onDay)
+	addMonths = addingSums("usage_months", "month", onMonth)
+)
 
 // addSums adds entries to the sums of their days and months, in one round trip.
 func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) error {
@@ -169,13 +174,13 @@ func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) erro
 		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly), strconv.FormatInt(month.Entries, 10))
 	}
 	budgets := []*budgetOf{}
-	w := t.writing()
-	w.change(t.askingOwn("sums of days", addingSums("usage_days", "day", onDay), &[]*model.UsageDay{}, ofDays.values()...))
-	w.change(t.askingOwn("sums of months", addingSums("usage_months", "month", onMonth), &[]*model.UsageMonth{}, ofMonths.values()...))
-	w.change(t.askingOwn("budget of a company", findBudget, &budgets))
-	err := w.send(ctx)
+	w := t.db.Batch()
+	w.Add(addDays, nil, ofDays.values()...)
+	w.Add(addMonths, nil, ofMonths.values()...)
+	w.Add(findBudget, &budgets)
+	err := w.Send(ctx)
 	if err == nil && len(budgets) > 0 {
-		t.onCommit(func() { t.store.budgets.look(t.companyID) })
+		t.db.OnCommit(func() { t.store.budgets.look(t.CompanyID()) })
 	}
 	return err
 }
@@ -188,8 +193,8 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 		keys[i], given[row.IdempotencyKey] = row.IdempotencyKey, row
 	}
 	kept := []*model.UsageEntry{}
-	if err := t.find(&kept).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
-		return translate(err)
+	if err := t.db.Select(&kept).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
+		return err
 	}
 	differs := map[string]bool{}
 	for _, entry := range kept {
@@ -207,24 +212,24 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 // spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing that is
 // done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is recorded of what
 // cost nothing.
-func (t *Tenant) spending(w *writing, key string, cost *model.UsageEntry) (afterwards func()) {
+func (t *Tenant) spending(w *Batch, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
 		return func() {}
 	}
-	w.insert(entry)
+	w.Insert(entry)
 	days, months := model.SumUsage([]*model.UsageEntry{entry})
 	for _, day := range days {
-		w.insertOr(onDay, addUp, day)
+		w.InsertOr(onDay, addUp, day)
 	}
 	for _, month := range months {
-		w.insertOr(onMonth, addUp, month)
+		w.InsertOr(onMonth, addUp, month)
 	}
 	budgets := []*budgetOf{}
-	w.change(t.askingOwn("budget of a company", findBudget, &budgets))
+	w.Add(findBudget, &budgets)
 	return func() {
 		if len(budgets) > 0 {
-			t.store.budgets.look(t.companyID)
+			t.store.budgets.look(t.CompanyID())
 		}
 	}
 }
@@ -233,10 +238,10 @@ func (t *Tenant) spending(w *writing, key string, cost *model.UsageEntry) (after
 type budgetOf struct{ CompanyID string }
 
 // findBudget is the statement that finds a company if it has a budget. It takes no keys.
-func findBudget(s *Store) (Statement, []string) {
-	return statement(s.db.NewSelect().TableExpr("plans").Column(companyColumn).Where("company_id = ?", parameter(1)).
-		Where("micro_credits_budget IS NOT NULL").String()), []string{companyColumn}
-}
+var findBudget = NewQuery(func(t *Tables) (string, []string) {
+	return t.NewSelect().TableExpr("plans").Column(companyColumn).Where("company_id = ?", Place(1)).
+		Where("micro_credits_budget IS NOT NULL").String(), []string{companyColumn}
+})
 
 // entryOf is the ledger's entry of what something has cost, nil if that is nothing.
 func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry {
@@ -274,10 +279,10 @@ func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) ite
 		after := &model.UsageEntry{At: r.From}
 		for {
 			entries := []*model.UsageEntry{}
-			err := t.find(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).Where("at < ?", r.End).
+			err := t.db.Select(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).Where("at < ?", r.End).
 				Order("at", "idempotency_key").Limit(entriesPerRead).Scan(ctx)
 			if err != nil {
-				yield(nil, translate(err))
+				yield(nil, err)
 				return
 			}
 			for _, entry := range entries {

@@ -13,24 +13,24 @@ const (
 
 // WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks what webhooks were told.
 var (
-	WebhookRows          = Rows{typeName: webhook, none: (*model.Webhook)(nil), key: byOwnID}
-	DeliveriesOfWebhooks = List{none: (*model.WebhookDelivery)(nil), of: "?TableAlias.webhook_id = ?1", order: newestFirst}
+	WebhookRows          = Rows{Type: webhook, Model: (*model.Webhook)(nil), Key: ByID}
+	DeliveriesOfWebhooks = List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1", Order: NewestFirst}
 )
 
 // DeliveriesThat narrows a list to the deliveries in the state, or to nothing when it is nil.
-func DeliveriesThat(status *model.WebhookDeliveryStatus) Filter { return given(nil, "status", status) }
+func DeliveriesThat(status *model.WebhookDeliveryStatus) Filter { return Equal(nil, "status", status) }
 
 // Webhooks returns every webhook of the company, newest first.
 func (t *Tenant) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
 	webhooks := []*model.Webhook{}
-	err := t.find(&webhooks).OrderExpr("created_at DESC, id DESC").Scan(ctx)
-	return together(webhooks), translate(err)
+	err := t.db.Select(&webhooks).OrderExpr("created_at DESC, id DESC").Scan(ctx)
+	return Together(webhooks), err
 }
 
 // Webhook returns one webhook, or NOT_FOUND.
 func (t *Tenant) Webhook(ctx context.Context, id string) (*model.Webhook, error) {
 	found := &model.Webhook{}
-	return found, t.one(ctx, webhook, id, found)
+	return found, t.db.One(ctx, webhook, id, found)
 }
 
 // CreateWebhook makes a webhook and returns it with its secret, which is not shown again. UNPROCESSABLE says that the
@@ -44,7 +44,7 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 		if err := t.countHeld(ctx, (*model.Webhook)(nil), model.MaxWebhooks, "webhooks"); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.Tenant, made); err != nil {
+		if err := insert(ctx, t.db, made); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateWebhook, made.ID)
@@ -54,12 +54,12 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 // countHeld returns UNPROCESSABLE when the company has so many rows already. Those who add some at the same time wait here,
 // so that each counts the other's.
 func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
-	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
-		return translate(err)
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+		return err
 	}
-	count, err := t.find(none).Count(ctx)
+	count, err := t.db.Select(none).Count(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if count >= most {
 		return model.Errorf(model.Unprocessable, "the company has %d %s, which is the most", count, name)
@@ -77,8 +77,8 @@ func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.Audi
 		if err := change(changed); err != nil {
 			return err
 		}
-		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(changed).WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		return t.audit(ctx, action, id)
 	})
@@ -114,7 +114,7 @@ func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.Webhook
 		if ping, err = model.NewPing(tried, now()); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, ping)
+		return insert(ctx, t.db, ping)
 	})
 	return ping, err
 }
@@ -124,7 +124,7 @@ func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.Webhoo
 	again := &model.WebhookDelivery{}
 	return again, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Webhooks are held before their deliveries, everywhere.
-		if err := t.one(ctx, webhookDelivery, id, again); err != nil {
+		if err := t.db.One(ctx, webhookDelivery, id, again); err != nil {
 			return err
 		}
 		if _, err := t.enabledWebhook(ctx, again.WebhookID); err != nil {
@@ -134,8 +134,8 @@ func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.Webhoo
 			return err
 		}
 		again.Again(now())
-		_, err := t.change(again).Column("status", "failures", "due_at").WherePK().Exec(ctx)
-		return translate(err)
+		_, err := t.db.Update(again).Column("status", "failures", "due_at").WherePK().Exec(ctx)
+		return err
 	})
 }
 

@@ -85,9 +85,9 @@ func (o *postOffice) sendCouriers(ctx context.Context) error {
 	for _, companyID := range companies {
 		t := o.store.Tenant(companyID)
 		webhooks := []string{}
-		if err := t.find((*model.Webhook)(nil)).Column("id").Where("is_enabled").
+		if err := t.db.Select((*model.Webhook)(nil)).Column("id").Where("is_enabled").
 			Where("EXISTS (?)", t.due().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").Scan(ctx, &webhooks); err != nil {
-			errs = append(errs, translate(err))
+			errs = append(errs, err)
 			continue
 		}
 		for _, id := range webhooks {
@@ -99,20 +99,20 @@ func (o *postOffice) sendCouriers(ctx context.Context) error {
 
 // due are the messages whose next attempt is due.
 func (t *Tenant) due() *bun.SelectQuery {
-	return t.find((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).Where("due_at <= ?", now())
+	return t.db.Select((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).Where("due_at <= ?", now())
 }
 
 // send has a courier deliver what is due to the webhook, unless one does already or there are too many.
 func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.underWay[t.companyID]
+	of := o.underWay[t.CompanyID()]
 	if of[webhookID] || len(of) >= couriersPerCompany || o.number >= couriers {
 		return
 	}
 	if of == nil {
 		of = map[string]bool{}
-		o.underWay[t.companyID] = of
+		o.underWay[t.CompanyID()] = of
 	}
 	of[webhookID] = true
 	o.number++
@@ -122,11 +122,11 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 			defer o.mu.Unlock()
 			o.number--
 			if delete(of, webhookID); len(of) == 0 {
-				delete(o.underWay, t.companyID)
+				delete(o.underWay, t.CompanyID())
 			}
 		}()
-		if err := o.deliver(withParty(ctx, t.companyID), t, webhookID); err != nil && ctx.Err() == nil {
-			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.companyID, "webhook", webhookID, "error", err)
+		if err := o.deliver(WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
+			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.CompanyID(), "webhook", webhookID, "error", err)
 		}
 	})
 }
@@ -175,14 +175,14 @@ func attempted(at time.Time, status int, err error) model.WebhookAttempt {
 // when there is none.
 func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webhook, *model.WebhookDelivery, error) {
 	to, messages := []*model.Webhook{}, []*model.WebhookDelivery{}
-	if err := t.find(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
-		return nil, nil, translate(err)
+	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
+		return nil, nil, err
 	}
 	next := t.due().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).For("UPDATE SKIP LOCKED")
-	err := t.change((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
+	err := t.db.Update((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
 		Where("id = (?)", next).Returning("*").Scan(ctx, &messages)
 	if err != nil || len(messages) == 0 {
-		return nil, nil, translate(err)
+		return nil, nil, err
 	}
 	return to[0], messages[0], nil
 }
@@ -195,7 +195,7 @@ func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel
 	}
 	p := Parcel{URL: to.URL, ID: message.ID, Body: message.Payload}
 	for _, secret := range sealed {
-		key, err := t.store.sealer.Open(t.companyID+"/"+to.ID, secret)
+		key, err := t.store.sealer.Open(t.CompanyID()+"/"+to.ID, secret)
 		if err != nil {
 			return p, errors.New("the webhook's secret cannot be read with this server's secret key: rotate it")
 		}
@@ -215,7 +215,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 		if err == nil {
 			err = t.lock(ctx, webhookDelivery, message.ID, stored, forUpdate)
 		}
-		if isMissing(err) || err == nil && stored.Claim != message.Claim {
+		if IsMissing(err) || err == nil && stored.Claim != message.Claim {
 			return nil // it was deleted, or is another process's
 		}
 		if err != nil {
@@ -223,14 +223,14 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 		}
 		failing, isEnabled := to.FailingSince, to.IsEnabled
 		stored.Record(to, attempt, rand.Float64(), now())
-		if _, err := t.change(stored).Column("status", "attempts", "failures", "due_at").WherePK().Exec(ctx); err != nil {
-			return translate(err)
+		if _, err := t.db.Update(stored).Column("status", "attempts", "failures", "due_at").WherePK().Exec(ctx); err != nil {
+			return err
 		}
 		if failing == to.FailingSince && isEnabled == to.IsEnabled {
 			return nil
 		}
-		_, err = t.change(to).Column("failing_since", "is_enabled", "disabled_reason", "updated_at").WherePK().Exec(ctx)
-		return translate(err)
+		_, err = t.db.Update(to).Column("failing_since", "is_enabled", "disabled_reason", "updated_at").WherePK().Exec(ctx)
+		return err
 	})
 }
 
@@ -238,20 +238,20 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	_, err := t.change((*model.WebhookDelivery)(nil)).Set("due_at = ?", now()).Where("id = ?", message.ID).
+	_, err := t.db.Update((*model.WebhookDelivery)(nil)).Set("due_at = ?", now()).Where("id = ?", message.ID).
 		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // forgetDeliveries deletes the messages of a webhook that are too many, and those that are too old.
 func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 	of := func() *bun.SelectQuery {
-		return t.find((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
+		return t.db.Select((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
 	}
 	last := of().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").Offset(model.MaxDeliveries).Limit(1)
-	_, err := t.remove((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
+	_, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
 		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesKeptSince(now()), last).Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // forgetOldDeliveries deletes what all webhooks were told too long ago, a part at a time.
@@ -261,9 +261,9 @@ func (s *Store) forgetOldDeliveries(ctx context.Context) error {
 	errs := []error{err}
 	for _, id := range companies {
 		t := s.Tenant(id)
-		oldest := t.find((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").Limit(eventsPerRead)
-		if _, err := t.remove((*model.WebhookDelivery)(nil)).Where("id IN (?)", oldest).Exec(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("forget deliveries of company %s: %w", id, translate(err)))
+		oldest := t.db.Select((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").Limit(eventsPerRead)
+		if _, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("id IN (?)", oldest).Exec(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("forget deliveries of company %s: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -16,9 +16,9 @@ type listeners map[model.WebhookEvent][]string
 // Mostly there are none, and the one statement is all that an event costs.
 func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
 	webhooks := []*model.Webhook{}
-	if err := t.find(&webhooks).Column("id", "events").Where("is_enabled").
+	if err := t.db.Select(&webhooks).Column("id", "events").Where("is_enabled").
 		Where("jsonb_exists_any(events, ?::text[])", pgdialect.Array(events)).Order("id").For(string(forReference)).Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	found := listeners{}
 	for _, w := range webhooks {
@@ -41,10 +41,10 @@ func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.Web
 		return err
 	}
 	for _, d := range deliveries {
-		d.OwnBy(t.companyID)
+		d.OwnBy(t.CompanyID())
 	}
 	_, err = t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").Returning("NULL").Exec(ctx)
-	return translate(err)
+	return err
 }
 
 // tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their runs.
@@ -107,7 +107,7 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 		return nil
 	}
 	schedule, err := t.AgentTestSchedule(ctx, *id)
-	if isMissing(err) {
+	if IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 		return nil
 	}
 	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID, model.AgentTestCorrectionHolm)
-	if isMissing(err) {
+	if IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -139,12 +139,12 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 		ids[i] = test.ID
 	}
 	judged := pgdialect.Array([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
-	before := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
+	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Where("?TableAlias.test_id = parent.id").Where(ofRecord).Where("?TableAlias.created_at < ?", execution.CreatedAt).
 		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	passed := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = ?TableAlias.created_at", before).
 		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).Scan(ctx, &passed)
@@ -152,7 +152,7 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 	for _, id := range passed {
 		hasPassed[id] = true
 	}
-	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !hasPassed[test.ID] }), translate(err)
+	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !hasPassed[test.ID] }), err
 }
 
 // tellOfDocument tells that the indexing of a document has ended.

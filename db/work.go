@@ -58,7 +58,7 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 		}
 		t := s.Tenant(d.CompanyID)
 		t.delivery = d
-		return work(withParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
+		return work(WithParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
 	})
 }
 
@@ -74,8 +74,8 @@ func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string) error 
 
 // changeQueue changes the company's part of the queue.
 func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []*queue.Delivery, err error) {
-	change.CompanyID = t.companyID
-	return next, t.pgx(ctx, func(tx queue.Tx) error {
+	change.CompanyID = t.CompanyID()
+	return next, t.db.PGX(ctx, func(tx *OpenTx) error {
 		next, err = t.store.queue.Apply(ctx, tx, change)
 		return err
 	})
@@ -84,7 +84,7 @@ func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []
 func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	jobs := make([]queue.Job, len(ids))
 	for i, id := range ids {
-		jobs[i] = queue.Job{CompanyID: t.companyID, Kind: kind, ID: id}
+		jobs[i] = queue.Job{CompanyID: t.CompanyID(), Kind: kind, ID: id}
 	}
 	return jobs
 }
@@ -120,20 +120,20 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads something of all companies: read gets a selection by company, for the column that it is in. If that fails, as it
+// across reads something of all companies: read gets a Selection by company, for the column that it is in. If that fails, as it
 // does when one of several machines is away, it is called for each company by itself, in any order, until ctx ends.
-func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) selection) error) error {
-	err := read(func(string) selection { return all })
-	if err == nil || IsAway(translate(s.pool.Ping(ctx))) {
-		return translate(err)
+func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) Selection) error) error {
+	err := read(func(string) Selection { return All })
+	if err == nil || IsAway(s.db.Ping(ctx)) {
+		return err
 	}
 	companies := []string{}
-	if err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").OrderExpr("random()").Scan(ctx, &companies); err != nil {
-		return translate(err)
+	if err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").OrderExpr("random()").Scan(ctx, &companies); err != nil {
+		return err
 	}
 	var errs []error
 	for _, id := range companies {
-		errs = append(errs, translate(read(func(column string) selection { return where(column+" = ?", id) })))
+		errs = append(errs, read(func(column string) Selection { return Where(column+" = ?", id) }))
 		if ctx.Err() != nil {
 			break
 		}
@@ -144,9 +144,9 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 // companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked are left out,
 // with an error.
 func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) (companies []string, err error) {
-	err = s.across(ctx, func(ofCompany func(string) selection) error {
+	err = s.across(ctx, func(ofCompany func(string) Selection) error {
 		some := []string{}
-		err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").Where("EXISTS ("+condition+")", args...).
+		err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").Where("EXISTS ("+condition+")", args...).
 			Apply(ofCompany("?TableAlias.id")).Scan(ctx, &some)
 		companies = append(companies, some...)
 		return err

@@ -16,104 +16,115 @@ import (
 	"github.com/uptrace/bun/extra/bunjson"
 	"github.com/uptrace/bun/schema"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writing is prepared statements that change rows. They are sent together, and done in their order: in the transaction that the
-// Tenant is in, or else in one of their own. They are for what happens so often that planning it each time takes longer than doing
+// Batch is prepared statements that change rows. They are sent together, and done in their order: in the transaction that the
+// Scope is in, or else in one of their own. They are for what happens so often that planning it each time takes longer than doing
 // it; bun writes everything else.
-type writing struct {
-	*Tenant
-	asks []ask
-	// hasNeeded says that one of them is needed.
-	hasNeeded bool
-	err       error
+type Batch struct {
+	scope Scope
+	of    []Bound
+	// hasRequired says that one of them must find a row.
+	hasRequired bool
+	err         error
 }
 
-func (t *Tenant) writing() *writing { return &writing{Tenant: t} }
+// Batch begins a Batch.
+func (s Scope) Batch() *Batch { return &Batch{scope: s} }
 
-// change adds a statement of the program's own.
-func (w *writing) change(a ask) { w.asks = append(w.asks, a) }
+// Add adds a statement.
+func (b *Batch) Add(q Query, into any, values ...any) { b.of = append(b.of, Bind(q, into, values...)) }
 
-// need adds a needed statement, without which nothing of what follows is kept.
-func (w *writing) need(a ask) {
-	w.hasNeeded = true
-	w.change(a)
+// requiredRow is what a statement of Required returns.
+type requiredRow struct{ IsThere bool }
+
+// Require adds a statement made by Required: unless it finds a row, nothing of the Batch is kept.
+func (b *Batch) Require(q Query, values ...any) {
+	b.hasRequired = true
+	b.Add(q, &[]*requiredRow{}, values...)
 }
 
-// insert adds one that inserts the rows, which are of one type: always as many where it is called, since each number has a statement.
-func (w *writing) insert(rows ...row) { w.insertOr("", "", rows...) }
+// noSuchElement is the SQLSTATE of a strict path to an element that a JSON array does not have.
+const noSuchElement = "22033"
 
-// insertOr is insert that says what else is done, and to what, if there is such a row already.
-func (w *writing) insertOr(conflict, set string, rows ...row) {
-	made := insertion{reflect.TypeOf(rows[0]).Elem(), len(rows), conflict, set}
-	f := w.store.findings.of(made, func() *finding { return &finding{statement: w.store.insertion(made)} })
-	fields := w.store.db.Table(made.row).Fields
-	values := make([]any, 0, len(fields)*len(rows))
+// Required returns a query for Batch.Require, which fails unless the given one finds a row: it takes the first element of
+// an array with one for each row.
+func Required(rows func(t *Tables) *bun.SelectQuery) Query {
+	return NewQuery(func(t *Tables) (string, []string) {
+		return "SELECT jsonb_path_query(coalesce(jsonb_agg(true), '[]'), 'strict $[0]') AS is_there FROM (" + rows(t).String() + ") AS required",
+			[]string{"is_there"}
+	})
+}
+
+// Insert adds a statement that inserts the rows, which are of one type: always as many where it is called, since each number has
+// a statement.
+func (b *Batch) Insert(rows ...row) { b.InsertOr("", "", rows...) }
+
+// InsertOr is Insert that says what else is done, and to what, if there is such a row already.
+func (b *Batch) InsertOr(conflict, set string, rows ...row) {
+	of := reflect.TypeOf(rows[0]).Elem()
+	var values []any
 	for _, row := range rows {
-		row.OwnBy(w.companyID)
-		of := reflect.ValueOf(row).Elem()
-		for _, field := range fields {
-			if field.Name == companyColumn {
-				continue
+		row.OwnBy(b.scope.companyID)
+		for _, field := range fieldsOf(of) {
+			if field.Name != companyColumn {
+				values = append(values, b.value(field, row))
 			}
-			value, err := valueOf(field, of)
-			if err != nil && w.err == nil {
-				w.err = fmt.Errorf("write %s: %w", field.Name, err)
-			}
-			values = append(values, value)
 		}
 	}
-	w.change(ask{finding: f, read: Read{Statement: f.statement, more: values}})
+	b.Add(insertion{of, len(rows), conflict, set}, nil, values...)
 }
 
-// update adds one that writes the columns of the row, which its id names.
-func (w *writing) update(row row, id string, columns ...string) {
-	of := reflect.ValueOf(row).Elem()
-	table := w.store.db.Table(of.Type())
-	f := w.store.findings.of(columnsOf{of.Type(), strings.Join(columns, " ")}, func() *finding {
-		q := w.store.changing(row).Where("id = ?", parameter(2))
-		for i, column := range columns {
-			q = q.Set("? = ?", bun.Ident(column), parameter(3+i))
-		}
-		return &finding{statement: statement(q.String())}
-	})
+// Update adds a statement that writes the columns of the row, which its id names.
+func (b *Batch) Update(row row, id string, columns ...string) {
+	of := reflect.TypeOf(row).Elem()
 	values := []any{id}
 	for _, column := range columns {
-		value, err := valueOf(table.FieldMap[column], of)
-		if err != nil && w.err == nil {
-			w.err = fmt.Errorf("write %s: %w", column, err)
-		}
-		values = append(values, value)
+		values = append(values, b.value(unconnected.Table(of).FieldMap[column], row))
 	}
-	w.change(ask{finding: f, read: Read{Statement: f.statement, more: values}})
+	b.Add(columnsOfRow{of, strings.Join(columns, " ")}, nil, values...)
+}
+
+func (b *Batch) value(field *schema.Field, row row) any {
+	value, err := valueOf(field, reflect.ValueOf(row).Elem())
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("write %s: %w", field.Name, err)
+	}
+	return value
 }
 
 const companyColumn = "company_id"
 
-// columnsOf is the key of a statement that writes columns of a row.
-type columnsOf struct {
+// columnsOfRow is the query that writes columns of a row.
+type columnsOfRow struct {
 	row     reflect.Type
 	columns string
 }
 
-// insertion is the key of a statement that inserts so many rows of a type.
+func (c columnsOfRow) SQL(t *Tables) (string, []string) {
+	q := t.Update(reflect.New(c.row).Interface()).Where("id = ?", Place(2))
+	for i, column := range strings.Fields(c.columns) {
+		q = q.Set("? = ?", bun.Ident(column), Place(3+i))
+	}
+	return q.String(), nil
+}
+
+// insertion is the query that inserts so many rows of a type. Its values are those of the fields of each, behind the company.
 type insertion struct {
 	row           reflect.Type
 	rows          int
 	conflict, set string
 }
 
-// insertion is the statement that inserts rows. Its values are those of the fields of each, behind the company.
-func (s *Store) insertion(of insertion) Statement {
-	table := s.db.Table(of.row)
+func (i insertion) SQL(*Tables) (string, []string) {
+	table := unconnected.Table(i.row)
 	var columns, rows []string
 	for _, field := range table.Fields {
 		columns = append(columns, string(field.SQLName))
 	}
 	next := 1
-	for range of.rows {
+	for range i.rows {
 		var values []string
 		for _, field := range table.Fields {
 			if field.Name == companyColumn {
@@ -126,19 +137,10 @@ func (s *Store) insertion(of insertion) Statement {
 		rows = append(rows, "("+strings.Join(values, ", ")+")")
 	}
 	text := fmt.Sprintf("INSERT INTO %s AS %s (%s) VALUES %s", table.SQLName, table.SQLAlias, strings.Join(columns, ", "), strings.Join(rows, ", "))
-	if of.conflict != "" {
-		text += " ON " + of.conflict + " SET " + strings.ReplaceAll(of.set, "?TableAlias", string(table.SQLAlias))
+	if i.conflict != "" {
+		text += " ON " + i.conflict + " SET " + strings.ReplaceAll(i.set, "?TableAlias", string(table.SQLAlias))
 	}
-	return statement(text)
-}
-
-// changing is a change of a company's rows, but for those that are marked as deleted, as part of a statement.
-func (s *Store) changing(none any) *bun.UpdateQuery {
-	q := s.db.NewUpdate().Model(none).Where(own, parameter(1))
-	if is, values := unmarkedOf(none, parameter(1)); is != "" {
-		q = q.Where(is, values...)
-	}
-	return q
+	return text, nil
 }
 
 // valueOf is a field's value as bun would write it, nil for NULL.
@@ -166,27 +168,16 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 	return value.Interface(), nil
 }
 
-// errUpgrading is of a transaction during which a migration has changed what its statements return.
+// errUpgrading is returned for a transaction during which a migration has changed what its statements return.
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
-// errNotKept is of statements of which one found nothing that those behind it are for.
+// errNotKept is returned when a required statement finds no row.
 var errNotKept = errors.New("not kept")
 
-// divisionByZero is the SQLSTATE of a needed statement that finds nothing.
-const divisionByZero = "22012"
-
-// needed is a statement that fails unless the query finds one row, so that nothing is kept of what is sent with it.
-func needed(query *bun.SelectQuery) (Statement, []string) {
-	return statement("SELECT 1 / count(*) AS found FROM (" + query.String() + ") AS needed"), []string{"found"}
-}
-
-// foundRow is what a needed statement returns.
-type foundRow struct{ Found int64 }
-
-// commit sends the statements in a transaction of their own, and reports whether it was kept: not when a needed statement
-// found nothing. What afterwards does happens once it is. The Tenant is in no transaction.
-func (w *writing) commit(ctx context.Context, afterwards ...func()) (bool, error) {
-	err := w.send(ctx)
+// Commit sends the statements in a transaction of their own, and reports whether it was kept: not when a required statement
+// found no row. What afterwards does happens once it is. The Scope is in no transaction.
+func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) {
+	err := b.Send(ctx)
 	if errors.Is(err, errNotKept) {
 		return false, nil
 	}
@@ -199,13 +190,13 @@ func (w *writing) commit(ctx context.Context, afterwards ...func()) (bool, error
 	return true, nil
 }
 
-// sendInTx is send in an explicit transaction.
-func (w *writing) sendInTx(ctx context.Context) error {
+// sendInTx is Send in an explicit transaction.
+func (b *Batch) sendInTx(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
-		err := w.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			return (&writing{t.Tenant, w.asks, w.hasNeeded, w.err}).send(ctx)
+		err := b.scope.Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error {
+			return (&Batch{tx.Company(b.scope.companyID), b.of, b.hasRequired, b.err}).Send(ctx)
 		})
-		if !errors.Is(err, errUpgrading) || attempt == w.mostStale() {
+		if !errors.Is(err, errUpgrading) || attempt == b.mostStale() {
 			return err
 		}
 	}
@@ -213,59 +204,54 @@ func (w *writing) sendInTx(ctx context.Context) error {
 
 // mostStale is how many connections may have statements that a migration has changed. Each is closed when it turns out, so the
 // next attempt has another one.
-func (w *writing) mostStale() int { return int(w.store.pool.Config().MaxConns) }
+func (b *Batch) mostStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
 
-// send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also end when it
+// Send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also end when it
 // is.
-func (w *writing) send(ctx context.Context) error {
-	if w.err != nil {
-		return w.err
+func (b *Batch) Send(ctx context.Context) error {
+	if b.err != nil {
+		return b.err
 	}
+	db, isInTx := b.scope.db, b.scope.InTx()
 	// A pooler wants a transaction, and a cluster for what is more than one statement.
-	if w.tx == nil && (w.store.locks.isPooled || w.store.isSharded && len(w.asks) > 1) {
-		return w.sendInTx(ctx)
+	if !isInTx && (db.scopes.isPooled || db.isSharded && len(b.of) > 1) {
+		return b.sendInTx(ctx)
 	}
-	err := w.sendOnce(ctx)
-	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && w.tx == nil && attempt < w.mostStale() && ctx.Err() == nil; attempt++ {
-		err = w.sendOnce(ctx) // nothing was done
+	err := b.sendOnce(ctx)
+	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.mostStale() && ctx.Err() == nil; attempt++ {
+		err = b.sendOnce(ctx) // nothing was done
 	}
 	switch {
 	case isStale(err):
 		return errUpgrading
-	case w.hasNeeded && sqlState(err) == divisionByZero:
+	case b.hasRequired && SQLState(err) == noSuchElement:
 		return errNotKept
 	}
-	return translate(err)
+	return db.Translate(err)
 }
 
-func (w *writing) sendOnce(ctx context.Context) error {
-	if w.tx != nil {
-		return tenantTx{w.Tenant}.pgx(ctx, func(tx queue.Tx) error { return w.sendOn(ctx, tx.Conn()) })
+func (b *Batch) sendOnce(ctx context.Context) error {
+	if b.scope.InTx() {
+		return b.scope.PGX(ctx, func(tx *OpenTx) error { return b.sendOn(ctx, tx.conn) })
 	}
-	conn, err := w.store.db.Conn(ctx)
+	conn, err := b.scope.db.bun.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(driver any) error {
-		charged, ok := driver.(*chargedConn)
-		if !ok {
-			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
-		}
-		return w.sendOn(ctx, charged.Conn.Conn())
-	})
+	return conn.Raw(func(driver any) error { return b.sendOn(ctx, driver.(*chargedConn).Conn.Conn()) })
 }
 
-func (w *writing) sendOn(ctx context.Context, conn *pgx.Conn) error {
-	for _, a := range w.asks {
-		if a.rows.IsValid() {
-			a.rows.Elem().SetLen(0) // of an attempt before
+func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
+	for _, of := range b.of {
+		if of.rows.IsValid() {
+			of.rows.Elem().SetLen(0) // of an attempt before
 		}
 	}
 	// What they return is a row or two, or keys that were given, and is not charged: it would be refused when it is done.
-	reads, receive := receiving(model.WithBudget(ctx, nil), w.asks)
-	ctx, end := w.store.trace(ctx, conn, reads)
-	err := w.receive(ctx, conn.PgConn(), reads, receive)
+	reads, receive := b.scope.receiving(model.WithBudget(ctx, nil), b.of)
+	ctx, end := b.scope.db.trace(ctx, conn, reads)
+	err := b.scope.receive(ctx, conn.PgConn(), reads, receive)
 	end(err)
 	return err
 }

@@ -58,7 +58,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 			r.column("id")
 			fallthrough
 		case toMany:
-			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.key, r.columns, r.joins...), t.store.Select(r.relation.rows, r.columns, r.joins...)}
+			r.statements = [2]db.Statement{t.store.OneRow(r.relation.rows, r.key, r.columns, r.joins...), t.store.ManyRows(r.relation.rows, r.columns, r.joins...)}
 		}
 	}
 	return c.plan

@@ -171,7 +171,7 @@ func One[R any](ctx context.Context, row any) (R, error) {
 		return func(key string) (R, error) {
 			row, ok := byID[key]
 			if !ok {
-				return row, model.Missing(r.rows.Type(), key)
+				return row, model.Missing(r.rows.Type, key)
 			}
 			return row, nil
 		}, err
@@ -270,7 +270,7 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 		return func(id string) (R, error) {
 			if len(found) == 0 {
 				var none R
-				return none, model.Missing(rows.Type(), id)
+				return none, model.Missing(rows.Type, id)
 			}
 			return found[0].(R), nil
 		}, err

@@ -41,10 +41,10 @@ func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	}
 	found := map[string]model.Node{}
 	for _, rows := range db.Nodes {
-		if len(idsOf[rows.Type()]) == 0 {
+		if len(idsOf[rows.Type]) == 0 {
 			continue
 		}
-		read, err := t.Find(ctx, rows, idsOf[rows.Type()])
+		read, err := t.Find(ctx, rows, idsOf[rows.Type])
 		if err != nil {
 			return nil, err
 		}

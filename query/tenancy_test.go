@@ -69,7 +69,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		all["Query."+name] = &r.relation
 	}
 	for _, rows := range db.Nodes {
-		all["Node "+rows.Type()] = &relation{shape: toOne, rows: rows}
+		all["Node "+rows.Type] = &relation{shape: toOne, rows: rows}
 	}
 	part := db.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
 	// reached returns how many rows each way of reading finds by the keys.
@@ -79,13 +79,12 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		var one db.Statement
 		if r.shape == toOne || r.shape == toMany {
 			rows, err = tenant.Find(ctx, r.rows, keys)
-			require.NoError(t, tenant.Tx(ctx, func(ctx context.Context, inTx *db.Tenant) error {
-				same, err := inTx.Find(ctx, r.rows, keys)
-				require.Equal(t, textsOf(t, same), textsOf(t, rows), "in a transaction they are read by another statement")
-				return err
-			}))
-			reads = []db.Read{{Statement: store.Select(r.rows, []string{"company_id"}), Keys: keys}}
-			one = store.SelectOne(r.rows, db.Given, []string{"company_id"})
+			require.NoError(t, err)
+			same, err := tenant.FindTogether(ctx, db.Want{Rows: r.rows, Keys: keys})
+			require.NoError(t, err)
+			require.Equal(t, textsOf(t, same[0]), textsOf(t, rows), "a prepared statement reads the same")
+			reads = []db.Read{{Statement: store.ManyRows(r.rows, []string{"company_id"}), Keys: keys}}
+			one = store.OneRow(r.rows, db.Given, []string{"company_id"})
 		} else {
 			rows, err = tenant.FindPages(ctx, r.list, nil, keys, part.PageArgs)
 			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, part), Keys: keys, Part: part}}

@@ -1,0 +1,155 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/fair"
+)
+
+// pgOptions are what a DB needs beside its address.
+type pgOptions struct {
+	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between transactions:
+	// for notifications, the locks of workers and the queue, which need sessions. Empty means that the address leads to sessions.
+	SessionAddress string
+	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
+	MaxConnections int32
+	// Log receives warnings. Nil means slog.Default().
+	Log *slog.Logger
+	// Tracer sees every statement. It may be nil.
+	Tracer pgx.QueryTracer
+	// Types are those structs of rows that have something special.
+	Types map[reflect.Type]Type
+	// Taken are the unique constraints that a user may break, by name.
+	Taken map[string]Taken
+}
+
+// DB is a Postgres database that holds the rows of companies. It is safe for concurrent use.
+type DB struct {
+	*Tables
+	pools pools
+	// writers and readers share the connections of pools between companies.
+	writers, readers *fair.Gate
+	// pipelines are connections that several requests read on; nil where there are none.
+	pipelines  *pipelines
+	statements *statementCache
+	tracer     pgx.QueryTracer
+	bun        *bun.DB
+	scopes     *scopes
+	taken      map[string]Taken
+	// isSharded says that the tables were those of a Citus cluster when the database was opened.
+	isSharded bool
+}
+
+// openDB connects to the database at the address and verifies that it answers. Close closes it.
+func openDB(ctx context.Context, address string, o pgOptions) (*DB, error) {
+	scopes := &scopes{log: cmp.Or(o.Log, slog.Default()), isPooled: o.SessionAddress != ""}
+	pools, err := connect(ctx, address, o, scopes)
+	if err != nil {
+		return nil, err
+	}
+	scopes.pool = pools.writes
+	d := &DB{
+		Tables: &Tables{o.Types}, pools: pools, writers: gateOf(pools.writes, 0), statements: newStatementCache(),
+		tracer: o.Tracer, scopes: scopes, taken: o.Taken,
+	}
+	d.bun = bun.NewDB(openCharged(d), postgres)
+	sharded, err := Distributed(ctx, pools.writes)
+	if err == nil {
+		err = scopes.look(ctx)
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	d.isSharded = len(sharded) > 0
+	pipelined := 0
+	if !d.isSharded && !scopes.isPooled {
+		pipelined = int(pools.reads.Config().MaxConns) / 4
+	}
+	if d.readers = gateOf(pools.reads, pipelined); pipelined > 0 {
+		d.pipelines = &pipelines{db: d, most: pipelined, patience: pipelinePatience}
+	}
+	scopes.warn(ctx)
+	return d, nil
+}
+
+// Close closes all connections.
+func (d *DB) Close() {
+	_ = d.bun.Close()
+	d.pools.close()
+}
+
+// Ping reports whether the database answers, and finds what it may read.
+func (d *DB) Ping(ctx context.Context) error {
+	if err := d.pools.writes.Ping(ctx); err != nil {
+		return d.Translate(err)
+	}
+	return d.Translate(d.scopes.await(ctx))
+}
+
+// Await finds out whether the database holds companies apart, until it does. It is cheap after that.
+func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
+
+// Writes returns the connections that write. Those that need a session and no company use them as they are.
+func (d *DB) Writes() *pgxpool.Pool { return d.pools.writes }
+
+// Readers returns the connections that read.
+func (d *DB) Readers() *pgxpool.Pool { return d.pools.reads }
+
+// Sessions returns the connections that have a session, which Writes has not behind a pooler.
+func (d *DB) Sessions() *pgxpool.Pool { return d.pools.sessions }
+
+// IsPooled reports whether a pooler hands connections on between transactions.
+func (d *DB) IsPooled() bool { return d.scopes.isPooled }
+
+// IsSharded reports whether the tables were those of a Citus cluster when the database was opened.
+func (d *DB) IsSharded() bool { return d.isSharded }
+
+// Company makes statements about a company's rows. It does not check that the company exists.
+func (d *DB) Company(companyID string) Scope {
+	return Scope{db: d, conn: d.bun.DB, companyID: companyID}
+}
+
+// Program makes statements about the rows of all companies.
+func (d *DB) Program() Scope { return d.Company(everyCompany) }
+
+// Querier is a connection, or connections.
+type Querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+// ReadStructs reads rows as structs.
+func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...any) ([]R, error) {
+	rows, err := db.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
+}
+
+// Distributed returns the tables that a Citus cluster has distributed: none of a server without Citus.
+func Distributed(ctx context.Context, db Querier) ([]string, error) {
+	type table struct{ Name string }
+	citus, err := ReadStructs[table](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = to_regclass('pg_dist_partition')")
+	if err != nil || len(citus) == 0 {
+		return nil, err
+	}
+	rows, err := ReadStructs[table](ctx, db, `SELECT relname::text AS name FROM pg_dist_partition
+		JOIN pg_class ON pg_class.oid = logicalrel WHERE relnamespace = 'public'::regnamespace`)
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = row.Name
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for Citus: %w", err)
+	}
+	return names, nil
+}

@@ -16,6 +16,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// The roles of row-level security, which nobody logs in as. They belong to the whole server.
+const (
+	// GatewayRole is what statements for a company act as: it owns nothing, and sees rows of the company alone.
+	GatewayRole = "agentgraph_gateway"
+	// ProgramRole sees the rows of all companies. Who migrates and who serves is a member of it.
+	ProgramRole = "agentgraph_program"
+)
+
 // everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character, so it
 // is no company's id, whoever makes one up.
 const everyCompany = "\x00"
@@ -80,6 +88,16 @@ func (s Scope) SelectColumns(rows any, columns []string) *bun.SelectQuery {
 // Update changes the company's rows that are not marked as deleted.
 func (s Scope) Update(row any) *bun.UpdateQuery {
 	return visible(s.db.Tables, s.NewUpdate().Model(row), row, s.companyID)
+}
+
+// SelectAll is Select with the rows that are marked as deleted.
+func (s Scope) SelectAll(rows any) *bun.SelectQuery {
+	return s.NewSelect().Model(rows).Where(own, s.companyID)
+}
+
+// UpdateAll is Update of rows that are marked as deleted, too.
+func (s Scope) UpdateAll(row any) *bun.UpdateQuery {
+	return s.NewUpdate().Model(row).Where(own, s.companyID)
 }
 
 // Delete deletes the company's rows.
@@ -160,9 +178,9 @@ var (
 func bindingsOf(isLocal, more string) bindings {
 	company := "set_config('agentgraph.company', $1, " + isLocal + ")" + more
 	return bindings{
-		setCompany: statement("SELECT " + company),
-		actFor:     statement("SELECT set_config('role', '" + GatewayRole + "', " + isLocal + "), " + company),
-		actForAll:  statement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")" + more),
+		setCompany: NewStatement("SELECT " + company),
+		actFor:     NewStatement("SELECT set_config('role', '" + GatewayRole + "', " + isLocal + "), " + company),
+		actForAll:  NewStatement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")" + more),
 	}
 }
 

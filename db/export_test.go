@@ -32,32 +32,23 @@ func (s *Store) Reads() *pgxpool.Pool { return s.db.Readers() }
 
 // MostPipelines is how many pipelines there may be at a time.
 func MostPipelines(s *Store) int {
-	if s.db.pipelines == nil {
-		return 0
-	}
-	return s.db.pipelines.most
+	most, _, _ := s.db.Pipelines()
+	return most
 }
 
 // SetPipelines sets how many pipelines there are at most, and how long a request waits for one.
-func SetPipelines(s *Store, most int, patience time.Duration) {
-	p := s.db.pipelines
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.most, p.patience = most, patience
-}
+func SetPipelines(s *Store, most int, patience time.Duration) { s.db.LimitPipelines(most, patience) }
 
 // Pipelined is how many requests wait for a pipeline.
 func Pipelined(s *Store) int {
-	s.db.pipelines.mu.Lock()
-	defer s.db.pipelines.mu.Unlock()
-	return len(s.db.pipelines.queue)
+	_, _, waiting := s.db.Pipelines()
+	return waiting
 }
 
 // ActivePipelines is how many pipelines there are.
 func ActivePipelines(s *Store) int {
-	s.db.pipelines.mu.Lock()
-	defer s.db.pipelines.mu.Unlock()
-	return len(s.db.pipelines.active)
+	_, active, _ := s.db.Pipelines()
+	return active
 }
 
 // Pool are the connections that the queue and others use as they are.
@@ -78,7 +69,7 @@ func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, e
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement is a read as it is.
-func RawStatement(text string) Statement { return statement(text) }
+func RawStatement(text string) Statement { return NewStatement(text) }
 
 // Look does what the queue does about once a second in every process.
 func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }

@@ -144,6 +144,23 @@ func (p *pipelines) mayOpen() bool {
 	return len(p.active) < p.most && !slices.ContainsFunc(p.active, moves)
 }
 
+// Pipelines returns how many pipelines there may be and how many there are, and how many requests wait for one.
+func (d *DB) Pipelines() (most, active, waiting int) {
+	if d.pipelines == nil {
+		return 0, 0, 0
+	}
+	d.pipelines.mu.Lock()
+	defer d.pipelines.mu.Unlock()
+	return d.pipelines.most, len(d.pipelines.active), len(d.pipelines.queue)
+}
+
+// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows.
+func (d *DB) LimitPipelines(most int, patience time.Duration) {
+	d.pipelines.mu.Lock()
+	defer d.pipelines.mu.Unlock()
+	d.pipelines.most, d.pipelines.patience = most, patience
+}
+
 // add adds a pipeline to the active ones. The caller holds mu.
 func (p *pipelines) add() *pipeline {
 	line := &pipeline{of: p, movedAt: time.Now()}

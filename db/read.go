@@ -331,4 +331,4 @@ func (t *Tables) Totals(l List, f Filter) Statement {
 	return statementOf(t.totalsOf(l, Place(1), Place(2), "parent.place", f, l.nextPlace()))
 }
 
-func statementOf(q fmt.Stringer) Statement { return statement(q.String()) }
+func statementOf(q fmt.Stringer) Statement { return NewStatement(q.String()) }

@@ -25,7 +25,7 @@ const readStatements = 256
 // values have places in it, the first of which is the company's.
 type Statement struct{ text, name string }
 
-func statement(text string) Statement {
+func NewStatement(text string) Statement {
 	hash := sha256.Sum256([]byte(text))
 	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
 }

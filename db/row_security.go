@@ -9,14 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The roles of row-level security, which nobody logs in as. They belong to the whole server.
-const (
-	// GatewayRole is what statements for a company act as: it owns nothing, and sees rows of the company alone.
-	GatewayRole = "agentgraph_gateway"
-	// ProgramRole sees the rows of all companies. Who migrates and who serves is a member of it.
-	ProgramRole = "agentgraph_program"
-)
-
 // roleLock tells the lock of whoever secures rows from other advisory locks.
 const roleLock = 0x726f7773
 

@@ -78,7 +78,7 @@ func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 		return known
 	}
 	text, columns := b.query.SQL(t)
-	made := &cachedStatement{Statement: statement(text)}
+	made := &cachedStatement{Statement: NewStatement(text)}
 	if b.rows.IsValid() {
 		table := unconnected.Table(structOf(b.rows.Interface()))
 		for _, column := range columns {

@@ -28,7 +28,7 @@ func (s *Store) enqueueExtractions(ctx context.Context) error {
 
 func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	ended := []*model.SimulationChat{}
-	if err := t.db.NewSelect().Model(&ended).Column("id", "agent_id").Where(own, t.CompanyID()).Where("extraction_at IS NOT NULL").Order("id").
+	if err := t.db.SelectAll(&ended).Column("id", "agent_id").Where("extraction_at IS NOT NULL").Order("id").
 		Limit(chatsPerSweep).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx); err != nil || len(ended) == 0 {
 		return err
 	}
@@ -36,7 +36,7 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	for i, chat := range ended {
 		ids[i], agentIDs[i] = chat.ID, chat.AgentID
 	}
-	_, err := t.db.NewUpdate().Model((*model.SimulationChat)(nil)).Set("extraction_at = NULL").Where(own, t.CompanyID()).
+	_, err := t.db.UpdateAll((*model.SimulationChat)(nil)).Set("extraction_at = NULL").
 		Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	if err != nil {
 		return err

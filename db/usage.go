@@ -239,8 +239,8 @@ type budgetOf struct{ CompanyID string }
 
 // findBudget is the statement that finds a company if it has a budget. It takes no keys.
 var findBudget = NewQuery(func(t *Tables) (string, []string) {
-	return t.NewSelect().TableExpr("plans").Column(companyColumn).Where("company_id = ?", Place(1)).
-		Where("micro_credits_budget IS NOT NULL").String(), []string{companyColumn}
+	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", Place(1)).
+		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
 })
 
 // entryOf is the ledger's entry of what something has cost, nil if that is nothing.

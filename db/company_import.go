@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -299,7 +300,7 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 	if none == nil {
 		return nil
 	}
-	rows := slice(none)
+	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(none)))
 	err := i.tenant.db.NewSelect().Model(rows.Interface()).ModelTableExpr("json_populate_recordset(NULL::?, ?::json) AS ?TableAlias", bun.Ident(table), lines).Scan(ctx)
 	if err != nil {
 		return err

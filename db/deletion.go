@@ -186,7 +186,7 @@ func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestRun)(nil)).Where(own, t.CompanyID()).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
+	_, err := t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
 	return err
 }
 

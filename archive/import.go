@@ -15,6 +15,7 @@ import (
 	"path"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -248,7 +249,7 @@ func (r *reader) end() error {
 
 // entryError names the entry, unless the error is about the database.
 func entryError(name string, err error) error {
-	if db.IsAway(err) || errors.Is(err, context.Canceled) {
+	if pg.IsAway(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, told(err))

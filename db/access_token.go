@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -45,7 +46,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		if _, err := t.db.Delete((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, token); err != nil {
+		if err := pg.Insert(ctx, t.db, token); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAccessToken, key.ID)
@@ -76,7 +77,7 @@ func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked 
 		return false, errors.New("an access token is revoked by its API key")
 	}
 	return isRevoked, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		isRevoked, err = Affects(t.db.Delete((*model.AccessToken)(nil)).
+		isRevoked, err = pg.Affects(t.db.Delete((*model.AccessToken)(nil)).
 			Where("hash = ?", hash).Where("api_key_id = ?", *t.keyID).Where("expires_at > ?", now()).Exec(ctx))
 		if err != nil || !isRevoked {
 			return err

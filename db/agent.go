@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,18 +21,18 @@ func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*
 
 // Agents of a company, by their ids and in pages.
 var (
-	AgentRows = Rows{Type: "agent", Model: (*model.Agent)(nil), Key: ByID}
-	AgentList = List{Model: (*model.Agent)(nil), Order: NewestFirst, Orders: &agentOrders}
+	AgentRows = pg.Rows{Type: "agent", Model: (*model.Agent)(nil), Key: pg.ByID}
+	AgentList = pg.List{Model: (*model.Agent)(nil), Order: pg.NewestFirst, Orders: &agentOrders}
 
-	agentOrders = map[model.AgentOrder]Order{
-		model.AgentOrderUpdatedAt: {"DESC", "<", "?TableAlias.updated_at", "?1", "updated_at"},
-		model.AgentOrderName:      {"ASC", ">", "lower(?TableAlias.name)", "lower(?1)", "name"},
+	agentOrders = map[model.AgentOrder]pg.Order{
+		model.AgentOrderUpdatedAt: {Direction: "DESC", Behind: "<", By: "?TableAlias.updated_at", Place: "?1", Column: "updated_at"},
+		model.AgentOrderName:      {Direction: "ASC", Behind: ">", By: "lower(?TableAlias.name)", Place: "lower(?1)", Column: "name"},
 	}
 )
 
 // AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
-	return Find[*model.Agent](ctx, t.db, AgentRows, ids, columns...)
+	return pg.Find[*model.Agent](ctx, t.db, AgentRows, ids, columns...)
 }
 
 // Agents returns a page of the agents that pass the filter, in the order of the arguments.
@@ -39,15 +40,15 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsThat(filter))
+	return pg.Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsThat(filter))
 }
 
 // AgentsThat is the filter of a list of agents, which is valid or nil.
-func AgentsThat(wanted *model.AgentFilter) (f Filter) {
+func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
-	f = Equal(Equal(f, "channel", wanted.Channel), "direction", wanted.Direction)
+	f = pg.Equal(pg.Equal(f, "channel", wanted.Channel), "direction", wanted.Direction)
 	if len(wanted.Tags) > 0 {
 		f = f.Searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
@@ -65,7 +66,7 @@ const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' 
 // asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
 // read all of many in place of the newest. For the same reason such a statement is to be planned with its arguments: a plan
 // for any part reads all that have it.
-func nameContains(f Filter, view, part string) Filter {
+func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
 		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
 	}
@@ -79,7 +80,7 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 		return nil, err
 	}
 	return agent, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := insert(ctx, t.db, agent); err != nil {
+		if err := pg.Insert(ctx, t.db, agent); err != nil {
 			return err
 		}
 		if err := t.recordPrompt(ctx, agent); err != nil {
@@ -142,7 +143,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if _, err := t.db.Delete((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).Exec(ctx); err != nil {
 			return err
 		}
-		if err := t.disableSchedules(ctx, "the agent was deleted", Where("agent_id = ?", id)); err != nil {
+		if err := t.disableSchedules(ctx, "the agent was deleted", pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
 		if err := t.leaveTests(ctx, id); err != nil {
@@ -151,7 +152,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.recordTombstonesOfCampaigns(ctx, id); err != nil {
 			return err
 		}
-		if err := t.markCampaigns(ctx, Where("agent_id = ?", id)); err != nil {
+		if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
 		// Nothing that is marked keeps a knowledge base chat from being deleted.
@@ -178,4 +179,4 @@ func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) erro
 }
 
 // OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.
-func OfAgent(id *string) Filter { return Equal(nil, "agent_id", id) }
+func OfAgent(id *string) pg.Filter { return pg.Equal(nil, "agent_id", id) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -16,10 +17,10 @@ const agentTest = "agent test"
 
 // Tests of a company, by their ids, in pages, by their agents and by their folders.
 var (
-	AgentTestRows  = Rows{Type: agentTest, Model: (*model.AgentTestRow)(nil), Key: ByID}
-	AgentTestList  = List{Model: (*model.AgentTestRow)(nil), Order: NewestFirst}
-	TestsOfAgents  = List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
-	TestsOfFolders = List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.folder_id = ?1", Order: NewestFirst}
+	AgentTestRows  = pg.Rows{Type: agentTest, Model: (*model.AgentTestRow)(nil), Key: pg.ByID}
+	AgentTestList  = pg.List{Model: (*model.AgentTestRow)(nil), Order: pg.NewestFirst}
+	TestsOfAgents  = pg.List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
+	TestsOfFolders = pg.List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.folder_id = ?1", Order: pg.NewestFirst}
 )
 
 // AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
@@ -35,7 +36,7 @@ func (t *Tenant) AgentTests(
 			return nil, err
 		}
 	}
-	return Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
+	return pg.Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
 // isFlaky says of a test what FlakyTests says of several.
@@ -49,7 +50,7 @@ const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
 // TestsThat is the filter of a list of tests.
-func TestsThat(wanted model.AgentTestFilter) (f Filter) {
+func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	if wanted.FolderID != "" {
 		f = f.And("?TableAlias.folder_id = ?", wanted.FolderID)
 	}
@@ -63,7 +64,7 @@ func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	if wanted.IsFlaky != nil {
 		f = f.And("("+isFlaky+") = ?", *wanted.IsFlaky)
 	}
-	return OneOf(f, "last_run_status", wanted.LastRunStatuses)
+	return pg.OneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
 // withKind adds the kind to the columns of a test: it tells what the row is.
@@ -76,14 +77,14 @@ func withKind(row reflect.Type, columns []string) []string {
 
 // lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction. They
 // are held in one order, so that two requests never wait for each other.
-func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which Selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
 	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
 	})
 }
 
 // lockWholeTests is lockTests, with what is run: a megabyte a test at most.
-func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which Selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
 	err := t.db.Select(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
 	return rows, err
@@ -260,7 +261,7 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 // leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions, which stay: from
 // so many of the newest as take no time, and the others lead to an agent that is not found until they are detached, too.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
-	tests, err := t.lockTests(ctx, forDelete, Where("agent_id = ?", agentID))
+	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {
 		return err
 	}
@@ -292,6 +293,6 @@ func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int
 	if err := t.db.Select(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return 0, err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(own, t.CompanyID()).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.Own, t.CompanyID()).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	return len(ids), err
 }

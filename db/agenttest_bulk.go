@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +31,7 @@ func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, 
 	if err := t.checkNames(ctx, tests, func(i int) string { return path(i) + "name" }); err != nil {
 		return err
 	}
-	return insert(ctx, t.db, tests...)
+	return pg.Insert(ctx, t.db, tests...)
 }
 
 // placeTests holds the agents and the folders of tests, and checks what they expect and mock against the agents.
@@ -211,7 +212,7 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 		if err := t.number(ctx, copies); err != nil {
 			return err
 		}
-		return insert(ctx, t.db, copies...)
+		return pg.Insert(ctx, t.db, copies...)
 	})
 	return testsOf(copies), err
 }
@@ -236,7 +237,7 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		return err
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		held, err := t.lockTests(ctx, forDelete, Where("id IN (?)", bun.List(ids)))
+		held, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
 		if err != nil {
 			return err
 		}
@@ -272,7 +273,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockWholeTests(ctx, forUpdate, Where("id IN (?)", bun.List(ids)))
+	held, err := t.lockWholeTests(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -300,5 +301,5 @@ func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
 	for i, row := range rows {
 		tests[i] = row.Test()
 	}
-	return Together(tests)
+	return pg.Together(tests)
 }

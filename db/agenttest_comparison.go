@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,7 +43,7 @@ func (t *Tenant) CompareAgentTestExecutions(
 		}
 	}
 	comparison := model.CompareExecutions(bases, byID[headID], inBases, tests[headID], correction)
-	Together(comparison.Tests)
+	pg.Together(comparison.Tests)
 	return comparison, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,14 +24,14 @@ func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strengt
 
 // Executions of a company, by their ids, in pages, and by the agents whose tests they run.
 var (
-	AgentTestExecutionRows = Rows{Type: agentTestExecution, Model: (*model.AgentTestExecution)(nil), Key: ByID}
-	AgentTestExecutionList = List{Model: (*model.AgentTestExecution)(nil), Order: NewestFirst}
-	ExecutionsOfAgents     = List{Model: (*model.AgentTestExecution)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
+	AgentTestExecutionRows = pg.Rows{Type: agentTestExecution, Model: (*model.AgentTestExecution)(nil), Key: pg.ByID}
+	AgentTestExecutionList = pg.List{Model: (*model.AgentTestExecution)(nil), Order: pg.NewestFirst}
+	ExecutionsOfAgents     = pg.List{Model: (*model.AgentTestExecution)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
 )
 
 // AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestExecution, error) {
-	return Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
+	return pg.Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
 }
 
 // statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and model.AgentTestRunCounts.Verdict say of a row.
@@ -44,7 +45,7 @@ const (
 )
 
 // ExecutionsThat is the filter of a list of executions, which is valid or nil.
-func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f Filter) {
+func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (t *Tenant) AgentTestExecutions(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
+	return pg.Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the
@@ -156,7 +157,7 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 		}
 		test.Runs = append(test.Runs, run)
 	}
-	Together(all)
+	pg.Together(all)
 	return tests, err
 }
 
@@ -201,7 +202,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAg
 	var execution *model.AgentTestExecution
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)
-		if _, err := t.lockTests(ctx, forUpdate, Where("last_run_id IN (?)", runs)); err != nil {
+		if _, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs)); err != nil {
 			return err
 		}
 		if execution, err = t.lockAgentTestExecution(ctx, in.ExecutionID, forUpdate); err != nil {
@@ -262,4 +263,4 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 }
 
 // OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.
-func OfExecution(id *string) Filter { return Equal(nil, "execution_id", id) }
+func OfExecution(id *string) pg.Filter { return pg.Equal(nil, "execution_id", id) }

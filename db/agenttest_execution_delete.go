@@ -5,6 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -59,7 +60,7 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 
 // leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such execution.
 func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
-	tests, err := t.lockTests(ctx, forUpdate, Where("last_run_id IN (?)", runs))
+	tests, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {
 		return err
 	}

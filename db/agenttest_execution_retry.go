@@ -5,6 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,7 +14,7 @@ import (
 // no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution, err := t.retry(ctx, in)
-	if IsMissing(err) {
+	if pg.IsMissing(err) {
 		// A test may have been deleted after it was seen. What is missing for another reason still is.
 		execution, err = t.retry(ctx, in)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -64,7 +65,7 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 			return again
 		}), nil
 	}
-	path, of := "folderId", Equal(nil, "folder_id", in.FolderID)
+	path, of := "folderId", pg.Equal(nil, "folder_id", in.FolderID)
 	err := error(nil)
 	if in.FolderID != nil {
 		err = t.db.One(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
@@ -171,7 +172,7 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 	execution.Unfinished = int32(len(runs))
 	execution.RunCount = new(execution.Unfinished)
 	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
-	if err := insert(ctx, t.db, execution); err != nil {
+	if err := pg.Insert(ctx, t.db, execution); err != nil {
 		return err
 	}
 	if err := t.insertRuns(ctx, runs); err != nil {
@@ -297,7 +298,7 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	tests, err := t.lockWholeTests(model.WithAtMost(ctx, timesRead*model.MaxTestsBytes), forUpdate, Where("id IN (?)", bun.List(each)))
+	tests, err := t.lockWholeTests(model.WithAtMost(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate, pg.Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrAtMost) {
 		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: start fewer of them, or smaller ones", model.MaxTestsBytes)
 	}

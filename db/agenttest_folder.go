@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -10,9 +11,9 @@ const agentTestFolder = "agent test folder"
 
 // Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
 var (
-	AgentTestFolderRows = Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: ByID}
-	AgentTestFolderList = List{Model: (*model.AgentTestFolder)(nil), Order: NewestFirst}
-	FoldersOfAgents     = Rows{Model: (*model.AgentTestFolder)(nil), Key: "?TableAlias.agent_id", Order: "lower(?TableAlias.name)"}
+	AgentTestFolderRows = pg.Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: pg.ByID}
+	AgentTestFolderList = pg.List{Model: (*model.AgentTestFolder)(nil), Order: pg.NewestFirst}
+	FoldersOfAgents     = pg.Rows{Model: (*model.AgentTestFolder)(nil), Key: "?TableAlias.agent_id", Order: "lower(?TableAlias.name)"}
 )
 
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
@@ -23,7 +24,7 @@ func (t *Tenant) AgentTestFolders(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return Page[*model.AgentTestFolder](ctx, t.db, AgentTestFolderList, args, columns, OfAgent(agentID))
+	return pg.Page[*model.AgentTestFolder](ctx, t.db, AgentTestFolderList, args, columns, OfAgent(agentID))
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.
@@ -44,7 +45,7 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgent
 		if count >= model.MaxFolders {
 			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID, count)
 		}
-		return insert(ctx, t.db, folder)
+		return pg.Insert(ctx, t.db, folder)
 	})
 }
 
@@ -79,10 +80,10 @@ func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 		if err := t.lock(ctx, agentTestFolder, id, folder, forDelete); err != nil {
 			return err
 		}
-		if err := t.disableSchedules(ctx, "the folder was deleted", Where("folder_id = ?", id)); err != nil {
+		if err := t.disableSchedules(ctx, "the folder was deleted", pg.Where("folder_id = ?", id)); err != nil {
 			return err
 		}
-		tests, err := t.lockTests(ctx, forUpdate, Where("folder_id = ?", id))
+		tests, err := t.lockTests(ctx, forUpdate, pg.Where("folder_id = ?", id))
 		if err != nil {
 			return err
 		}

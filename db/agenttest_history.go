@@ -6,6 +6,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -16,7 +17,7 @@ var runSummary = []string{"execution_id", "attempt", "status", "prompt_version",
 // judge earlier conversations again;
 // BAD_INPUT when that is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRun, error) {
-	rows, err := t.FindPages(ctx, RunsOfTests, Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids, model.PageArgs{First: most}, runSummary...)
+	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids, model.PageArgs{First: most}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {

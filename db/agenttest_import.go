@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -36,17 +37,17 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 		if _, err := t.lockAgents(ctx, h.agentIDs(), forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, h.Folders...); err != nil {
+		if err := pg.Insert(ctx, t.db, h.Folders...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, h.Tests...); err != nil {
+		if err := pg.Insert(ctx, t.db, h.Tests...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, h.Executions...); err != nil {
+		if err := pg.Insert(ctx, t.db, h.Executions...); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(h.Runs, runsPerInsert) {
-			if err := insert(ctx, t.db, some...); err != nil {
+			if err := pg.Insert(ctx, t.db, some...); err != nil {
 				return err
 			}
 		}

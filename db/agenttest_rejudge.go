@@ -6,13 +6,14 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // What judged the conversations of executions, and of runs, again.
 var (
-	RejudgementsOfExecutions = Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
-	RejudgementsOfRuns       = Rows{Model: (*model.AgentTestRun)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfExecutions = pg.Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfRuns       = pg.Rows{Model: (*model.AgentTestRun)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
 )
 
 // RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it. CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged again too often.
@@ -59,7 +60,7 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 		return nil
 	}
 	_, err := t.lockAgent(ctx, *execution.AgentID, forShare)
-	if IsMissing(err) {
+	if pg.IsMissing(err) {
 		execution.AgentID = nil
 		return nil
 	}
@@ -92,7 +93,7 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 			ids = append(ids, *run.TestID)
 		}
 	}
-	tests, err := t.lockWholeTests(ctx, forShare, Where("id IN (?)", bun.List(model.Unique(ids))))
+	tests, err := t.lockWholeTests(ctx, forShare, pg.Where("id IN (?)", bun.List(model.Unique(ids))))
 	byID := make(map[string]*model.AgentTestRow, len(tests))
 	for _, test := range tests {
 		byID[test.ID] = test

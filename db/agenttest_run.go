@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -17,10 +18,10 @@ const agentTestRun = "agent test run"
 
 // Runs of a company, by their ids, in pages, by their executions and by their tests.
 var (
-	AgentTestRunRows = Rows{Type: agentTestRun, Model: (*model.AgentTestRun)(nil), Key: ByID}
-	AgentTestRunList = List{Model: (*model.AgentTestRun)(nil), Order: NewestFirst}
-	RunsOfExecutions = List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.execution_id = ?1", Order: NewestFirst}
-	RunsOfTests      = List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: NewestFirst}
+	AgentTestRunRows = pg.Rows{Type: agentTestRun, Model: (*model.AgentTestRun)(nil), Key: pg.ByID}
+	AgentTestRunList = pg.List{Model: (*model.AgentTestRun)(nil), Order: pg.NewestFirst}
+	RunsOfExecutions = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.execution_id = ?1", Order: pg.NewestFirst}
+	RunsOfTests      = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: pg.NewestFirst}
 )
 
 // ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were judged again.
@@ -31,12 +32,12 @@ const testOfAgent = `SELECT 1 FROM agent_tests AS test
 	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ? AND test.deleted_at IS NULL`
 
 // RunsThat is the filter of a list of runs.
-func RunsThat(wanted model.AgentTestRunFilter) Filter {
-	f := Equal(Equal(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
+func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
+	f := pg.Equal(pg.Equal(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
 	if wanted.AgentID != nil {
 		f = f.And("EXISTS ("+testOfAgent+")", *wanted.AgentID)
 	}
-	return OneOf(f, "status", wanted.Statuses)
+	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
 // AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution or
@@ -54,7 +55,7 @@ func (t *Tenant) AgentTestRuns(
 		return nil, err
 	}
 	filter := RunsThat(wanted)
-	page, err := Page[*model.AgentTestRun](ctx, t.db, AgentTestRunList, args, columns, filter)
+	page, err := pg.Page[*model.AgentTestRun](ctx, t.db, AgentTestRunList, args, columns, filter)
 	if err == nil && wanted.ExecutionID == nil && wanted.TestID == nil && wanted.AgentID == nil {
 		page.Count = func(ctx context.Context) (int32, error) { return t.runs(ctx, wanted) }
 	}
@@ -166,7 +167,7 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 
 // lostOr turns a transition that did not happen into the worker's error.
 func lostOr(run *model.AgentTestRun, err error) error {
-	if errors.Is(err, errStale) || IsMissing(err) {
+	if errors.Is(err, errStale) || pg.IsMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
 	}
 	return err
@@ -177,7 +178,7 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	type place struct{ CompanyID, ID string }
 	runs := []place{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
-	err := s.across(ctx, func(ofCompany func(string) Selection) error {
+	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []place{}
 		err := s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/group"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -82,7 +83,7 @@ func newRunTransitions() *group.Group[string, *runTransition] {
 // the others back. It gives up when it is the database.
 func (t *Tenant) commitEach(ctx context.Context, transitions []*runTransition, err error) {
 	for _, m := range transitions {
-		if IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+		if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 			m.err = err
 			continue
 		}

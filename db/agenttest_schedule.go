@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,8 +14,8 @@ const agentTestSchedule = "agent test schedule"
 
 // Schedules of tests of a company, by their ids and in pages.
 var (
-	AgentTestScheduleRows = Rows{Type: agentTestSchedule, Model: (*model.AgentTestSchedule)(nil), Key: ByID}
-	AgentTestScheduleList = List{Model: (*model.AgentTestSchedule)(nil), Order: NewestFirst}
+	AgentTestScheduleRows = pg.Rows{Type: agentTestSchedule, Model: (*model.AgentTestSchedule)(nil), Key: pg.ByID}
+	AgentTestScheduleList = pg.List{Model: (*model.AgentTestSchedule)(nil), Order: pg.NewestFirst}
 )
 
 // AgentTestSchedule returns one schedule, or NOT_FOUND.
@@ -31,7 +32,7 @@ func (t *Tenant) AgentTestSchedules(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, OfAgent(agentID))
+	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, OfAgent(agentID))
 }
 
 // CreateAgentTestSchedule makes a schedule. NOT_FOUND names what it is to run, or to compare with, and does not exist.
@@ -48,7 +49,7 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context, in model.CreateAge
 		if err := t.countHeld(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules, "schedules of tests"); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, schedule); err != nil {
+		if err := pg.Insert(ctx, t.db, schedule); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAgentTestSchedule, schedule.ID)
@@ -183,7 +184,7 @@ func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error 
 }
 
 // disableSchedules has schedules start nothing more, because what they run is deleted.
-func (t tenantTx) disableSchedules(ctx context.Context, reason string, which Selection) error {
+func (t tenantTx) disableSchedules(ctx context.Context, reason string, which pg.Selection) error {
 	schedules := []*model.AgentTestSchedule{}
 	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return err

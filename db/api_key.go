@@ -6,11 +6,12 @@ import (
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // APIKeyRows are the keys of a company, by their ids.
-var APIKeyRows = Rows{Type: "API key", Model: (*model.APIKey)(nil), Key: ByID}
+var APIKeyRows = pg.Rows{Type: "API key", Model: (*model.APIKey)(nil), Key: pg.ByID}
 
 // APIKeys returns every key of the company, newest first, revoked ones included.
 func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
@@ -52,7 +53,7 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 	return key, t.addAPIKey(ctx, key, func(ctx context.Context, t tenantTx) error {
 		known, err := t.db.Select((*model.APIKey)(nil)).Where("hash = ?", key.Hash).Exists(ctx)
 		if err == nil && !known && isForeign {
-			known, err = Affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+			known, err = pg.Affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
 				key.Hash, t.CompanyID(), key.ID).Exec(ctx))
 			known = !known
 		}
@@ -105,7 +106,7 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 				return err
 			}
 		}
-		if err := insert(ctx, t.db, key); err != nil {
+		if err := pg.Insert(ctx, t.db, key); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAPIKey, key.ID)
@@ -116,7 +117,7 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	key := &model.APIKey{}
 	return key, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		revoked, err := Affects(t.db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).
+		revoked, err := pg.Affects(t.db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).
 			Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx))
 		if err != nil {
 			return err

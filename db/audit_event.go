@@ -6,23 +6,24 @@ import (
 	"iter"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // AuditEventList is the audit events of a company.
-var AuditEventList = List{Model: (*model.AuditEvent)(nil), Order: NewestFirst}
+var AuditEventList = pg.List{Model: (*model.AuditEvent)(nil), Order: pg.NewestFirst}
 
 // AuditEventsThat narrows a list to the events that pass the filter.
-func AuditEventsThat(f *model.AuditEventFilter) Filter {
+func AuditEventsThat(f *model.AuditEventFilter) pg.Filter {
 	if f == nil {
 		return nil
 	}
-	return Equal(Equal(Equal(nil, "action", f.Action), "target_id", f.TargetID), "api_key_id", f.APIKeyID)
+	return pg.Equal(pg.Equal(pg.Equal(nil, "action", f.Action), "target_id", f.TargetID), "api_key_id", f.APIKeyID)
 }
 
 // AuditEvents returns a page of the audit events that pass the filter, newest first.
 func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter, columns ...string) (*model.Page[*model.AuditEvent], error) {
-	return Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsThat(filter))
+	return pg.Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsThat(filter))
 }
 
 // eventsPerRead bounds the events that an export holds in memory.
@@ -77,7 +78,7 @@ func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID 
 			event.Address = &principal.Address
 		}
 	}
-	return insert(ctx, t.db, event)
+	return pg.Insert(ctx, t.db, event)
 }
 
 // deletions are the actions of deleting, by the name of the type.

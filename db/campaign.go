@@ -5,6 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,9 +31,9 @@ func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.
 
 // Campaigns of a company, by their ids, in pages, and by their agents.
 var (
-	CampaignRows      = Rows{Type: "campaign", Model: (*model.Campaign)(nil), Key: ByID}
-	CampaignList      = List{Model: (*model.Campaign)(nil), Order: NewestFirst}
-	CampaignsOfAgents = List{Model: (*model.Campaign)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
+	CampaignRows      = pg.Rows{Type: "campaign", Model: (*model.Campaign)(nil), Key: pg.ByID}
+	CampaignList      = pg.List{Model: (*model.Campaign)(nil), Order: pg.NewestFirst}
+	CampaignsOfAgents = pg.List{Model: (*model.Campaign)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
 )
 
 // Campaigns returns a page of the campaigns that pass the filter, newest first.
@@ -40,11 +41,11 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsThat(filter))
+	return pg.Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsThat(filter))
 }
 
 // CampaignsThat is the filter of a list of campaigns, which is valid or nil.
-func CampaignsThat(wanted *model.CampaignFilter) (f Filter) {
+func CampaignsThat(wanted *model.CampaignFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
@@ -65,7 +66,7 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		return insert(ctx, t.db, campaign)
+		return pg.Insert(ctx, t.db, campaign)
 	})
 }
 
@@ -111,7 +112,7 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
 			return err
 		}
-		if err := t.markCampaigns(ctx, Where("id = ?", id)); err != nil {
+		if err := t.markCampaigns(ctx, pg.Where("id = ?", id)); err != nil {
 			return err
 		}
 		return t.audit(ctx, deletions[typeCampaign], id)
@@ -119,7 +120,7 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 }
 
 // markCampaigns marks campaigns as deleted, and tells their followers.
-func (t tenantTx) markCampaigns(ctx context.Context, which Selection) error {
+func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	ids := []string{}
 	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).Scan(ctx, &ids); err != nil || len(ids) == 0 {
 		return err
@@ -199,4 +200,4 @@ func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign, som
 }
 
 // OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.
-func OfCampaign(id *string) Filter { return Equal(nil, "campaign_id", id) }
+func OfCampaign(id *string) pg.Filter { return pg.Equal(nil, "campaign_id", id) }

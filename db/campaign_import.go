@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -15,13 +16,13 @@ func (t *Tenant) ImportCampaign(
 		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, campaign); err != nil {
+		if err := pg.Insert(ctx, t.db, campaign); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, items...); err != nil {
+		if err := pg.Insert(ctx, t.db, items...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, events...); err != nil {
+		if err := pg.Insert(ctx, t.db, events...); err != nil {
 			return err
 		}
 		return t.recountItems(ctx, campaign.ID)

@@ -6,6 +6,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,15 +14,15 @@ const campaignItem = "campaign item"
 
 // Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
 var (
-	CampaignItemRows = Rows{Type: campaignItem, Model: (*model.CampaignItem)(nil), Key: ByID}
-	CampaignItemList = List{Model: (*model.CampaignItem)(nil), Order: NewestFirst}
-	ItemsOfCampaigns = List{Model: (*model.CampaignItem)(nil), Of: "?TableAlias.campaign_id = ?1", Order: NewestFirst}
-	EventsOfItems    = Rows{Model: (*model.CampaignItemEvent)(nil), Key: "?TableAlias.item_id", Order: "?TableAlias.number"}
+	CampaignItemRows = pg.Rows{Type: campaignItem, Model: (*model.CampaignItem)(nil), Key: pg.ByID}
+	CampaignItemList = pg.List{Model: (*model.CampaignItem)(nil), Order: pg.NewestFirst}
+	ItemsOfCampaigns = pg.List{Model: (*model.CampaignItem)(nil), Of: "?TableAlias.campaign_id = ?1", Order: pg.NewestFirst}
+	EventsOfItems    = pg.Rows{Model: (*model.CampaignItemEvent)(nil), Key: "?TableAlias.item_id", Order: "?TableAlias.number"}
 )
 
 // ItemsThat is the filter of a list of items. more is valid or nil.
-func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) Filter {
-	f := Equal(Equal(nil, "running_status", status), "is_archived", isArchived)
+func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
+	f := pg.Equal(pg.Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
 		f = f.Searching(campaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
 	}
@@ -60,7 +61,7 @@ func (t *Tenant) CampaignItems(
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
+	return pg.Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none, but for those whose number another one has.
@@ -85,7 +86,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
 			return itemsCounted{}, err
 		}
-		return itemsCounted{}.add(1, added.Items...), insert(ctx, t.db, added.Items...)
+		return itemsCounted{}.add(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
 	})
 }
 
@@ -225,7 +226,7 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 			items = append(items, byID[id])
 		}
 	}
-	return Together(items), nil
+	return pg.Together(items), nil
 }
 
 // changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
@@ -254,6 +255,6 @@ func (t *Tenant) changeItems(
 
 // itemOf locks and reads an item of a campaign that exists into dst, or returns NOT_FOUND.
 func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
-	return OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
+	return pg.OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
 		For(string(strength)).Scan(ctx))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -81,5 +82,5 @@ func inOrder(items []*model.CampaignItem) []*model.CampaignItem {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return Together(items)
+	return pg.Together(items)
 }

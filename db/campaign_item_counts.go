@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -84,7 +85,7 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 func (s *Store) recountCampaigns(ctx context.Context) error {
 	type place struct{ CompanyID, ID string }
 	campaigns := []place{}
-	err := s.across(ctx, func(ofCompany func(string) Selection) error {
+	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []place{}
 		err := s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
@@ -94,7 +95,7 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 	errs := make([]error, len(campaigns))
 	for i, c := range campaigns {
 		errs[i] = s.Tenant(c.CompanyID).inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			if _, err := t.lockCampaign(ctx, c.ID, forUpdate); IsMissing(err) {
+			if _, err := t.lockCampaign(ctx, c.ID, forUpdate); pg.IsMissing(err) {
 				return nil
 			} else if err != nil {
 				return err
@@ -149,7 +150,7 @@ func namesOf[S fmt.Stringer](values []S) []string {
 
 // countByCounters counts items by the counters of their campaign where these are kept for the filter. The counters are NULL while
 // they do not hold: then, and only then, rows are counted.
-func countByCounters(c Count) *bun.SelectQuery {
+func countByCounters(c pg.Count) *bun.SelectQuery {
 	kept := bun.NewSelectQuery(c.Rows.DB()).TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").
 		ColumnExpr("coalesce(sum(kept.n), 0)::int")
 	campaign := bun.NewSelectQuery(c.Rows.DB()).TableExpr("campaigns AS campaign").Where("campaign.company_id = ?", c.Company).Where(areCounted)

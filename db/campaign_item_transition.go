@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/group"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -179,7 +180,7 @@ func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery, events []
 	var types, dates, descriptions []string
 	for _, e := range events {
 		numbers, types = append(numbers, e.Number), append(types, e.Type.String())
-		dates, descriptions = append(dates, LiteralTime(e.Date)), append(descriptions, e.Description)
+		dates, descriptions = append(dates, pg.LiteralTime(e.Date)), append(descriptions, e.Description)
 	}
 	return t.db.NewRaw(`INSERT INTO campaign_item_events (company_id, item_id, number, type, date, description)
 		SELECT ?0, ?1, event.* FROM campaigns AS campaign, unnest(?2::int[], ?3::text[], ?4::timestamptz[], ?5::text[]) AS event

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -109,7 +110,7 @@ func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 
 // count counts the items for all followers of one change, however many ways they ask in.
 func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
-	ctx, cancel := context.WithTimeout(WithParty(context.Background(), r.tenant.CompanyID()), countTimeout)
+	ctx, cancel := context.WithTimeout(pg.WithParty(context.Background(), r.tenant.CompanyID()), countTimeout)
 	defer cancel()
 	counts, err := r.tenant.CountsOfCampaigns(ctx, []string{r.id})
 	return counts[r.id], err

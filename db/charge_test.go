@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -168,7 +169,7 @@ func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
 		},
 	} {
 		p := &purse{left: 1 << 20, questions: 2}
-		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p), db.WithTurns(model.WithBudget(t.Context(), p))} {
+		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p), pg.WithTurns(model.WithBudget(t.Context(), p))} {
 			require.NoError(t, read(ctx), name)
 		}
 		require.Equal(t, 2, p.asked, name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,7 +44,7 @@ const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
 func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
-	return t.db.PGX(ctx, func(tx *OpenTx) error {
+	return t.db.PGX(ctx, func(tx *pg.OpenTx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -34,7 +35,7 @@ type SearchedDataset struct {
 }
 
 // searchedDatasets groups documents by what many of them share before it puts that together.
-var searchedDatasets = NewQuery(func(*Tables) (string, []string) {
+var searchedDatasets = pg.NewQuery(func(*pg.Tables) (string, []string) {
 	return `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
 		string_to_array(string_agg(DISTINCT languages, ','), ',') AS languages,
 		array_remove(array_agg(DISTINCT embedding_model), NULL) AS embedding_models
@@ -51,8 +52,8 @@ var searchedDatasets = NewQuery(func(*Tables) (string, []string) {
 // SearchedDatasets returns the datasets of a chat.
 func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]SearchedDataset, error) {
 	rows := []*SearchedDataset{}
-	err := t.db.Query(ctx, Bind(searchedDatasets, &rows, chatID, model.UnknownLanguages))
-	datasets := Values(rows)
+	err := t.db.Query(ctx, pg.Bind(searchedDatasets, &rows, chatID, model.UnknownLanguages))
+	datasets := pg.Values(rows)
 	for i := range datasets {
 		datasets[i].Languages = model.Unique(datasets[i].Languages)
 	}
@@ -93,14 +94,14 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, wor
 		folded[i], written[i] = word.Folded, word.Written
 	}
 	rows := []*Token{}
-	err := t.db.Query(ctx, Bind(tokensIn(strings.Join(languages, " ")), &rows, datasetIDs, folded, written))
-	return Values(rows), err
+	err := t.db.Query(ctx, pg.Bind(tokensIn(strings.Join(languages, " ")), &rows, datasetIDs, folded, written))
+	return pg.Values(rows), err
 }
 
 // tokensIn is the query for tokens in the languages, which are parted by spaces.
 type tokensIn string
 
-func (t tokensIn) SQL(*Tables) (string, []string) {
+func (t tokensIn) SQL(*pg.Tables) (string, []string) {
 	languages := strings.Fields(string(t))
 	return fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written")),
 		[]string{"word", "terms", "is_stop_word", "chunks"}
@@ -192,8 +193,8 @@ func (t *Tenant) matches(ctx context.Context, name, found string, keys []string,
 		queries = append(queries, query(tokens[min(i, len(tokens)-1)]))
 	}
 	rows := []*ChunkMatch{}
-	err := t.db.Query(ctx, Bind(matchesOf{places, len(given), found}, &rows, append([]any{keys}, queries...)...))
-	return Values(rows), err
+	err := t.db.Query(ctx, pg.Bind(matchesOf{places, len(given), found}, &rows, append([]any{keys}, queries...)...))
+	return pg.Values(rows), err
 }
 
 // matchesOf is the query for the chunks that are found on a condition, which takes so many values, and for which of so many tokens
@@ -203,7 +204,7 @@ type matchesOf struct {
 	found         string
 }
 
-func (m matchesOf) SQL(*Tables) (string, []string) {
+func (m matchesOf) SQL(*pg.Tables) (string, []string) {
 	held := heldTokens(m.places, func(i int) string { return "$" + strconv.Itoa(i+3+m.given) })
 	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
 			"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND " + m.found + " OFFSET 0) AS chunk " + strippedSearch,
@@ -347,7 +348,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 }
 
 // inDatasets is a join because an index on several columns serves one value of each at a time, but no list.
-func inDatasets(ids []string) Selection {
+func inDatasets(ids []string) pg.Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Join("JOIN unnest(?::text[]) AS dataset (id) ON dataset.id = chunk.dataset_id", pgdialect.Array(ids))
 	}

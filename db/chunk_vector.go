@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -38,7 +39,7 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 	rows := []*model.Document{}
 	err := t.db.SelectColumns(&rows, []string{"indexed_at"}).Where("dataset_id IN (?)", bun.List(datasetIDs)).
 		Where("embedding_model IS NOT NULL").Scan(ctx)
-	return Together(rows), err
+	return pg.Together(rows), err
 }
 
 // VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.

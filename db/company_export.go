@@ -11,6 +11,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,7 +24,7 @@ type Snapshot struct {
 
 // Snapshot calls fn with the company as it is now. Meanwhile others go on writing.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
-	return s.db.Company(companyID).Begin(ctx, OfOneMoment, func(ctx context.Context, tx *pgTx) error {
+	return s.db.Company(companyID).Begin(ctx, pg.OfOneMoment, func(ctx context.Context, tx *pg.Tx) error {
 		p := &Snapshot{tenant: s.Tenant(companyID).in(tx.Company(companyID))}
 		if err := p.tenant.takeItsTime(ctx); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -147,7 +148,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	}
 	err := i.insert(ctx, table, complete)
 	var named *RowError
-	if err == nil || errors.As(err, &named) || IsAway(err) || ctx.Err() != nil {
+	if err == nil || errors.As(err, &named) || pg.IsAway(err) || ctx.Err() != nil {
 		return err
 	}
 	// Postgres does not say which row it was.
@@ -333,7 +334,7 @@ func (i *CompanyImport) File(ctx context.Context, documentID string, size int64,
 		return model.Errorf(model.BadInput, "the file has %d bytes, and the document's size is %d", size, d.Size)
 	}
 	err = i.tenant.keepContent(ctx, d, content)
-	if SQLState(err) == "23505" {
+	if pg.SQLState(err) == "23505" {
 		return model.Errorf(model.BadInput, "the file is there twice")
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -122,7 +123,7 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 		for n, a := range agents {
 			versions[n] = &model.PromptVersion{ID: model.NewID("prompt"), AgentID: a.ID, Version: a.PromptVersion, Prompt: a.Prompt, CreatedAt: a.UpdatedAt}
 		}
-		if err := insert(ctx, i.tenant.db, versions...); err != nil {
+		if err := pg.Insert(ctx, i.tenant.db, versions...); err != nil {
 			return err
 		}
 	}

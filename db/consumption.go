@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -180,8 +181,8 @@ func agentsOf(sums []*usageSum) []*model.AgentConsumption {
 			campaigns = append(campaigns, campaign)
 		}
 	}
-	Together(campaigns)
-	return Together(agents)
+	pg.Together(campaigns)
+	return pg.Together(agents)
 }
 
 // setNameStatus tells which agents and campaigns exist, existed, or never did.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -48,7 +49,7 @@ func Inspect(ctx context.Context, address string) (Contents, error) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return Contents{}, fmt.Errorf("open database: %w", Reason(err))
+		return Contents{}, fmt.Errorf("open database: %w", pg.Reason(err))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return inspect(ctx, conn)
@@ -71,10 +72,10 @@ func inspect(ctx context.Context, conn interface {
 				WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
 				AND nspname !~ '^pg_(toast|temp)'
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-			), '{}')`, GatewayRole, ProgramRole,
+			), '{}')`, pg.GatewayRole, pg.ProgramRole,
 	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
 	if err != nil {
-		return c, fmt.Errorf("look at the database: %w", Reason(err))
+		return c, fmt.Errorf("look at the database: %w", pg.Reason(err))
 	}
 	isOwn := func(table string) bool {
 		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") || table == "migration.version" || table == "migration.oldest_program" || strings.HasPrefix(table, "company.")

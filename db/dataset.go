@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -17,9 +18,9 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 
 // Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
 var (
-	DatasetRows     = Rows{Type: dataset, Model: (*model.Dataset)(nil), Key: ByID}
-	DatasetList     = List{Model: (*model.Dataset)(nil), Order: NewestFirst}
-	DatasetsOfChats = Rows{
+	DatasetRows     = pg.Rows{Type: dataset, Model: (*model.Dataset)(nil), Key: pg.ByID}
+	DatasetList     = pg.List{Model: (*model.Dataset)(nil), Order: pg.NewestFirst}
+	DatasetsOfChats = pg.Rows{
 		Model: (*model.Dataset)(nil),
 		Join:  "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND relation.dataset_id = ?TableAlias.id",
 		Key:   "relation.chat_id", Order: "relation.position",
@@ -31,7 +32,7 @@ func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *mode
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return Page[*model.Dataset](ctx, t.db, DatasetList, args, columns, NamedThat(filter))
+	return pg.Page[*model.Dataset](ctx, t.db, DatasetList, args, columns, NamedThat(filter))
 }
 
 // CreateDataset creates a dataset.
@@ -40,7 +41,7 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	if err != nil {
 		return nil, err
 	}
-	return created, insert(ctx, t.db, created)
+	return created, pg.Insert(ctx, t.db, created)
 }
 
 // UpdateDataset changes what the input gives. If that changes how documents are indexed, they are indexed again.
@@ -64,7 +65,7 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 		if _, err := t.db.Update(changed).WherePK().Exec(ctx); err != nil || changed.Indexes(&before) {
 			return err
 		}
-		return t.reindex(ctx, changed.ID, All)
+		return t.reindex(ctx, changed.ID, pg.All)
 	})
 	return changed, err
 }
@@ -76,7 +77,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 		if err := t.lock(ctx, dataset, id, held, forUpdate); err != nil {
 			return err
 		}
-		return t.reindex(ctx, id, All)
+		return t.reindex(ctx, id, pg.All)
 	})
 }
 
@@ -100,10 +101,10 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 }
 
 // OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.
-func OfDataset(id *string) Filter { return Equal(nil, "dataset_id", id) }
+func OfDataset(id *string) pg.Filter { return pg.Equal(nil, "dataset_id", id) }
 
 // NamedThat is the filter of a list of what has a name, which is valid or nil.
-func NamedThat(wanted *model.NameFilter) (f Filter) {
+func NamedThat(wanted *model.NameFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +31,7 @@ const (
 
 // types are the structs of rows that have something special: what is marked as deleted, and what hangs on it, is not read. What is
 // marked is few, and read once for a statement.
-var types = map[reflect.Type]Type{
+var types = map[reflect.Type]pg.Type{
 	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
 	reflect.TypeFor[model.SimulationChat](): {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
@@ -87,7 +88,7 @@ func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, er
 
 // companiesWithMarks returns the companies that have something marked, in any order.
 func (s *Store) companiesWithMarks(ctx context.Context) (companies []string, err error) {
-	err = s.across(ctx, func(ofCompany func(string) Selection) error {
+	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some, marks := []string{}, []string{}
 		for _, table := range markedTables {
 			marked := s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").Apply(ofCompany("company_id"))
@@ -236,7 +237,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	// Tests and campaigns are marked, and removed by themselves, but for those that a program of before has made since.
-	if err := t.markCampaigns(ctx, Where("agent_id = ?", id)); err != nil {
+	if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 		return false, err
 	}
 	if err := t.leaveTests(ctx, id); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -173,7 +174,7 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 	for _, execution := range executions.Nodes {
 		see("execution", execution, nil)
 	}
-	for name, list := range map[string]db.List{"agents of the tool": db.AgentsOfTools, "parents": db.ParentsOfAgents} {
+	for name, list := range map[string]pg.List{"agents of the tool": db.AgentsOfTools, "parents": db.ParentsOfAgents} {
 		parents := []string{agentID}
 		tools, err := dbtest.Pages[*model.Tool](ctx, tenant, db.ToolList, nil, []string{""}, first)
 		require.NoError(t, err)

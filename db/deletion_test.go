@@ -14,6 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -130,16 +131,16 @@ func (a *aged) seen(t *testing.T) map[string]string {
 		_, err = tenant.CompareAgentTestExecutions(ctx, []string{a.first}, id, model.AgentTestCorrectionHolm)
 		see("compare "+id, nil, err)
 	}
-	for name, rows := range map[string]db.Rows{"runs": db.AgentTestRunRows, "executions": db.AgentTestExecutionRows, "tests": db.AgentTestRows} {
+	for name, rows := range map[string]pg.Rows{"runs": db.AgentTestRunRows, "executions": db.AgentTestExecutionRows, "tests": db.AgentTestRows} {
 		found, err := tenant.Find(ctx, rows, slices.Concat(executions, []string{a.test}, runs))
 		slices.SortFunc(found, func(x, y model.Row) int { return bytes.Compare([]byte(idOf(x)), []byte(idOf(y))) })
 		see("rows of "+name, found, err)
 	}
-	for name, rows := range map[string]db.Rows{"executions": db.RejudgementsOfExecutions, "runs": db.RejudgementsOfRuns} {
+	for name, rows := range map[string]pg.Rows{"executions": db.RejudgementsOfExecutions, "runs": db.RejudgementsOfRuns} {
 		found, err := tenant.Find(ctx, rows, slices.Concat(executions, runs))
 		see("judged again of "+name, found, err)
 	}
-	for name, list := range map[string]db.List{"runs": db.RunsOfTests, "executions": db.ExecutionsOfAgents, "tests": db.TestsOfAgents} {
+	for name, list := range map[string]pg.List{"runs": db.RunsOfTests, "executions": db.ExecutionsOfAgents, "tests": db.TestsOfAgents} {
 		found, err := tenant.FindPages(ctx, list, nil, parents, model.PageArgs{First: 5})
 		see("page of "+name, found, err)
 		count, err := tenant.Count(ctx, list, nil, parents)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -59,13 +60,13 @@ func (m *Migrator) Distribution(ctx context.Context) (Distribution, error) {
 	return distribution(ctx, m.pool)
 }
 
-func distribution(ctx context.Context, db Querier) (Distribution, error) {
+func distribution(ctx context.Context, db pg.Querier) (Distribution, error) {
 	var d Distribution
-	tables, err := ReadStructs[catalogTable](ctx, db, catalogTables)
+	tables, err := pg.ReadStructs[catalogTable](ctx, db, catalogTables)
 	if err != nil {
 		return d, fmt.Errorf("read the catalog: %w", err)
 	}
-	references, err := ReadStructs[catalogReference](ctx, db, catalogReferences)
+	references, err := pg.ReadStructs[catalogReference](ctx, db, catalogReferences)
 	if err != nil {
 		return d, fmt.Errorf("read the catalog: %w", err)
 	}
@@ -153,7 +154,7 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	if err := schema.Err(); err != nil {
 		return err
 	}
-	if err := errors.Join(CheckSessions(ctx, m.pool, m.pool), m.checkCluster(ctx)); err != nil {
+	if err := errors.Join(pg.CheckSessions(ctx, m.pool, m.pool), m.checkCluster(ctx)); err != nil {
 		return err
 	}
 	d, err := m.Distribution(ctx)
@@ -171,7 +172,7 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	defer func() {
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", distributionLock)
 	}()
-	done, err := Distributed(ctx, conn)
+	done, err := pg.Distributed(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -264,8 +265,8 @@ func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
 	return localTables(ctx, m.pool)
 }
 
-func localTables(ctx context.Context, db Querier) ([]string, error) {
-	done, err := Distributed(ctx, db)
+func localTables(ctx context.Context, db pg.Querier) ([]string, error) {
+	done, err := pg.Distributed(ctx, db)
 	if err != nil || len(done) == 0 {
 		return nil, err
 	}
@@ -294,7 +295,7 @@ func (m *Migrator) checkCluster(ctx context.Context) error {
 	if !hasVectors {
 		return nil
 	}
-	without, err := ReadStructs[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
+	without, err := pg.ReadStructs[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
 		FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''') WHERE NOT success OR result <> '1' ORDER BY 1`)
 	if err != nil {
 		return fmt.Errorf("look for pgvector: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,16 +24,16 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 
 // Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
 var (
-	DocumentRows        = Rows{Type: document, Model: (*model.Document)(nil), Key: ByID}
-	DocumentList        = List{Model: (*model.Document)(nil), Order: NewestFirst}
-	DocumentsOfDatasets = List{Model: (*model.Document)(nil), Of: "?TableAlias.dataset_id = ?1", Order: NewestFirst}
-	ChunkRows           = Rows{Type: "chunk", Model: (*model.Chunk)(nil), Key: ByID}
-	ChunksOfDocuments   = List{Model: (*model.Chunk)(nil), Of: "?TableAlias.document_id = ?1", Order: OldestFirst}
+	DocumentRows        = pg.Rows{Type: document, Model: (*model.Document)(nil), Key: pg.ByID}
+	DocumentList        = pg.List{Model: (*model.Document)(nil), Order: pg.NewestFirst}
+	DocumentsOfDatasets = pg.List{Model: (*model.Document)(nil), Of: "?TableAlias.dataset_id = ?1", Order: pg.NewestFirst}
+	ChunkRows           = pg.Rows{Type: "chunk", Model: (*model.Chunk)(nil), Key: pg.ByID}
+	ChunksOfDocuments   = pg.List{Model: (*model.Chunk)(nil), Of: "?TableAlias.document_id = ?1", Order: pg.OldestFirst}
 )
 
 // DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
-	return Find[*model.Document](ctx, t.db, DocumentRows, ids, columns...)
+	return pg.Find[*model.Document](ctx, t.db, DocumentRows, ids, columns...)
 }
 
 // DocumentOf returns one document of the dataset, or NOT_FOUND.
@@ -59,23 +60,23 @@ func (t *Tenant) Documents(
 	if err := t.db.Exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return Page[*model.Document](ctx, t.db, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
+	return pg.Page[*model.Document](ctx, t.db, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
 }
 
 // DocumentsThat is the filter of a list of documents, which is valid or nil.
-func DocumentsThat(wanted *model.DocumentFilter) (f Filter) {
+func DocumentsThat(wanted *model.DocumentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
 	if wanted.NameContains != nil {
 		f = nameContains(f, documentsView, *wanted.NameContains)
 	}
-	return OneOf(f, "status", wanted.Statuses)
+	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
 // ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
 func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
-	return Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
+	return pg.Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
 }
 
 // CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.
@@ -114,7 +115,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, added); err != nil {
+		if err := pg.Insert(ctx, t.db, added); err != nil {
 			return err
 		}
 		if err := t.keepContent(ctx, added, content); err != nil {
@@ -154,7 +155,7 @@ func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.R
 			return nil
 		}
 		// pgx sends bytes as they are; bun would write them as text.
-		if err := t.db.PGX(ctx, func(tx *OpenTx) error {
+		if err := t.db.PGX(ctx, func(tx *pg.OpenTx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
 				t.CompanyID(), documentID, i, part[:n])
 			return err

@@ -7,12 +7,13 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // reindex puts documents of a dataset, which is held, into the queue anew. Indexings of them that are
 // under way count no more. The previous chunks stay until there are new ones.
-func (t tenantTx) reindex(ctx context.Context, datasetID string, which Selection) error {
+func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Selection) error {
 	documents := []*model.Document{}
 	if err := t.db.Select(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
 		Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
@@ -49,7 +50,7 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
 			return model.Missing(document, id)
 		}
-		if err := t.reindex(ctx, found.DatasetID, Where("id = ?", id)); err != nil {
+		if err := t.reindex(ctx, found.DatasetID, pg.Where("id = ?", id)); err != nil {
 			return err
 		}
 		again, err = t.Document(ctx, id)
@@ -75,7 +76,7 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 				return err
 			}
 			return t.reindex(ctx, id, others)
-		}); err != nil && !IsMissing(err) {
+		}); err != nil && !pg.IsMissing(err) {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Datasets are held before documents, everywhere.
-		if err := t.lockDatasets(ctx, []string{d.DatasetID}); IsMissing(err) {
+		if err := t.lockDatasets(ctx, []string{d.DatasetID}); pg.IsMissing(err) {
 			return claimLost(d)
 		} else if err != nil {
 			return err

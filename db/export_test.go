@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
@@ -15,7 +16,7 @@ func init() { removeTime = time.Minute }
 
 // Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
-	return t.db.PGX(context.Background(), func(tx *OpenTx) error { return fn(tx) })
+	return t.db.PGX(context.Background(), func(tx *pg.OpenTx) error { return fn(tx) })
 }
 
 // Raw takes statements as they are, for the company's rows.
@@ -69,7 +70,7 @@ func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, e
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement is a read as it is.
-func RawStatement(text string) Statement { return NewStatement(text) }
+func RawStatement(text string) pg.Statement { return pg.NewStatement(text) }
 
 // Look does what the queue does about once a second in every process.
 func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }
@@ -81,7 +82,7 @@ func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
 func Wake(t *Tenant, id string) { t.wake(id) }
 
 // ConstraintOf names the constraint that a statement broke.
-var ConstraintOf = constraintOf
+var ConstraintOf = pg.ConstraintOf
 
 // NotArchived says of the tables that an archive leaves out why it does.
 var NotArchived = notArchived
@@ -111,9 +112,9 @@ func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
 }
 
 // Insert inserts a row as bun does, and Write by a prepared statement.
-func Insert(ctx context.Context, t *Tenant, r row) error { return insert(ctx, t.db, r) }
+func Insert(ctx context.Context, t *Tenant, r pg.Row) error { return pg.Insert(ctx, t.db, r) }
 
-func Write(ctx context.Context, t *Tenant, rows ...row) error {
+func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 	w := t.db.Batch()
 	w.Insert(rows...)
 	return w.Send(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -36,7 +37,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {
-		waiting.Go(func() { _, _ = busy.FindTogether(ctx, db.Want{Rows: db.AgentRows, Keys: []string{theirs.ID}}) })
+		waiting.Go(func() { _, _ = busy.FindTogether(ctx, pg.Want{Rows: db.AgentRows, Keys: []string{theirs.ID}}) })
 		waiting.Go(func() { _, _ = busy.Agents(ctx, model.PageArgs{First: 1}, nil) })
 	}
 	require.Eventually(t, func() bool {
@@ -47,7 +48,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 
 	patient, stop := context.WithTimeout(as(t.Context(), otherID), waitFor)
 	defer stop()
-	_, err = other.FindTogether(patient, db.Want{Rows: db.ToolRows, Keys: []string{mine.ID}})
+	_, err = other.FindTogether(patient, pg.Want{Rows: db.ToolRows, Keys: []string{mine.ID}})
 	require.NoError(t, err)
 	_, err = other.Tools(patient, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err)
@@ -55,6 +56,6 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	waiting.Wait()
 	_, err = lock.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	_, err = busy.FindTogether(as(patient, busyID), db.Want{Rows: db.AgentRows, Keys: []string{theirs.ID}})
+	_, err = busy.FindTogether(as(patient, busyID), pg.Want{Rows: db.AgentRows, Keys: []string{theirs.ID}})
 	require.NoError(t, err, "nothing is lost")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -37,7 +38,7 @@ type RequestClaim struct {
 func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
 	request.OwnBy(t.CompanyID())
-	isNew, err := Affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
+	isNew, err := pg.Affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
 		On("CONFLICT (company_id, id) DO NOTHING").Returning("NULL").Exec(ctx))
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +57,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	case err != nil:
 		return nil, nil, err
 	case before.IsOver:
-		taken, err := Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
+		taken, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
 			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, carried_out_at = NULL").
 			Where("id = ?", id).Where("until < now()").Exec(ctx))
 		switch {
@@ -89,7 +90,7 @@ func errUnderWay() error {
 // claimOf returns the claim of a request, whose lease is renewed until the claim ends.
 func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// Not the company's own connections: while they are all busy, its lease would run out.
-	ctx, cancel := context.WithCancel(WithParty(context.WithoutCancel(ctx), ""))
+	ctx, cancel := context.WithCancel(pg.WithParty(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
 	claim := &RequestClaim{tenant: t, request: request, stop: func() {
 		cancel()
@@ -130,7 +131,7 @@ func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
 			return err
 		}
-		isHeld, err := Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
+		isHeld, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
 			Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 		if err == nil && !isHeld {
 			err = errUnderWay() // somebody else took it over
@@ -153,13 +154,13 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 	var held bool
 	var err error
 	if answer == nil {
-		held, err = Affects(t.db.Delete((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(c.isHeld).
+		held, err = pg.Affects(t.db.Delete((*model.IdempotentRequest)(nil)).ApplyQueryBuilder(c.isHeld).
 			Where("carried_out_at IS NULL").Exec(ctx))
 		if err == nil && !held {
 			held, err = t.db.Select(c.request).ApplyQueryBuilder(c.isHeld).Where("carried_out_at IS NOT NULL").Exists(ctx)
 		}
 	} else {
-		held, err = Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
+		held, err = pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
 			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 	}
 	if err == nil && !held {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,18 +24,18 @@ func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength
 
 // Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
 var (
-	KnowledgeBaseChatRows     = Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: ByID}
-	KnowledgeBaseChatOfAgents = Rows{
+	KnowledgeBaseChatRows     = pg.Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: pg.ByID}
+	KnowledgeBaseChatOfAgents = pg.Rows{
 		Model: (*model.KnowledgeBaseChat)(nil), Key: "relation.id",
 		Join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
 	}
-	KnowledgeBaseChatList = List{Model: (*model.KnowledgeBaseChat)(nil), Order: NewestFirst}
-	ChatsOfDatasets       = List{
+	KnowledgeBaseChatList = pg.List{Model: (*model.KnowledgeBaseChat)(nil), Order: pg.NewestFirst}
+	ChatsOfDatasets       = pg.List{
 		Model: (*model.KnowledgeBaseChat)(nil),
 		Of:    "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
-		Order: NewestFirst,
+		Order: pg.NewestFirst,
 	}
-	AgentsOfChats = List{Model: (*model.Agent)(nil), Of: "?TableAlias.knowledge_base_chat_id = ?1", Order: NewestFirst}
+	AgentsOfChats = pg.List{Model: (*model.Agent)(nil), Of: "?TableAlias.knowledge_base_chat_id = ?1", Order: pg.NewestFirst}
 )
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
@@ -42,7 +43,7 @@ func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, fi
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamedThat(filter))
+	return pg.Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamedThat(filter))
 }
 
 // chatDataset connects a dataset to a chat.
@@ -62,7 +63,7 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 		return nil, err
 	}
 	return chat, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := insert(ctx, t.db, chat); err != nil {
+		if err := pg.Insert(ctx, t.db, chat); err != nil {
 			return err
 		}
 		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
@@ -138,7 +139,7 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 	for i, id := range ids {
 		relations[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}
 	}
-	return insert(ctx, t.db, relations...)
+	return pg.Insert(ctx, t.db, relations...)
 }
 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -34,7 +35,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQ
 		if _, err := replaced.Exec(ctx); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, added...); err != nil {
+		if err := pg.Insert(ctx, t.db, added...); err != nil {
 			return err
 		}
 		count, err := t.db.Select((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)

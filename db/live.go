@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -123,7 +124,7 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 		s.sweep.Reset(untilSweep())
 	}
 	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.CompanyID()), s.budget), users: 1}
-	p.ctx, p.cancel = context.WithCancel(WithParty(s.ctx, t.CompanyID()))
+	p.ctx, p.cancel = context.WithCancel(pg.WithParty(s.ctx, t.CompanyID()))
 	p.signals = t.store.hub.Watch(key.Key, p.alert)
 	s.open[key] = p
 	return p
@@ -262,7 +263,7 @@ func (p *topic) over() {
 
 // pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is
 // what a row holds, as SQL.
-func pageOf[R any](t *Tenant, rows *[]*R, where Selection, order, size string, most int64) *bun.SelectQuery {
+func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, most int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before", bun.Safe(size), bun.Safe(order)).
 		OrderExpr(order).Limit(most)

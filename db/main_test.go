@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -225,8 +226,8 @@ const (
 )
 
 // findPrepared is Tenant.Find by a prepared statement, on a connection for reads.
-func findPrepared(ctx context.Context, t *db.Tenant, rows db.Rows, keys []string, columns ...string) ([]model.Row, error) {
-	found, err := t.FindTogether(ctx, db.Want{Rows: rows, Keys: keys, Columns: columns})
+func findPrepared(ctx context.Context, t *db.Tenant, rows pg.Rows, keys []string, columns ...string) ([]model.Row, error) {
+	found, err := t.FindTogether(ctx, pg.Want{Rows: rows, Keys: keys, Columns: columns})
 	if err != nil {
 		return nil, err
 	}

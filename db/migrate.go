@@ -16,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
@@ -74,7 +75,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	m := &Migrator{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	if err := pool.Ping(ctx); err != nil {
 		_ = m.Close()
-		return nil, fmt.Errorf("open database: %w", Reason(err))
+		return nil, fmt.Errorf("open database: %w", pg.Reason(err))
 	}
 	if err := refuseForeign(ctx, pool); err != nil {
 		_ = m.Close()
@@ -178,7 +179,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if schema.Current > schema.Wanted {
 		return schema.Err()
 	}
-	if err := CheckSessions(ctx, m.pool, m.pool); err != nil {
+	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	// First, so that no old program starts while what it needs goes.
@@ -212,7 +213,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 	if schema.Current == 0 {
 		return errors.New("there is no migration to take back")
 	}
-	if err := CheckSessions(ctx, m.pool, m.pool); err != nil {
+	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	if _, err := m.db.ExecContext(ctx, dropViews); err != nil {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"math"
 	"path"
 	"regexp"
@@ -85,7 +86,7 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := ReadStructs[struct {
+	known, err := pg.ReadStructs[struct {
 		Name        string
 		Rows, Bytes int64
 	}](ctx, m.pool, `SELECT relname::text AS name, greatest(reltuples, 0)::bigint AS rows, pg_table_size(oid) AS bytes

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -10,7 +11,7 @@ import (
 const CompanyType = "company"
 
 // Nodes are the rows that have ids of their own, beside the company.
-var Nodes = []Rows{
+var Nodes = []pg.Rows{
 	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows, DocumentRows, ChunkRows,
 	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
 }
@@ -23,7 +24,7 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 		return types, nil
 	}
 	nodes := []*node{}
-	if err := t.db.Query(ctx, Bind(typesOf, &nodes, ids)); err != nil {
+	if err := t.db.Query(ctx, pg.Bind(typesOf, &nodes, ids)); err != nil {
 		return nil, err
 	}
 	for _, n := range nodes {
@@ -35,12 +36,12 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 // node is an id with its type.
 type node struct{ Type, ID string }
 
-var typesOf = NewQuery(func(t *Tables) (string, []string) {
+var typesOf = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	const isOne = "?TableAlias.id = ANY (?)"
 	union := t.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
-		Where("id = ?", Place(1)).Where(isOne, Place(2))
+		Where("id = ?", pg.Place(1)).Where(isOne, pg.Place(2))
 	for _, r := range Nodes {
-		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).Where(isOne, Place(2)))
+		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).Where(isOne, pg.Place(2)))
 	}
 	return union.String(), []string{"type", "id"}
 })

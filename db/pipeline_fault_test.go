@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 )
 
 // What fails concerns its own request alone, whatever was sent before it and behind it, by whichever company.
@@ -20,7 +21,7 @@ func TestSharedReadsThatFail(t *testing.T) {
 	divides := db.RawStatement("SELECT id, (1 / (length(name) - length(name)))::text FROM agents WHERE $1 <> '' AND $2 <> ''")
 	wide := db.RawStatement("SELECT id, name, language, prompt FROM agents WHERE $1 <> '' AND $2 <> ''")
 	for name, c := range map[string]struct {
-		fails db.Statement
+		fails pg.Statement
 		key   string
 	}{
 		"a key that Postgres cannot hold": {everyName, "\x00"},
@@ -44,10 +45,10 @@ func TestSharedReadsThatFail(t *testing.T) {
 			ends[i] = make(chan error, 1)
 			go func() {
 				var found []string
-				read := db.Read{Statement: everyName, Keys: []string{"any"}, IsOne: true}
-				reads := []db.Read{read, {Statement: wide, Keys: read.Keys, IsOne: true}, read}
+				read := pg.Read{Statement: everyName, Keys: []string{"any"}, IsOne: true}
+				reads := []pg.Read{read, {Statement: wide, Keys: read.Keys, IsOne: true}, read}
 				if isBad {
-					reads[0] = db.Read{Statement: c.fails, Keys: []string{c.key}, IsOne: true}
+					reads[0] = pg.Read{Statement: c.fails, Keys: []string{c.key}, IsOne: true}
 				}
 				err := tenant.ReadShared(context.WithoutCancel(t.Context()), reads, func(_ int, values [][]byte) error {
 					found = append(found, string(values[0]))
@@ -63,7 +64,7 @@ func TestSharedReadsThatFail(t *testing.T) {
 		release()
 		for i, end := range ends {
 			if err := <-end; i%3 == 1 || i == 6 {
-				require.ErrorIs(t, err, db.ErrUnshared, name)
+				require.ErrorIs(t, err, pg.ErrUnshared, name)
 			} else {
 				require.NoError(t, err, name)
 			}
@@ -81,7 +82,7 @@ func TestSharedReadsOfAWrongStatement(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	_, err := namesOf(t.Context(), tenant, db.RawStatement("SELECT nothing FROM nowhere WHERE $1 = $2"))
-	require.ErrorIs(t, err, db.ErrUnshared)
+	require.ErrorIs(t, err, pg.ErrUnshared)
 	ids, err := namesOf(t.Context(), tenant, everyName)
 	require.NoError(t, err)
 	require.Equal(t, []string{agent.ID}, ids)
@@ -110,17 +111,17 @@ func TestSharedReadsWhoseRowsAreNotWanted(t *testing.T) {
 					ended <- panicked
 				}
 			}()
-			ended <- tenant.ReadShared(t.Context(), []db.Read{{Statement: endless, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error { return receive() })
+			ended <- tenant.ReadShared(t.Context(), []pg.Read{{Statement: endless, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error { return receive() })
 		}()
 		beside.Go(func() {
 			ids, err := namesOf(t.Context(), other, everyName)
-			assert.True(t, err == nil && len(ids) == 1 && ids[0] == agent.ID || errors.Is(err, db.ErrUnshared), "%s: %v %v", name, ids, err)
+			assert.True(t, err == nil && len(ids) == 1 && ids[0] == agent.ID || errors.Is(err, pg.ErrUnshared), "%s: %v %v", name, ids, err)
 		})
 		awaitWaiting(t, store, 2)
 		release()
 		want := errFull
 		if name == "too much" {
-			want = db.ErrUnshared
+			want = pg.ErrUnshared
 		}
 		require.Equal(t, want, <-ended, name)
 		beside.Wait()
@@ -143,7 +144,7 @@ func TestSharedReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	read := func(why string) {
 		for range 20 {
 			ids, err := namesOf(t.Context(), tenant, languages)
-			if errors.Is(err, db.ErrUnshared) {
+			if errors.Is(err, pg.ErrUnshared) {
 				continue
 			}
 			require.NoError(t, err, why)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,10 +21,10 @@ import (
 var everyName = db.RawStatement("SELECT id, name FROM agents WHERE $1 <> '' AND $2 <> ''")
 
 // namesOf reads the ids that a statement finds together with what others read.
-func namesOf(ctx context.Context, tenant *db.Tenant, statements ...db.Statement) (ids []string, err error) {
-	var reads []db.Read
+func namesOf(ctx context.Context, tenant *db.Tenant, statements ...pg.Statement) (ids []string, err error) {
+	var reads []pg.Read
 	for _, statement := range statements {
-		reads = append(reads, db.Read{Statement: statement, Keys: []string{"any"}, IsOne: true})
+		reads = append(reads, pg.Read{Statement: statement, Keys: []string{"any"}, IsOne: true})
 	}
 	err = tenant.ReadShared(ctx, reads, func(_ int, values [][]byte) error {
 		ids = append(ids, string(values[0]))
@@ -48,7 +49,7 @@ func held(t *testing.T, tenant *db.Tenant) (release func()) {
 	started, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		first := true
-		done <- tenant.ReadShared(context.WithoutCancel(t.Context()), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+		done <- tenant.ReadShared(context.WithoutCancel(t.Context()), []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
 			if first {
 				close(started)
 				<-goOn
@@ -144,7 +145,7 @@ func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 	db.SetPipelines(store, 1, 20*time.Millisecond)
 	companies := db.RawStatement("SELECT id FROM companies WHERE $1 <> '' AND $2 <> ''")
 	_, err = namesOf(t.Context(), other, companies)
-	require.ErrorIs(t, err, db.ErrUnshared)
+	require.ErrorIs(t, err, pg.ErrUnshared)
 	db.SetPipelines(store, 2, waitFor)
 	require.Eventually(t, func() bool { // once the first one has received nothing for long
 		ids, err := namesOf(t.Context(), other, companies)
@@ -156,7 +157,7 @@ func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 	_, err = lock.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	if err := <-waits; err != nil {
-		require.ErrorIs(t, err, db.ErrUnshared)
+		require.ErrorIs(t, err, pg.ErrUnshared)
 	}
 	rows, err := findPrepared(t.Context(), stuck, db.AgentRows, []string{mine.ID})
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 		given, slow := make(chan error, 1), make(chan error, 1)
 		var received atomic.Int64
 		go func() {
-			given <- tenant.ReadShared(ctx, []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+			given <- tenant.ReadShared(ctx, []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
 				received.Add(1)
 				return nil
 			})
@@ -218,8 +219,8 @@ func TestLongKeysAreNotShared(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)
-	for length, want := range map[int]error{100: nil, 20_000: db.ErrUnshared} {
-		err := tenant.ReadShared(t.Context(), []db.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}}, func(int, [][]byte) error { return nil })
+	for length, want := range map[int]error{100: nil, 20_000: pg.ErrUnshared} {
+		err := tenant.ReadShared(t.Context(), []pg.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}}, func(int, [][]byte) error { return nil })
 		require.ErrorIs(t, err, want)
 	}
 }
@@ -244,7 +245,7 @@ func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	}
 	awaitWaiting(t, store, many)
 	all.Go(func() {
-		err := other.ReadShared(t.Context(), []db.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+		err := other.ReadShared(t.Context(), []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
 			before.Store(int64(many - db.Pipelined(store)))
 			return nil
 		})
@@ -269,7 +270,7 @@ func TestMostPipelines(t *testing.T) {
 		if most == 0 {
 			tenant, _ := newCompany(t, store)
 			_, err := namesOf(t.Context(), tenant, everyName)
-			require.ErrorIs(t, err, db.ErrUnshared)
+			require.ErrorIs(t, err, pg.ErrUnshared)
 		}
 	}
 }

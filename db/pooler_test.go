@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,7 +52,7 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 						return err
 					}
 					read := 0
-					err = tenant.Read(t.Context(), []db.Read{{Statement: everyAgent}, {Statement: everyAgent}}, func(int, [][]byte) error {
+					err = tenant.Read(t.Context(), []pg.Read{{Statement: everyAgent}, {Statement: everyAgent}}, func(int, [][]byte) error {
 						read++
 						return nil
 					})
@@ -113,7 +114,7 @@ func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 			return err
 		}))
 		var found string
-		require.NoError(t, tenant.Read(t.Context(), []db.Read{{Statement: db.RawStatement(limits + " WHERE $1 <> ''")}}, func(_ int, values [][]byte) error {
+		require.NoError(t, tenant.Read(t.Context(), []pg.Read{{Statement: db.RawStatement(limits + " WHERE $1 <> ''")}}, func(_ int, values [][]byte) error {
 			found = string(values[0])
 			return nil
 		}))

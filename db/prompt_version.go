@@ -7,13 +7,14 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // Versions of prompts of a company, by their ids, and by their agents.
 var (
-	PromptVersionRows      = Rows{Type: "prompt version", Model: (*model.PromptVersion)(nil), Key: ByID}
-	PromptVersionsOfAgents = List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
+	PromptVersionRows      = pg.Rows{Type: "prompt version", Model: (*model.PromptVersion)(nil), Key: pg.ByID}
+	PromptVersionsOfAgents = pg.List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
 )
 
 // runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts for a version.
@@ -76,7 +77,7 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 
 // recordPrompt writes the agent's current prompt as its current version.
 func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent) error {
-	return insert(ctx, t.db, &model.PromptVersion{
+	return pg.Insert(ctx, t.db, &model.PromptVersion{
 		ID: model.NewID("prompt"), AgentID: agent.ID, Version: agent.PromptVersion,
 		Prompt: agent.Prompt, CreatedAt: agent.UpdatedAt, APIKeyID: t.keyID,
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -28,13 +29,13 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	agent := newAgent(t, tenant)
 	columns := []string{"id", "name", "channel", "direction", "language", "prompt", "created_at"}
 	for round := range len(columns) {
-		var reads []db.Read
-		for i := range db.MostReads {
-			part := db.Part{PageArgs: model.PageArgs{First: int32(i%100) + 1}}
+		var reads []pg.Read
+		for i := range pg.MostReads {
+			part := pg.Part{PageArgs: model.PageArgs{First: int32(i%100) + 1}}
 			if i >= 100 {
 				part.Offset = new(int32(0))
 			}
-			reads = append(reads, db.Read{Statement: store.Page(db.AgentList, db.Given, columns[:round+1], part), Part: part})
+			reads = append(reads, pg.Read{Statement: store.Page(db.AgentList, pg.Given, columns[:round+1], part), Part: part})
 		}
 		found := 0
 		require.NoError(t, tenant.Read(t.Context(), reads, func(_ int, values [][]byte) error {
@@ -42,7 +43,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 			found++
 			return nil
 		}))
-		require.Equal(t, db.MostReads, found)
+		require.Equal(t, pg.MostReads, found)
 	}
 	conn, err := store.Reads().Acquire(t.Context())
 	require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	prepared, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
 	require.NoError(t, err)
 	require.LessOrEqual(t, prepared, 256)
-	require.GreaterOrEqual(t, prepared, db.MostReads)
+	require.GreaterOrEqual(t, prepared, pg.MostReads)
 }
 
 // Reads find out which connections Postgres has ended, or have statements that a migration has changed. Callers do not
@@ -183,13 +184,13 @@ func TestPagesReadTheNextRowOnlyForThoseWhoAsk(t *testing.T) {
 		newAgent(t, tenant)
 	}
 	for andNext, want := range map[bool]int{false: 2, true: 3} {
-		part := db.Part{PageArgs: model.PageArgs{First: 2}, AndNext: andNext}
+		part := pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: andNext}
 		found := 0
-		require.NoError(t, tenant.Read(t.Context(), []db.Read{{Statement: store.Page(db.AgentList, db.Given, []string{"id"}, part), Part: part}}, func(int, [][]byte) error {
+		require.NoError(t, tenant.Read(t.Context(), []pg.Read{{Statement: store.Page(db.AgentList, pg.Given, []string{"id"}, part), Part: part}}, func(int, [][]byte) error {
 			found++
 			return nil
 		}))
 		require.Equal(t, want, found)
 	}
-	require.NotEqual(t, db.Part{AndNext: true}.Shape(), db.Part{}.Shape(), "they are different statements")
+	require.NotEqual(t, pg.Part{AndNext: true}.Shape(), pg.Part{}.Shape(), "they are different statements")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,7 +40,7 @@ const forgetTime = 2 * time.Second
 // retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with an
 // error.
 func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, err error) {
-	err = s.across(ctx, func(ofCompany func(string) Selection) error {
+	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []*model.Retention{}
 		err := s.db.Program().NewSelect().Model(&some).Apply(ofCompany("?TableAlias.company_id")).Scan(ctx)
 		retentions = append(retentions, some...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -50,7 +51,7 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 		return err
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", roleLock) }()
-	sharded, err := Distributed(ctx, conn)
+	sharded, err := pg.Distributed(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -96,14 +97,14 @@ func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string
 			IF to_regrole('%[4]s') IS NOT NULL AND to_regrole('%[5]s') IS NOT NULL THEN
 				GRANT SELECT ON company.%[1]s TO %[4]s, %[5]s;
 			END IF;
-		END $$`, table, columns, within, GatewayRole, ProgramRole))
+		END $$`, table, columns, within, pg.GatewayRole, pg.ProgramRole))
 	return true, err
 }
 
 // makeRoles makes those roles that are missing, with the user as their member, and reports whether all are there. Others may
 // be making them for other databases.
 func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
-	for _, role := range []string{GatewayRole, ProgramRole} {
+	for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
 		for range 5 {
 			var exists, isMember bool
 			if err := conn.QueryRow(ctx, `SELECT to_regrole($1) IS NOT NULL, coalesce(pg_has_role(to_regrole($1), 'USAGE'), false)`, role).Scan(&exists, &isMember); err != nil {
@@ -132,20 +133,20 @@ const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnam
 
 // isNeeded says whether a role needs a right to a table. River's tables have no company: of these, what a company changes
 // reaches only the one that carries jobs.
-const isNeeded = `(role <> '` + GatewayRole + `' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
+const isNeeded = `(role <> '` + pg.GatewayRole + `' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 
 // missingRights selects statements that give the roles what they need, and no more.
 const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
-		FROM unnest(ARRAY['` + GatewayRole + `', '` + ProgramRole + `']) AS role
+		FROM unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
 		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
 			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace AND NOT has_table_privilege(role, v.oid, 'SELECT'))
 	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END, string_agg(right_to, ', '), oid::regclass, role)
 		FROM (SELECT oid, role, right_to, ` + isNeeded + ` AS is_needed
 			FROM (SELECT t.oid, t.relname ` + ownTables + `) AS tables,
-				unnest(ARRAY['` + GatewayRole + `', '` + ProgramRole + `']) AS role, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_to) AS rights
+				unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_to) AS rights
 		WHERE has_table_privilege(role, oid, right_to) <> is_needed GROUP BY oid, role, is_needed
 	UNION ALL SELECT format('GRANT USAGE ON SEQUENCE %s TO %I', oid::regclass, role)
-		FROM pg_class, unnest(ARRAY['` + GatewayRole + `', '` + ProgramRole + `']) AS role
+		FROM pg_class, unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
 		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE') AND NOT has_sequence_privilege(role, oid, 'USAGE')`
 
 // missingPolicies selects a statement for each table of companies that is not secured yet: companies themselves, and
@@ -153,7 +154,7 @@ const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %
 const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 		DROP POLICY IF EXISTS company ON %1$s; DROP POLICY IF EXISTS program ON %1$s;
 		CREATE POLICY company ON %1$s USING (%2$I = ` + quotedOwnCompany + `) WITH CHECK (%2$I = ` + quotedOwnCompany + `);
-		CREATE POLICY program ON %1$s TO ` + ProgramRole + ` USING (true) WITH CHECK (true)', oid::regclass, "column")
+		CREATE POLICY program ON %1$s TO ` + pg.ProgramRole + ` USING (true) WITH CHECK (true)', oid::regclass, "column")
 	FROM (SELECT t.oid, t.relrowsecurity AND t.relforcerowsecurity AS is_secured,
 			CASE t.oid WHEN to_regclass('companies') THEN 'id' ELSE 'company_id' END AS "column" ` + ownTables + `) AS tables
 	WHERE EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = oid AND attname = "column" AND NOT attisdropped)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -206,8 +207,8 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	require.Equal(t, 5, bindings())
 
 	// What fails has bound nothing.
-	failing := db.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
-	require.Error(t, two.Read(t.Context(), []db.Read{failing}, func(int, [][]byte) error { return nil }))
+	failing := pg.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
+	require.Error(t, two.Read(t.Context(), []pg.Read{failing}, func(int, [][]byte) error { return nil }))
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 	require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
 	ended, cancel := context.WithCancel(t.Context())
@@ -265,8 +266,8 @@ func TestRowsAreSecuredUnderAProcess(t *testing.T) {
 			mine, theirs := newAgent(t, one), newAgent(t, two)
 			// The statement asks for every company's agents.
 			find := func(tenant *db.Tenant) (found int) {
-				read := db.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"), Keys: []string{mine.ID, theirs.ID}}
-				require.NoError(t, tenant.Read(t.Context(), []db.Read{read}, func(int, [][]byte) error {
+				read := pg.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"), Keys: []string{mine.ID, theirs.ID}}
+				require.NoError(t, tenant.Read(t.Context(), []pg.Read{read}, func(int, [][]byte) error {
 					found++
 					return nil
 				}))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -15,7 +16,7 @@ const simulationChat = "simulation chat"
 func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat := &model.SimulationChat{}
 	err := t.db.Select(chat).Where("?TableAlias.id = ?", id).ApplyQueryBuilder(t.reachable).Scan(ctx)
-	return chat, OrMissing(simulationChat, id, err)
+	return chat, pg.OrMissing(simulationChat, id, err)
 }
 
 // reachable narrows a statement to the simulated chats that are within the Tenant's reach.
@@ -33,15 +34,15 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 // Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
 // one, and the contact's first one, which only a welcome message may precede.
 var (
-	SimulationChatRows      = Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: ByID}
-	SimulationChatList      = List{Model: (*model.SimulationChat)(nil), Order: NewestFirst}
-	SimulationChatsOfAgents = List{Model: (*model.SimulationChat)(nil), Of: "?TableAlias.agent_id = ?1", Order: NewestFirst}
-	MessagesOfChats         = Rows{Model: (*model.SimulationChatMessage)(nil), Key: "?TableAlias.chat_id", Order: "?TableAlias.sequence"}
-	LastMessageOfChats      = Rows{
+	SimulationChatRows      = pg.Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: pg.ByID}
+	SimulationChatList      = pg.List{Model: (*model.SimulationChat)(nil), Order: pg.NewestFirst}
+	SimulationChatsOfAgents = pg.List{Model: (*model.SimulationChat)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
+	MessagesOfChats         = pg.Rows{Model: (*model.SimulationChatMessage)(nil), Key: "?TableAlias.chat_id", Order: "?TableAlias.sequence"}
+	LastMessageOfChats      = pg.Rows{
 		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
 		Join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
 	}
-	FirstContactMessageOfChats = Rows{
+	FirstContactMessageOfChats = pg.Rows{
 		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
 		Join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
 	}
@@ -52,7 +53,7 @@ const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?Tabl
 
 // ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its Status
 // says. There is no index on the state, as every turn would have to write it, but there is one of chats that have not ended.
-func ChatsThat(wanted *model.SimulationChatFilter) (f Filter) {
+func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil || wanted.Statuses == nil {
 		return nil
 	}
@@ -74,12 +75,12 @@ func (t *Tenant) SimulationChats(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
+	return pg.Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
-	return Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
+	return pg.Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
 }
 
 // CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with the

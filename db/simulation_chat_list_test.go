@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -41,7 +42,7 @@ func TestAListOfLongChatsReadsOneMessageOfEach(t *testing.T) {
 		ids[i] = node.ID
 	}
 	for name, test := range map[string]struct {
-		rows db.Rows
+		rows pg.Rows
 		text string
 	}{"last": {db.LastMessageOfChats, "text 1000"}, "the contact's first": {db.FirstContactMessageOfChats, "text 2"}} {
 		asked.asked = nil

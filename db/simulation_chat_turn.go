@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -61,16 +62,16 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 
 // claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of the replicas
 // may differ.
-var claimChat = NewQuery(func(t *Tables) (string, []string) {
+var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", Place(3)).Set(untilLeaseEnds, Place(4)).
-		Where("id = ?", Place(2)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Place(3)).Set(untilLeaseEnds, pg.Place(4)).
+		Where("id = ?", pg.Place(2)).
 		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
-		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", Place(5)).Where("?0::bytea IS NULL OR holder = ?0", Place(6)))
+		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", pg.Place(5)).Where("?0::bytea IS NULL OR holder = ?0", pg.Place(6)))
 })
 
 // chatAfter is the statement of a change, with what it returns: the chat as it is then.
-func chatAfter(t *Tables, change *bun.UpdateQuery) (string, []string) {
+func chatAfter(t *pg.Tables, change *bun.UpdateQuery) (string, []string) {
 	columns := t.Chosen(reflect.TypeFor[model.SimulationChat](), nil)
 	for _, column := range columns {
 		change = change.Returning("?TableAlias.?", bun.Ident(column))
@@ -81,25 +82,25 @@ func chatAfter(t *Tables, change *bun.UpdateQuery) (string, []string) {
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
 // prolongTurn is the statement that prolongs the lease of a turn, if that still has the chat.
-var prolongTurn = NewQuery(func(t *Tables) (string, []string) {
-	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, Place(4)).
-		Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).Returning("?TableAlias.id").String(), []string{"id"}
+var prolongTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, pg.Place(4)).
+		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).Returning("?TableAlias.id").String(), []string{"id"}
 })
 
 // prolonging adds that the lease of the turn begins anew. It has a chat afterwards if the turn still has it.
-func (u *Turn) prolonging(w *Batch) *[]*model.SimulationChat {
+func (u *Turn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
 	w.Add(prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
 }
 
 // holdTurn is the statement that holds a turn's chat until what is sent with it is done, if the turn still has it.
-var holdTurn = Required(func(t *Tables) *bun.SelectQuery {
-	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).For("UPDATE")
+var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
+	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).For("UPDATE")
 })
 
 // holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
-func (u *Turn) holding(w *Batch) {
+func (u *Turn) holding(w *pg.Batch) {
 	w.Require(holdTurn, u.Chat.ID, u.ID)
 }
 
@@ -169,12 +170,12 @@ func (u *Turn) Warn(warning string) {
 // endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the last message,
 // with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being deleted is given back, too: what
 // held it for the turn has looked.
-var endTurn = NewQuery(func(t *Tables) (string, []string) {
+var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
-		Set("status = ?", Place(4)).Set("last_sequence = ?", Place(5)).
-		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", Place(6)).
-		Set("ended_at = ?", Place(7)).Set("extraction_at = ?", Place(7)).Set("end_reason = ?", Place(8)).
-		Where("id = ?", Place(2)).Where("reply_id = ?", Place(3)).String(), nil
+		Set("status = ?", pg.Place(4)).Set("last_sequence = ?", pg.Place(5)).
+		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", pg.Place(6)).
+		Set("ended_at = ?", pg.Place(7)).Set("extraction_at = ?", pg.Place(7)).Set("end_reason = ?", pg.Place(8)).
+		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).String(), nil
 })
 
 // ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
@@ -191,7 +192,7 @@ func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.
 }
 
 // ending adds that the turn gives the chat back as it is to be.
-func (u *Turn) ending(w *Batch, chat *model.SimulationChat) {
+func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
 		at = *chat.EndedAt

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
@@ -53,8 +54,8 @@ type NATS = notify.NATS
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	*Tables
-	db     *DB
+	*pg.Tables
+	db     *pg.DB
 	hub    *notify.Hub
 	sealer seal.Sealer
 	signer model.Signer
@@ -81,13 +82,13 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db, err := openDB(ctx, address, pgOptions{
+	db, err := pg.Open(ctx, address, pg.Options{
 		SessionAddress: o.SessionAddress, MaxConnections: o.MaxConnections, Log: o.Log, Tracer: o.Tracer, Types: types, Taken: taken,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	bus := notify.Postgres(db.Sessions(), AsBound)
+	bus := notify.Postgres(db.Sessions(), pg.AsBound)
 	if o.NATS != nil {
 		if bus, err = notify.OpenNATS(*o.NATS); err != nil {
 			db.Close()
@@ -118,10 +119,10 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 }
 
 // taken are the unique constraints that a user may break.
-var taken = map[string]Taken{
-	"tools_technical_name_key":      {"technicalName", "is the technical name of another tool"},
-	"sub_agents_technical_name_key": {"technicalName", "is the technical name of another sub-agent of this agent"},
-	"agent_test_folders_name_key":   {"name", "is the name of another folder of this agent"},
+var taken = map[string]pg.Taken{
+	"tools_technical_name_key":      {Field: "technicalName", Message: "is the technical name of another tool"},
+	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is the technical name of another sub-agent of this agent"},
+	"agent_test_folders_name_key":   {Field: "name", Message: "is the name of another folder of this agent"},
 }
 
 // Close closes all connections.
@@ -158,13 +159,13 @@ func (s *Store) Tenant(companyID string) *Tenant {
 
 // Tx is a transaction over the companies of a Store.
 type Tx struct {
-	*pgTx
+	*pg.Tx
 	store *Store
 }
 
 // Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
 func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.db.Program().Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error { return fn(ctx, &Tx{tx, s}) })
+	return s.db.Program().Begin(ctx, nil, func(ctx context.Context, tx *pg.Tx) error { return fn(ctx, &Tx{tx, s}) })
 }
 
 // Tenant is the company's part of the database, as the transaction sees and changes it.

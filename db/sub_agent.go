@@ -3,23 +3,24 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // Sub-agents of a company, by their ids, and by their agents, each agent's in the order in which they were added.
 var (
-	SubAgentRows      = Rows{Type: "sub-agent", Model: (*model.SubAgent)(nil), Key: ByID}
-	SubAgentsOfAgents = Rows{Model: (*model.SubAgent)(nil), Key: "?TableAlias.agent_id", Order: "?TableAlias.position"}
-	ParentsOfAgents   = List{
+	SubAgentRows      = pg.Rows{Type: "sub-agent", Model: (*model.SubAgent)(nil), Key: pg.ByID}
+	SubAgentsOfAgents = pg.Rows{Model: (*model.SubAgent)(nil), Key: "?TableAlias.agent_id", Order: "?TableAlias.position"}
+	ParentsOfAgents   = pg.List{
 		Model: (*model.Agent)(nil),
 		Of:    "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.delegate_agent_id = ?1)",
-		Order: NewestFirst,
+		Order: pg.NewestFirst,
 	}
 )
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
-	return Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
+	return pg.Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
 }
 
 // AddSubAgent lets an agent delegate to another and returns the relation with the parent.
@@ -63,7 +64,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 				return faults.As(model.Unprocessable)
 			}
 		}
-		return insert(ctx, t.db, relation)
+		return pg.Insert(ctx, t.db, relation)
 	})
 	return relation, parent, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -13,9 +14,9 @@ import (
 // Tenant is one company's part of the database: nothing of another company can be read or written
 // through it. Its methods are named for the types, one file each.
 type Tenant struct {
-	Reads
+	pg.Reads
 	// db makes statements for the company's rows alone: each on any connection, or all of them in a transaction.
-	db    Scope
+	db    pg.Scope
 	store *Store
 	keyID *string
 	// reach is what the caller is narrowed to; nil for the whole company.
@@ -25,7 +26,7 @@ type Tenant struct {
 }
 
 // in returns the same part, as its statements are made by the scope.
-func (t *Tenant) in(scope Scope) *Tenant {
+func (t *Tenant) in(scope pg.Scope) *Tenant {
 	other := *t
 	other.Reads, other.db = scope.Reads(), scope
 	return &other
@@ -59,7 +60,7 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	if t.db.InTx() {
 		return fn(ctx, tenantTx{t})
 	}
-	return t.db.Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error {
+	return t.db.Begin(ctx, nil, func(ctx context.Context, tx *pg.Tx) error {
 		return fn(ctx, tenantTx{t.in(tx.Company(t.CompanyID()))})
 	})
 }

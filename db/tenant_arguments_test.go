@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -33,14 +34,14 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			values = append(values, ids)
 		}
 		return values, true
-	case reflect.TypeFor[db.Rows]():
+	case reflect.TypeFor[pg.Rows]():
 		return []any{db.AgentRows, db.ToolsOfAgents}, true
-	case reflect.TypeFor[db.List]():
+	case reflect.TypeFor[pg.List]():
 		return []any{db.TestsOfAgents, db.AgentsOfTools}, true
 	case reflect.TypeFor[model.AgentTestCorrection]():
 		return []any{model.AgentTestCorrectionHolm}, true
-	case reflect.TypeFor[db.Filter]():
-		return []any{db.Filter(nil)}, true
+	case reflect.TypeFor[pg.Filter]():
+		return []any{pg.Filter(nil)}, true
 	case reflect.TypeFor[model.PageArgs]():
 		return []any{model.PageArgs{First: 100}}, true
 	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -25,17 +26,17 @@ func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*m
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
 // and the other way round.
 var (
-	ToolRows      = Rows{Type: "tool", Model: (*model.Tool)(nil), Key: ByID}
-	ToolList      = List{Model: (*model.Tool)(nil), Order: NewestFirst}
-	ToolsOfAgents = Rows{
+	ToolRows      = pg.Rows{Type: "tool", Model: (*model.Tool)(nil), Key: pg.ByID}
+	ToolList      = pg.List{Model: (*model.Tool)(nil), Order: pg.NewestFirst}
+	ToolsOfAgents = pg.Rows{
 		Model: (*model.Tool)(nil),
 		Join:  "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = ?TableAlias.id",
 		Key:   "relation.agent_id", Order: "relation.position",
 	}
-	AgentsOfTools = List{
+	AgentsOfTools = pg.List{
 		Model: (*model.Agent)(nil),
 		Of:    "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.tool_id = ?1)",
-		Order: NewestFirst,
+		Order: pg.NewestFirst,
 	}
 )
 
@@ -44,12 +45,12 @@ func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.N
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamedThat(filter))
+	return pg.Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamedThat(filter))
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
 func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
-	return Find[*model.Tool](ctx, t.db, ToolsOfAgents, agentIDs, columns...)
+	return pg.Find[*model.Tool](ctx, t.db, ToolsOfAgents, agentIDs, columns...)
 }
 
 // CreateTool creates a tool.
@@ -58,7 +59,7 @@ func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*mod
 	if err != nil {
 		return nil, err
 	}
-	return tool, insert(ctx, t.db, tool)
+	return tool, pg.Insert(ctx, t.db, tool)
 }
 
 // UpdateTool changes what the input gives.
@@ -180,7 +181,7 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 		if err := t.checkSubAgents(ctx, agent, tools); err != nil {
 			return err
 		}
-		return insert(ctx, t.db, relations[had:]...)
+		return pg.Insert(ctx, t.db, relations[had:]...)
 	})
 	return agent, err
 }

@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // ToolCallsOfChats are the calls of simulated chats, each chat's in the order in which they began.
-var ToolCallsOfChats = Rows{
+var ToolCallsOfChats = pg.Rows{
 	Model: (*model.ToolCall)(nil), Key: "?TableAlias.chat_id",
 	Order: "?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position",
 }
 
 // ToolCallsOfChats returns the calls of several chats, each chat's in the order in which they began.
 func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*model.ToolCall, error) {
-	return Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
+	return pg.Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
 // HeadersOf returns the headers of a tool's endpoint with their values, which are secrets.
@@ -58,7 +59,7 @@ func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 
 // record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was kept stay so,
 // though nobody may have heard that it was.
-func (u *Turn) record(w *Batch, calls []*model.ToolCall, kept bool) {
+func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept

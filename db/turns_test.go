@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -15,8 +16,8 @@ func TestOneResponseHasFewConnections(t *testing.T) {
 	t.Parallel()
 	// As many that both responses fit in, however many a slow machine has shared reads take.
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 20}))
-	ctx := db.WithTurns(t.Context())
-	var readers []*db.Reader
+	ctx := pg.WithTurns(t.Context())
+	var readers []*pg.Reader
 	for range 3 {
 		reader, err := tenant.Reader(ctx)
 		require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestOneResponseHasFewConnections(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = tenant.Agents(impatient, model.PageArgs{First: 1}, nil)
 	require.Error(t, err, "by either way to read")
-	other, err := tenant.Reader(db.WithTurns(t.Context()))
+	other, err := tenant.Reader(pg.WithTurns(t.Context()))
 	require.NoError(t, err, "another response has turns of its own")
 	other.Close()
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -91,7 +92,7 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	var all usageColumns
 	for _, row := range rows {
-		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, LiteralTime(row.At))
+		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, pg.LiteralTime(row.At))
 	}
 	added := []*model.UsageEntry{}
 	w := t.db.Batch()
@@ -143,15 +144,15 @@ const fromUsageColumns = "FROM unnest($2::text[], $3::text[], $4::text[], $5::te
 	"AS given (channel, agent_id, campaign_id, micro_credits, key, last)"
 
 // addEntries is the statement that adds entries, and returns the keys of those that were not there.
-var addEntries = NewQuery(func(*Tables) (string, []string) {
+var addEntries = pg.NewQuery(func(*pg.Tables) (string, []string) {
 	return "INSERT INTO usage_entries (company_id, channel, agent_id, campaign_id, micro_credits, idempotency_key, at) " +
 		"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key, last::timestamptz " + fromUsageColumns +
 		" ON CONFLICT (company_id, idempotency_key) DO NOTHING RETURNING idempotency_key", []string{"idempotency_key"}
 })
 
 // addingSums is the statement that adds to the sums of days or months.
-func addingSums(table, period, conflict string) Query {
-	return NewQuery(func(*Tables) (string, []string) {
+func addingSums(table, period, conflict string) pg.Query {
+	return pg.NewQuery(func(*pg.Tables) (string, []string) {
 		return "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + period + ", entries) " +
 			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key::date, last::bigint " + fromUsageColumns +
 			" ON " + conflict + " SET " + strings.ReplaceAll(addUp, "?TableAlias", "kept"), nil
@@ -212,7 +213,7 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 // spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing that is
 // done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is recorded of what
 // cost nothing.
-func (t *Tenant) spending(w *Batch, key string, cost *model.UsageEntry) (afterwards func()) {
+func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
 		return func() {}
@@ -238,8 +239,8 @@ func (t *Tenant) spending(w *Batch, key string, cost *model.UsageEntry) (afterwa
 type budgetOf struct{ CompanyID string }
 
 // findBudget is the statement that finds a company if it has a budget. It takes no keys.
-var findBudget = NewQuery(func(t *Tables) (string, []string) {
-	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", Place(1)).
+var findBudget = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", pg.Place(1)).
 		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
 })
 

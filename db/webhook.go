@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,18 +14,20 @@ const (
 
 // WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks what webhooks were told.
 var (
-	WebhookRows          = Rows{Type: webhook, Model: (*model.Webhook)(nil), Key: ByID}
-	DeliveriesOfWebhooks = List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1", Order: NewestFirst}
+	WebhookRows          = pg.Rows{Type: webhook, Model: (*model.Webhook)(nil), Key: pg.ByID}
+	DeliveriesOfWebhooks = pg.List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1", Order: pg.NewestFirst}
 )
 
 // DeliveriesThat narrows a list to the deliveries in the state, or to nothing when it is nil.
-func DeliveriesThat(status *model.WebhookDeliveryStatus) Filter { return Equal(nil, "status", status) }
+func DeliveriesThat(status *model.WebhookDeliveryStatus) pg.Filter {
+	return pg.Equal(nil, "status", status)
+}
 
 // Webhooks returns every webhook of the company, newest first.
 func (t *Tenant) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
 	webhooks := []*model.Webhook{}
 	err := t.db.Select(&webhooks).OrderExpr("created_at DESC, id DESC").Scan(ctx)
-	return Together(webhooks), err
+	return pg.Together(webhooks), err
 }
 
 // Webhook returns one webhook, or NOT_FOUND.
@@ -44,7 +47,7 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 		if err := t.countHeld(ctx, (*model.Webhook)(nil), model.MaxWebhooks, "webhooks"); err != nil {
 			return err
 		}
-		if err := insert(ctx, t.db, made); err != nil {
+		if err := pg.Insert(ctx, t.db, made); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateWebhook, made.ID)
@@ -114,7 +117,7 @@ func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.Webhook
 		if ping, err = model.NewPing(tried, now()); err != nil {
 			return err
 		}
-		return insert(ctx, t.db, ping)
+		return pg.Insert(ctx, t.db, ping)
 	})
 	return ping, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -125,7 +126,7 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 				delete(o.underWay, t.CompanyID())
 			}
 		}()
-		if err := o.deliver(WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
+		if err := o.deliver(pg.WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
 			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.CompanyID(), "webhook", webhookID, "error", err)
 		}
 	})
@@ -215,7 +216,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 		if err == nil {
 			err = t.lock(ctx, webhookDelivery, message.ID, stored, forUpdate)
 		}
-		if IsMissing(err) || err == nil && stored.Claim != message.Claim {
+		if pg.IsMissing(err) || err == nil && stored.Claim != message.Claim {
 			return nil // it was deleted, or is another process's
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -107,7 +108,7 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 		return nil
 	}
 	schedule, err := t.AgentTestSchedule(ctx, *id)
-	if IsMissing(err) {
+	if pg.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -118,7 +119,7 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 		return nil
 	}
 	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID, model.AgentTestCorrectionHolm)
-	if IsMissing(err) {
+	if pg.IsMissing(err) {
 		return nil
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -58,7 +59,7 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 		}
 		t := s.Tenant(d.CompanyID)
 		t.delivery = d
-		return work(WithParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
+		return work(pg.WithParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
 	})
 }
 
@@ -75,7 +76,7 @@ func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string) error 
 // changeQueue changes the company's part of the queue.
 func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []*queue.Delivery, err error) {
 	change.CompanyID = t.CompanyID()
-	return next, t.db.PGX(ctx, func(tx *OpenTx) error {
+	return next, t.db.PGX(ctx, func(tx *pg.OpenTx) error {
 		next, err = t.store.queue.Apply(ctx, tx, change)
 		return err
 	})
@@ -122,9 +123,9 @@ func (s *Store) sweeper() func(context.Context) error {
 
 // across reads something of all companies: read gets a Selection by company, for the column that it is in. If that fails, as it
 // does when one of several machines is away, it is called for each company by itself, in any order, until ctx ends.
-func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) Selection) error) error {
-	err := read(func(string) Selection { return All })
-	if err == nil || IsAway(s.db.Ping(ctx)) {
+func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
+	err := read(func(string) pg.Selection { return pg.All })
+	if err == nil || pg.IsAway(s.db.Ping(ctx)) {
 		return err
 	}
 	companies := []string{}
@@ -133,7 +134,7 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	}
 	var errs []error
 	for _, id := range companies {
-		errs = append(errs, read(func(column string) Selection { return Where(column+" = ?", id) }))
+		errs = append(errs, read(func(column string) pg.Selection { return pg.Where(column+" = ?", id) }))
 		if ctx.Err() != nil {
 			break
 		}
@@ -144,7 +145,7 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 // companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked are left out,
 // with an error.
 func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) (companies []string, err error) {
-	err = s.across(ctx, func(ofCompany func(string) Selection) error {
+	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []string{}
 		err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").Where("EXISTS ("+condition+")", args...).
 			Apply(ofCompany("?TableAlias.id")).Scan(ctx, &some)

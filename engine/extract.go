@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -117,7 +118,7 @@ func readValue(name string, given json.RawMessage) (any, error) {
 func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	ids := []string{id}
 	found, err := t.FindTogether(ctx,
-		db.Want{Rows: db.SimulationChatRows, Keys: ids}, db.Want{Rows: db.MessagesOfChats, Keys: ids}, db.Want{Rows: db.ToolCallsOfChats, Keys: ids})
+		pg.Want{Rows: db.SimulationChatRows, Keys: ids}, pg.Want{Rows: db.MessagesOfChats, Keys: ids}, pg.Want{Rows: db.ToolCallsOfChats, Keys: ids})
 	if err != nil {
 		return later(err)
 	}
@@ -157,7 +158,7 @@ func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int
 
 // later has a job wait while the database does not answer, however often it is tried.
 func later(err error) error {
-	if db.IsAway(err) {
+	if pg.IsAway(err) {
 		return &db.Later{In: claimDelay, Err: err}
 	}
 	return err

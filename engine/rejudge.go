@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -31,7 +32,7 @@ func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run 
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
 		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
 	if err != nil {
-		if db.IsAway(err) {
+		if pg.IsAway(err) {
 			return err
 		}
 		return conclude(ctx, run, false, faultOfGateway(err))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -40,7 +41,7 @@ const (
 // after which the run is released too.
 func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
-	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: claimDelay, Err: err} // nothing was tried that could have failed
 	}
 	if err != nil || run == nil {
@@ -51,7 +52,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	fault := e.test(held, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if db.IsAway(fault) {
+	if pg.IsAway(fault) {
 		// This is nobody's failure, so the run is tried again, however often it happens.
 		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}

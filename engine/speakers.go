@@ -7,6 +7,7 @@ import (
 	"github.com/graph-gophers/dataloader/v7"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -59,8 +60,8 @@ func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[
 }
 
 // wantSpeakers returns what to read of agents: their rows, what they can call and their knowledge base chats.
-func wantSpeakers(agentIDs []string) []db.Want {
-	return []db.Want{
+func wantSpeakers(agentIDs []string) []pg.Want {
+	return []pg.Want{
 		{Rows: db.AgentRows, Keys: agentIDs},
 		{Rows: db.ToolsOfAgents, Keys: agentIDs},
 		{Rows: db.SubAgentsOfAgents, Keys: agentIDs},

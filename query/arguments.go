@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,7 +25,7 @@ func argument(field *ast.Field, name string, variables map[string]any) any {
 type arguments map[string]any
 
 // makeFilter turns a list's arguments into its filter. An error leaves them to the generated executor.
-type makeFilter func(a arguments) (db.Filter, error)
+type makeFilter func(a arguments) (pg.Filter, error)
 
 // text returns an optional text or enum value; nil when it is not given.
 func text[T ~string](a arguments, name string) (*T, error) {
@@ -94,7 +95,7 @@ func (a arguments) page() (page model.PageArgs, err error) {
 	return page, page.Validate()
 }
 
-func agentsThat(a arguments) (db.Filter, error) {
+func agentsThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.AgentFilter](a, "filter")
 	if err != nil {
 		return nil, err
@@ -112,17 +113,17 @@ func agentsThat(a arguments) (db.Filter, error) {
 	return db.AgentsThat(wanted), wanted.Validate()
 }
 
-func auditEventsThat(a arguments) (db.Filter, error) {
+func auditEventsThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.AuditEventFilter](a, "filter")
 	return db.AuditEventsThat(wanted), err
 }
 
-func deliveriesThat(a arguments) (db.Filter, error) {
+func deliveriesThat(a arguments) (pg.Filter, error) {
 	status, err := text[model.WebhookDeliveryStatus](a, "status")
 	return db.DeliveriesThat(status), err
 }
 
-func campaignsThat(a arguments) (db.Filter, error) {
+func campaignsThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.CampaignFilter](a, "filter")
 	if err == nil {
 		err = wanted.Validate()
@@ -130,7 +131,7 @@ func campaignsThat(a arguments) (db.Filter, error) {
 	return db.CampaignsThat(wanted), err
 }
 
-func namedThat(a arguments) (db.Filter, error) {
+func namedThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.NameFilter](a, "filter")
 	if err == nil {
 		err = wanted.Validate()
@@ -138,12 +139,12 @@ func namedThat(a arguments) (db.Filter, error) {
 	return db.NamedThat(wanted), err
 }
 
-func ofAgent(a arguments) (db.Filter, error) {
+func ofAgent(a arguments) (pg.Filter, error) {
 	agent, err := id(a, "agentId")
 	return db.OfAgent(agent), err
 }
 
-func chatsThat(a arguments) (db.Filter, error) {
+func chatsThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.SimulationChatFilter](a, "filter")
 	if err == nil {
 		err = wanted.Validate()
@@ -151,7 +152,7 @@ func chatsThat(a arguments) (db.Filter, error) {
 	return db.ChatsThat(wanted), err
 }
 
-func chatsOfAgent(a arguments) (db.Filter, error) {
+func chatsOfAgent(a arguments) (pg.Filter, error) {
 	filter, err := chatsThat(a)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func chatsOfAgent(a arguments) (db.Filter, error) {
 	return append(filter, of...), err
 }
 
-func documentsThat(a arguments) (db.Filter, error) {
+func documentsThat(a arguments) (pg.Filter, error) {
 	dataset, err := id(a, "datasetId")
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func documentsThat(a arguments) (db.Filter, error) {
 	return append(db.OfDataset(dataset), db.DocumentsThat(wanted)...), wanted.Validate()
 }
 
-func testsThat(a arguments) (db.Filter, error) {
+func testsThat(a arguments) (pg.Filter, error) {
 	folder, err := id(a, "folderId")
 	if err != nil {
 		return nil, err
@@ -196,7 +197,7 @@ func testsThat(a arguments) (db.Filter, error) {
 	return db.TestsThat(wanted), err
 }
 
-func testsOfAgent(a arguments) (db.Filter, error) {
+func testsOfAgent(a arguments) (pg.Filter, error) {
 	filter, err := testsThat(a)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func testsOfAgent(a arguments) (db.Filter, error) {
 	return append(filter, of...), err
 }
 
-func executionsThat(a arguments) (db.Filter, error) {
+func executionsThat(a arguments) (pg.Filter, error) {
 	wanted, err := input[model.AgentTestExecutionFilter](a, "filter")
 	if err == nil {
 		err = wanted.Validate()
@@ -213,7 +214,7 @@ func executionsThat(a arguments) (db.Filter, error) {
 	return db.ExecutionsThat(wanted), err
 }
 
-func executionsOfAgent(a arguments) (db.Filter, error) {
+func executionsOfAgent(a arguments) (pg.Filter, error) {
 	filter, err := executionsThat(a)
 	if err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func executionsOfAgent(a arguments) (db.Filter, error) {
 	return append(filter, of...), err
 }
 
-func runsThat(a arguments) (db.Filter, error) {
+func runsThat(a arguments) (pg.Filter, error) {
 	if a["agentId"] != nil {
 		return nil, errUnplanned // How many runs an agent has decides how they are best read.
 	}
@@ -250,7 +251,7 @@ func runsThat(a arguments) (db.Filter, error) {
 	return db.RunsThat(wanted), wanted.Validate()
 }
 
-func itemsThat(a arguments) (db.Filter, error) {
+func itemsThat(a arguments) (pg.Filter, error) {
 	status, err := text[model.CampaignItemStatus](a, "runningStatus")
 	if err != nil {
 		return nil, err
@@ -269,7 +270,7 @@ func itemsThat(a arguments) (db.Filter, error) {
 	return db.ItemsThat(status, isArchived, more), more.Validate()
 }
 
-func itemsOfCampaign(a arguments) (db.Filter, error) {
+func itemsOfCampaign(a arguments) (pg.Filter, error) {
 	filter, err := itemsThat(a)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,14 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // Bounds of a planned operation: values that it selects, and statements that it sends.
 const (
 	mostValues = 2_000
-	mostReads  = db.MostReads / 2 // each may count its rows as well
+	mostReads  = pg.MostReads / 2 // each may count its rows as well
 )
 
 // compiler builds a plan.
@@ -58,7 +58,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 			r.column("id")
 			fallthrough
 		case toMany:
-			r.statements = [2]db.Statement{t.store.OneRow(r.relation.rows, r.key, r.columns, r.joins...), t.store.ManyRows(r.relation.rows, r.columns, r.joins...)}
+			r.statements = [2]pg.Statement{t.store.OneRow(r.relation.rows, r.key, r.columns, r.joins...), t.store.ManyRows(r.relation.rows, r.columns, r.joins...)}
 		}
 	}
 	return c.plan
@@ -163,7 +163,7 @@ func sameList(a, b *ast.Field) bool {
 
 func (c *compiler) add(r *read) *read {
 	r.index = len(c.plan.reads)
-	r.key = cmp.Or(r.key, db.Given)
+	r.key = cmp.Or(r.key, pg.Given)
 	c.plan.reads = append(c.plan.reads, r)
 	return r
 }
@@ -367,7 +367,7 @@ func (r *read) isOneRow() bool {
 }
 
 // keyIn is the key in a column of the read's one row.
-func (c *compiler) keyIn(r *read, column string) db.Key {
+func (c *compiler) keyIn(r *read, column string) pg.Key {
 	if column == "id" {
 		return r.key
 	}
@@ -375,7 +375,7 @@ func (c *compiler) keyIn(r *read, column string) db.Key {
 	if !isJoined {
 		return c.table.store.Found(r.relation.rows, r.key, column)
 	}
-	join := r.joins[slices.IndexFunc(r.joins, func(j db.Join) bool { return j.Alias == alias })]
+	join := r.joins[slices.IndexFunc(r.joins, func(j pg.Join) bool { return j.Alias == alias })]
 	if of == "id" {
 		return c.table.store.Found(r.relation.rows, r.key, join.Column)
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 )
 
 // found is what a read of the plan has found so far.
 type found struct {
 	rows rows
-	part db.Part
+	part pg.Part
 	// keys are what the rows are read by.
 	keys []string
 	// isKeyed: the keys are known. isSent: the statement is under way. isRead: the rows have arrived.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,7 +25,7 @@ func TestOnlyTheRowsOfAPageLeadToOthers(t *testing.T) {
 		a := &response{found: make([]found, 2)}
 		parent := &a.found[0]
 		parent.rows.reset(1)
-		parent.part = db.Part{PageArgs: model.PageArgs{First: 2}, AndNext: c.andNext}
+		parent.part = pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: c.andNext}
 		parent.open(pages)
 		for _, id := range c.rows {
 			require.NoError(t, a.take(parent, pages, [][]byte{[]byte(id)}), name)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 )
 
 // mostJoins bounds the rows that a statement joins to its own.
@@ -92,6 +92,6 @@ func (r *read) join(rel *relation) *read {
 		}
 	}
 	alias := fmt.Sprintf("joined%d", len(r.joins))
-	r.joins = append(r.joins, db.Join{Alias: alias, Rows: rel.rows, Column: rel.column})
+	r.joins = append(r.joins, pg.Join{Alias: alias, Rows: rel.rows, Column: rel.column})
 	return &read{index: r.index, relation: rel, host: r, alias: alias}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -44,9 +45,9 @@ type loadersKey struct{}
 
 func (l Loading) begin(ctx context.Context) context.Context {
 	loaders := &loaders{table: l.Table, known: map[loaderKey]any{}}
-	loaders.ctx = db.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
+	loaders.ctx = pg.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
 	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
-		loaders.ctx = db.WithTurns(loaders.ctx)
+		loaders.ctx = pg.WithTurns(loaders.ctx)
 	}
 	return loaders.ctx
 }
@@ -78,7 +79,7 @@ type loaderKey struct {
 }
 
 // windowOf identifies a page of a filtered list.
-func windowOf(args model.PageArgs, filter db.Filter) string {
+func windowOf(args model.PageArgs, filter pg.Filter) string {
 	page, _ := json.Marshal(args) // numbers and texts only
 	return fmt.Sprintf("%s %q", page, filter.Values())
 }
@@ -210,7 +211,7 @@ func byParent[R any](rows []model.Row) map[string][]R {
 
 // Page returns the page of rows that the field being resolved leads to from the row. All lists of the row's batch are
 // counted as soon as one is asked for its total.
-func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter db.Filter) (*model.Page[R], error) {
+func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
 	a := loaderKey{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}

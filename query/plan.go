@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -67,7 +68,7 @@ type read struct {
 	shares bool
 	// key is where the statement of one key has it, and isFound that this is not in the Read: it is asked for together with
 	// the one row of its parent that has the key.
-	key     db.Key
+	key     pg.Key
 	isFound bool
 	// kinds are the kinds of the parent's rows that lead here, whose column is kind; all of them when nil.
 	kinds map[string]bool
@@ -75,14 +76,14 @@ type read struct {
 	// field has the arguments of a page, or of a field of Query.
 	field *ast.Field
 	// fixed is the page where the arguments do not depend on variables.
-	fixed *db.Part
+	fixed *pg.Part
 	// argument has the key of a field of Query; empty for a list of the company.
 	argument string
 	// mustExist leaves the operation to the generated executor when no row has the key.
 	mustExist bool
 	columns   []string
 	// joins are rows that are read with these, each of them the one that a row leads to.
-	joins []db.Join
+	joins []pg.Join
 	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
 	host  *read
 	alias string
@@ -90,15 +91,15 @@ type read struct {
 	// rows of the list.
 	wantsRows, wantsNext, wantsTotal bool
 	// statements read the rows of one key, and of several.
-	statements [2]db.Statement
+	statements [2]pg.Statement
 
 	mu sync.Mutex
 	// pages are the statements of a list by the shape of the page.
-	pages map[db.Shape]pageStatements
+	pages map[pg.Shape]pageStatements
 }
 
 // pageStatements read a page, and count all rows, of one list, and of those of several parents.
-type pageStatements struct{ rows, totals [2]db.Statement }
+type pageStatements struct{ rows, totals [2]pg.Statement }
 
 // The places of statements.
 const (
@@ -127,7 +128,7 @@ func (r *read) column(name string) int {
 }
 
 // page returns the statements for a page.
-func (r *read) page(store *db.Store, part db.Part) pageStatements {
+func (r *read) page(store *db.Store, part pg.Part) pageStatements {
 	shape := part.Shape()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +136,7 @@ func (r *read) page(store *db.Store, part db.Part) pageStatements {
 		return known
 	}
 	list := r.relation.list
-	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.key, r.columns, part, r.joins...)}}
+	made := pageStatements{rows: [2]pg.Statement{store.Page(list, r.key, r.columns, part, r.joins...)}}
 	if r.wantsTotal {
 		made.totals[ofOne] = store.Total(list, r.key, part.Filter)
 	}
@@ -146,7 +147,7 @@ func (r *read) page(store *db.Store, part db.Part) pageStatements {
 		}
 	}
 	if r.pages == nil || len(r.pages) >= mostShapes {
-		r.pages = map[db.Shape]pageStatements{}
+		r.pages = map[pg.Shape]pageStatements{}
 	}
 	r.pages[shape] = made
 	return made

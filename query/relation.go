@@ -3,7 +3,7 @@ package query
 import (
 	"reflect"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,8 +20,8 @@ const (
 // relation leads from a row to others, by the key that stands in a column of it.
 type relation struct {
 	shape  shape
-	rows   db.Rows
-	list   db.List
+	rows   pg.Rows
+	list   pg.List
 	column string
 	// at is where the column is in the struct of the row.
 	at []int
@@ -39,12 +39,12 @@ type relation struct {
 	filter   makeFilter
 }
 
-func one(column string, rows db.Rows) relation {
+func one(column string, rows pg.Rows) relation {
 	return relation{shape: toOne, rows: rows, column: column}
 }
-func many(rows db.Rows) relation  { return relation{shape: toMany, rows: rows, column: "id"} }
-func page(list db.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
-func count(list db.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
+func many(rows pg.Rows) relation  { return relation{shape: toMany, rows: rows, column: "id"} }
+func page(list pg.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
+func count(list pg.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
 
 // part makes a column of the rows the response.
 func (r relation) part(column string) relation {
@@ -88,8 +88,8 @@ func (r *relation) same() any {
 type leading struct {
 	shape  shape
 	column string
-	rows   db.Rows
-	list   db.List
+	rows   pg.Rows
+	list   pg.List
 }
 
 // that narrows a page by arguments of its field.
@@ -110,7 +110,7 @@ func (r relation) row() reflect.Type {
 type root struct {
 	relation
 	// existing are the rows that arguments must name, if they are given.
-	existing map[string]db.Rows
+	existing map[string]pg.Rows
 	// not is an argument that is not planned.
 	not string
 }
@@ -121,16 +121,16 @@ func (r root) summed() root {
 	return r
 }
 
-func byID(rows db.Rows) root { return root{relation: relation{shape: toOne, rows: rows}} }
-func all(list db.List) root  { return root{relation: relation{shape: toPage, list: list}} }
+func byID(rows pg.Rows) root { return root{relation: relation{shape: toOne, rows: rows}} }
+func all(list pg.List) root  { return root{relation: relation{shape: toPage, list: list}} }
 
 func (r root) that(filter makeFilter) root {
 	r.filter = filter
 	return r
 }
 
-func (r root) of(argument string, rows db.Rows) root {
-	existing := map[string]db.Rows{argument: rows}
+func (r root) of(argument string, rows pg.Rows) root {
+	existing := map[string]pg.Rows{argument: rows}
 	for known, its := range r.existing {
 		existing[known] = its
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -14,13 +15,13 @@ import (
 type response struct {
 	plan *plan
 	// reader reads, or tenant on connections that other requests use at the same time.
-	reader    *db.Reader
+	reader    *pg.Reader
 	tenant    *db.Tenant
 	budget    model.Budget
 	variables map[string]any
 	found     []found
 	// asked are the statements of one round trip, and under what they read.
-	asked []db.Read
+	asked []pg.Read
 	under []sent
 	// isLeft says that the generated executor must answer.
 	isLeft bool
@@ -53,7 +54,7 @@ func newResponse(p *plan, budget model.Budget, variables map[string]any) *respon
 	for i, r := range p.reads {
 		f := &a.found[i]
 		f.rows.reset(len(r.columns))
-		f.part, f.keys, f.isKeyed, f.isSent, f.isRead = db.Part{}, f.keys[:0], false, false, false
+		f.part, f.keys, f.isKeyed, f.isSent, f.isRead = pg.Part{}, f.keys[:0], false, false, false
 		f.ofParent, f.heads, f.tails, f.counts = f.ofParent[:0], f.heads[:0], f.tails[:0], f.counts[:0]
 		f.others, f.keyed, f.totals = f.others[:0], f.keyed[:0], f.totals[:0]
 	}
@@ -301,9 +302,9 @@ func (a *response) send(ctx context.Context) error {
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // ask adds the statements of a read whose keys are known.
-func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sent) {
+func (r *read) ask(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sent) {
 	f := &a.found[r.index]
-	read, of := db.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
+	read, of := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
 	if read.IsOne || r.isOfCompany() {
 		of = ofOne
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // isShared reports whether the plan reads on shared connections: it has few reads and is not known to read much.
-func (p *plan) isShared() bool { return p.alone.Load() <= 0 && len(p.reads) <= db.MostPipelinedReads }
+func (p *plan) isShared() bool { return p.alone.Load() <= 0 && len(p.reads) <= pg.MostPipelinedReads }
 
 // hasRead keeps in mind how many bytes a run of the plan has read.
 func (p *plan) hasRead(bytes int) {
@@ -58,7 +59,7 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 	}
 	// It is not released: others may still use its memory.
 	a.giveBack(err)
-	if errors.Is(err, db.ErrUnshared) {
+	if errors.Is(err, pg.ErrUnshared) {
 		p.alone.Store(runsLate)
 		err = nil
 	}

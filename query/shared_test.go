@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -22,7 +22,7 @@ func TestPlansThatReadMuchAreNotShared(t *testing.T) {
 		p.hasRead(0)
 	}
 	require.True(t, p.isShared())
-	for len(p.reads) <= db.MostPipelinedReads {
+	for len(p.reads) <= pg.MostPipelinedReads {
 		p.reads = append(p.reads, &read{})
 	}
 	require.False(t, p.isShared())
@@ -32,7 +32,7 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 	t.Parallel()
 	one, many, pages := &relation{shape: toOne}, &relation{shape: toMany}, &relation{shape: toPage}
 	agent := &read{relation: one}
-	estimate := func(part db.Part, reads ...*read) int {
+	estimate := func(part pg.Part, reads ...*read) int {
 		a := &response{plan: &plan{reads: reads}}
 		for i, r := range reads {
 			r.index = i
@@ -43,10 +43,10 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 		}
 		return a.rows()
 	}
-	of := func(first int32) db.Part { return db.Part{PageArgs: model.PageArgs{First: first}} }
+	of := func(first int32) pg.Part { return pg.Part{PageArgs: model.PageArgs{First: first}} }
 	tools := &read{relation: many, parent: agent}
-	require.Equal(t, 1, estimate(db.Part{}, agent))
-	require.Equal(t, 1+rowsOfMany+rowsOfMany, estimate(db.Part{}, agent, tools, &read{relation: one, parent: tools}))
+	require.Equal(t, 1, estimate(pg.Part{}, agent))
+	require.Equal(t, 1+rowsOfMany+rowsOfMany, estimate(pg.Part{}, agent, tools, &read{relation: one, parent: tools}))
 	require.Equal(t, 1+11, estimate(of(10), agent, &read{relation: pages, parent: agent}))
 	agents := &read{relation: pages}
 	require.Equal(t, 11+11*rowsOfMany, estimate(of(10), agents, &read{relation: many, parent: agents}))
@@ -56,8 +56,8 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 		"lists of many rows": estimate(of(50), agents, &read{relation: many, parent: agents}),
 		"a total":            estimate(of(1), &read{relation: pages, wantsTotal: true}),
 		"a number":           estimate(of(1), agent, &read{relation: &relation{shape: toTotal}, parent: agent}),
-		"a filter":           estimate(db.Part{PageArgs: model.PageArgs{First: 1}, Filter: make(db.Filter, 1)}, agents),
-		"an offset":          estimate(db.Part{PageArgs: model.PageArgs{First: 1, Offset: new(int32(5))}}, agents),
+		"a filter":           estimate(pg.Part{PageArgs: model.PageArgs{First: 1}, Filter: make(pg.Filter, 1)}, agents),
+		"an offset":          estimate(pg.Part{PageArgs: model.PageArgs{First: 1, Offset: new(int32(5))}}, agents),
 	} {
 		require.Greater(t, rows, mostRows, why)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -71,24 +72,24 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 	for _, rows := range db.Nodes {
 		all["Node "+rows.Type] = &relation{shape: toOne, rows: rows}
 	}
-	part := db.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
+	part := pg.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
 	// reached returns how many rows each way of reading finds by the keys.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
-		var reads []db.Read
-		var one db.Statement
+		var reads []pg.Read
+		var one pg.Statement
 		if r.shape == toOne || r.shape == toMany {
 			rows, err = tenant.Find(ctx, r.rows, keys)
 			require.NoError(t, err)
-			same, err := tenant.FindTogether(ctx, db.Want{Rows: r.rows, Keys: keys})
+			same, err := tenant.FindTogether(ctx, pg.Want{Rows: r.rows, Keys: keys})
 			require.NoError(t, err)
 			require.Equal(t, textsOf(t, same[0]), textsOf(t, rows), "a prepared statement reads the same")
-			reads = []db.Read{{Statement: store.ManyRows(r.rows, []string{"company_id"}), Keys: keys}}
-			one = store.OneRow(r.rows, db.Given, []string{"company_id"})
+			reads = []pg.Read{{Statement: store.ManyRows(r.rows, []string{"company_id"}), Keys: keys}}
+			one = store.OneRow(r.rows, pg.Given, []string{"company_id"})
 		} else {
 			rows, err = tenant.FindPages(ctx, r.list, nil, keys, part.PageArgs)
-			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, part), Keys: keys, Part: part}}
-			one = store.Page(r.list, db.Given, []string{"company_id"}, part)
+			reads = []pg.Read{{Statement: store.Pages(r.list, []string{"company_id"}, part), Keys: keys, Part: part}}
+			one = store.Page(r.list, pg.Given, []string{"company_id"}, part)
 		}
 		require.NoError(t, err)
 		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
@@ -99,7 +100,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		for some := range slices.Chunk(keys, 500) {
 			reads = reads[:0]
 			for _, key := range some {
-				reads = append(reads, db.Read{Statement: one, Keys: []string{key}, IsOne: true, Part: part})
+				reads = append(reads, pg.Read{Statement: one, Keys: []string{key}, IsOne: true, Part: part})
 			}
 			require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
 				singly++

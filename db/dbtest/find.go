@@ -4,23 +4,24 @@ import (
 	"context"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // Find is Tenant.Find for rows whose type the test knows.
-func Find[R any](ctx context.Context, t *db.Tenant, r db.Rows, keys []string, columns ...string) ([]R, error) {
+func Find[R any](ctx context.Context, t *db.Tenant, r pg.Rows, keys []string, columns ...string) ([]R, error) {
 	rows, err := t.Find(ctx, r, keys, columns...)
 	return typed[R](rows), err
 }
 
 // Pages is Tenant.FindPages for rows whose type the test knows.
-func Pages[R any](ctx context.Context, t *db.Tenant, l db.List, f db.Filter, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
+func Pages[R any](ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
 	rows, err := t.FindPages(ctx, l, f, parents, args, columns...)
 	return typed[R](rows), err
 }
 
 // Counts is Tenant.Count, in the order of the parents.
-func Counts(ctx context.Context, t *db.Tenant, l db.List, f db.Filter, parents []string) ([]int32, error) {
+func Counts(ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string) ([]int32, error) {
 	byID, err := t.Count(ctx, l, f, parents)
 	counts := make([]int32, len(parents))
 	for i, id := range parents {

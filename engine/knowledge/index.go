@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -32,7 +33,7 @@ const (
 // end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
-	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: awayDelay, Err: err}
 	}
 	if err != nil || d == nil {
@@ -43,7 +44,7 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 		return nil
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), release(ctx, t, d))
-	case db.IsAway(err) && d.Waits < maxWaits:
+	case pg.IsAway(err) && d.Waits < maxWaits:
 		wait := waitOf(awayDelay, d.Waits)
 		return &db.Later{In: wait, Err: errors.Join(err, release(ctx, t, d))}
 	}
@@ -60,7 +61,7 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	}
 	var known *model.Error
 	switch errors.As(err, &known); {
-	case err == nil, ctx.Err() != nil, db.IsAway(err) && d.Waits < maxWaits:
+	case err == nil, ctx.Err() != nil, pg.IsAway(err) && d.Waits < maxWaits:
 		return err
 	case known != nil && known.Code == model.Unprocessable:
 		return fail(ctx, t, d, known.Message)

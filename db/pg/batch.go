@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -59,10 +59,10 @@ func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 
 // Insert adds a statement that inserts the rows, which are of one type: always as many where it is called, since each number has
 // a statement.
-func (b *Batch) Insert(rows ...row) { b.InsertOr("", "", rows...) }
+func (b *Batch) Insert(rows ...Row) { b.InsertOr("", "", rows...) }
 
 // InsertOr is Insert that says what else is done, and to what, if there is such a row already.
-func (b *Batch) InsertOr(conflict, set string, rows ...row) {
+func (b *Batch) InsertOr(conflict, set string, rows ...Row) {
 	of := reflect.TypeOf(rows[0]).Elem()
 	var values []any
 	for _, row := range rows {
@@ -77,7 +77,7 @@ func (b *Batch) InsertOr(conflict, set string, rows ...row) {
 }
 
 // Update adds a statement that writes the columns of the row, which its id names.
-func (b *Batch) Update(row row, id string, columns ...string) {
+func (b *Batch) Update(row Row, id string, columns ...string) {
 	of := reflect.TypeOf(row).Elem()
 	values := []any{id}
 	for _, column := range columns {
@@ -86,7 +86,7 @@ func (b *Batch) Update(row row, id string, columns ...string) {
 	b.Add(columnsOfRow{of, strings.Join(columns, " ")}, nil, values...)
 }
 
-func (b *Batch) value(field *schema.Field, row row) any {
+func (b *Batch) value(field *schema.Field, row Row) any {
 	value, err := valueOf(field, reflect.ValueOf(row).Elem())
 	if err != nil && b.err == nil {
 		b.err = fmt.Errorf("write %s: %w", field.Name, err)
@@ -193,7 +193,7 @@ func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) 
 // sendInTx is Send in an explicit transaction.
 func (b *Batch) sendInTx(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
-		err := b.scope.Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error {
+		err := b.scope.Begin(ctx, nil, func(ctx context.Context, tx *Tx) error {
 			return (&Batch{tx.Company(b.scope.companyID), b.of, b.hasRequired, b.err}).Send(ctx)
 		})
 		if !errors.Is(err, errUpgrading) || attempt == b.mostStale() {

@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 )
 
 // pgOptions are what a DB needs beside its address.
-type pgOptions struct {
+type Options struct {
 	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between transactions:
 	// for notifications, the locks of workers and the queue, which need sessions. Empty means that the address leads to sessions.
 	SessionAddress string
@@ -49,7 +49,7 @@ type DB struct {
 }
 
 // openDB connects to the database at the address and verifies that it answers. Close closes it.
-func openDB(ctx context.Context, address string, o pgOptions) (*DB, error) {
+func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	scopes := &scopes{log: cmp.Or(o.Log, slog.Default()), isPooled: o.SessionAddress != ""}
 	pools, err := connect(ctx, address, o, scopes)
 	if err != nil {

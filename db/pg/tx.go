@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // pgTx is a transaction over the companies of a DB.
-type pgTx struct {
+type Tx struct {
 	db   *DB
 	bun  bun.Tx
 	conn bun.Conn
@@ -25,13 +25,13 @@ var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: t
 
 // Begin runs fn in one transaction, with options or nil: everything it does through the transaction is kept, or, when it
 // returns an error, nothing. Most of it is for the company of the Scope.
-func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.Context, *pgTx) error) error {
+func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.Context, *Tx) error) error {
 	conn, err := s.db.bun.Conn(ctx)
 	if err != nil {
 		return s.db.Translate(err)
 	}
 	defer func() { _ = conn.Close() }()
-	tx := &pgTx{db: s.db, conn: conn}
+	tx := &Tx{db: s.db, conn: conn}
 	err = conn.RunInTx(WithCompany(ctx, s.companyID), opts, func(_ context.Context, begun bun.Tx) error {
 		tx.bun = begun
 		return fn(ctx, tx)
@@ -49,12 +49,12 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 }
 
 // Company makes statements about a company's rows, as the transaction sees and changes them.
-func (tx *pgTx) Company(companyID string) Scope {
+func (tx *Tx) Company(companyID string) Scope {
 	return Scope{db: tx.db, conn: tx.bun, companyID: companyID, tx: tx}
 }
 
 // Program makes statements about the rows of all companies, as the transaction sees and changes them.
-func (tx *pgTx) Program() Scope { return tx.Company(everyCompany) }
+func (tx *Tx) Program() Scope { return tx.Company(everyCompany) }
 
 // InTx reports whether the Scope is in a transaction.
 func (s Scope) InTx() bool { return s.tx != nil }
@@ -106,7 +106,7 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 		return s.PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
 	}
 	if s.db.scopes.isPooled {
-		return s.Begin(ctx, nil, func(ctx context.Context, tx *pgTx) error {
+		return s.Begin(ctx, nil, func(ctx context.Context, tx *Tx) error {
 			return tx.Company(s.companyID).PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
 		})
 	}

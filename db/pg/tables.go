@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -101,13 +101,13 @@ func structOf(rows any) reflect.Type {
 }
 
 // own is the one place where a statement is bound to the company.
-const own = "?TableAlias.company_id = ?"
+const Own = "?TableAlias.company_id = ?"
 
 // visible narrows a statement to the company's rows that are not marked as deleted.
 func visible[Q interface {
 	Where(condition string, args ...any) Q
 }](t *Tables, q Q, rows, company any) Q {
-	q = q.Where(own, company)
+	q = q.Where(Own, company)
 	switch is := t.typeOf(rows).Visible; {
 	case strings.Contains(is, "?0"):
 		return q.Where(is, company)
@@ -129,7 +129,7 @@ func (t *Tables) Update(none any) *bun.UpdateQuery {
 
 // UpdateAll is Update that changes rows that are marked as deleted, too.
 func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
-	return unconnected.NewUpdate().Model(none).Where(own, Place(1))
+	return unconnected.NewUpdate().Model(none).Where(Own, Place(1))
 }
 
 // Chosen returns the columns of a row to read: those that tell and order rows and the given ones, or all if none is given.

@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -24,13 +24,13 @@ const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
 	largeValue    = 1 << 10
-	timesRead     = 3
+	TimesRead     = 3
 )
 
 // weigh returns what a value of so many bytes counts.
 func weigh(bytes int) int {
 	if bytes > largeValue {
-		bytes *= timesRead
+		bytes *= TimesRead
 	}
 	return bytesPerValue + bytes
 }

@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -47,7 +47,7 @@ type Scope struct {
 	conn      bun.IConn
 	companyID string
 	// tx is the transaction that the Scope is in, or nil.
-	tx *pgTx
+	tx *Tx
 }
 
 func (s Scope) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -92,17 +92,17 @@ func (s Scope) Update(row any) *bun.UpdateQuery {
 
 // SelectAll is Select with the rows that are marked as deleted.
 func (s Scope) SelectAll(rows any) *bun.SelectQuery {
-	return s.NewSelect().Model(rows).Where(own, s.companyID)
+	return s.NewSelect().Model(rows).Where(Own, s.companyID)
 }
 
 // UpdateAll is Update of rows that are marked as deleted, too.
 func (s Scope) UpdateAll(row any) *bun.UpdateQuery {
-	return s.NewUpdate().Model(row).Where(own, s.companyID)
+	return s.NewUpdate().Model(row).Where(Own, s.companyID)
 }
 
 // Delete deletes the company's rows.
 func (s Scope) Delete(row any) *bun.DeleteQuery {
-	return s.NewDelete().Model(row).Where(own, s.companyID)
+	return s.NewDelete().Model(row).Where(Own, s.companyID)
 }
 
 // One reads the row with the id, from among those that the selections leave, into a struct. NOT_FOUND names the type.
@@ -128,13 +128,13 @@ func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any
 }
 
 // row is what every table of a company maps to.
-type row interface {
+type Row interface {
 	OwnBy(companyID string)
 	Parent() string
 }
 
 // insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
-func insert[R row](ctx context.Context, s Scope, rows ...R) error {
+func Insert[R Row](ctx context.Context, s Scope, rows ...R) error {
 	if len(rows) == 0 {
 		return nil
 	}

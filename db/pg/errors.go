@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func (d *DB) Translate(err error) error {
 	case "22021":
 		return errors.Join(model.Errorf(model.BadInput, "a text must not contain the character U+0000"), err)
 	case "23505":
-		if t, ok := d.taken[constraintOf(pg)]; ok {
+		if t, ok := d.taken[ConstraintOf(pg)]; ok {
 			var faults model.Fields
 			faults.Add(t.Field, "%s", t.Message)
 			return errors.Join(faults.As(model.Unprocessable), err)
@@ -69,7 +69,7 @@ var (
 
 // constraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the message of
 // a shard's constraint, which has the shard's number behind its name, and no field of its own.
-func constraintOf(err *pgconn.PgError) string {
+func ConstraintOf(err *pgconn.PgError) string {
 	name := err.ConstraintName
 	if quoted := quotedConstraint.FindStringSubmatch(err.Message); name == "" && quoted != nil {
 		name = quoted[1]

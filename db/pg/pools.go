@@ -1,4 +1,4 @@
-package db
+package pg
 
 import (
 	"bufio"
@@ -40,7 +40,7 @@ func (p pools) close() {
 }
 
 // connect opens the pools, and finds out that they lead where they should.
-func connect(ctx context.Context, address string, o pgOptions, scopes *scopes) (p pools, err error) {
+func connect(ctx context.Context, address string, o Options, scopes *scopes) (p pools, err error) {
 	defer func() {
 		if err != nil {
 			p.close()
@@ -88,7 +88,7 @@ func connect(ctx context.Context, address string, o pgOptions, scopes *scopes) (
 // ofSessions are the parameters that a pooler would refuse or forget. bindings have them in each transaction.
 var ofSessions = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
-func configOf(address string, o pgOptions) (*pgxpool.Config, error) {
+func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The parser's error may contain the password of the address.

@@ -96,17 +96,11 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, err
 }
 
-// endsOfRuns counts the runs of a finished execution by their ends.
-const endsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
-		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'), count(*) FILTER (WHERE run.status = 'Cancelled'),
-		count(*) FILTER (WHERE run.status = 'Skipped')
-	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id AND run.execution_id = agent_test_execution.id)`
-
 // progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after the runs.
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
 	if execution.IsFinished() {
-		q = q.Set(endsOfRuns)
+		q = q.Set(EndsOfRuns)
 	}
 	return q
 }

@@ -64,7 +64,7 @@ func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestEx
 	for i, execution := range executions {
 		ids[i] = execution.ID
 	}
-	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(endsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(EndsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
 	return err
 }
 

@@ -54,7 +54,7 @@ var derived = []string{
 	`UPDATE campaigns AS campaign SET version = greatest(version, (SELECT coalesce(max(version), 0) FROM campaign_items
 		WHERE campaign_items.company_id = campaign.company_id AND campaign_id = campaign.id)) WHERE campaign.company_id = ?`,
 	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems + ") WHERE campaign.company_id = ?",
-	"UPDATE agent_test_executions AS agent_test_execution SET " + endsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
+	"UPDATE agent_test_executions AS agent_test_execution SET " + EndsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
 // rule selects what breaks a bound that no row breaks alone, as a text that names it.

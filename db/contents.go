@@ -13,6 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
 // Contents is what a database holds, before anything is written to it.
@@ -97,9 +99,9 @@ var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 // migratedTables returns the names of the tables that migrations make.
 var migratedTables = sync.OnceValue(func() []string {
 	names := []string{"public.chunk_vectors"} // That migration is code: vectorTable.
-	files, _ := migrations.ReadDir("migrations")
+	files, _ := migrations.Files.ReadDir(".")
 	for _, file := range files {
-		text, _ := migrations.ReadFile("migrations/" + file.Name())
+		text, _ := migrations.Files.ReadFile(file.Name())
 		for _, table := range tableOfMigration.FindAllSubmatch(text, -1) {
 			names = append(names, "public."+string(table[1]))
 		}

@@ -3,10 +3,8 @@ package db
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,12 +14,10 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
+	"github.com/agentgraph/agentgraph/db/migrations"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // Schema compares the database's schema with the program's migrations.
 type Schema struct {
@@ -107,10 +103,6 @@ func riverTables(pool *pgxpool.Pool) *goose.Migration {
 }
 
 func newProvider(ctx context.Context, pool *sql.DB, program ...*goose.Migration) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
 	if err := createVersionSchema(ctx, pool); err != nil {
 		return nil, err
 	}
@@ -122,7 +114,7 @@ func newProvider(ctx context.Context, pool *sql.DB, program ...*goose.Migration)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker),
+	return goose.NewProvider("", pool, migrations.Files, goose.WithStore(store), goose.WithSessionLocker(locker),
 		goose.WithGoMigrations(program...))
 }
 

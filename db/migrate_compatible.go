@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
 // expands begins a line of a migration that programs of the versions before can live with: it adds what they do not need,
@@ -17,17 +18,17 @@ const expands = "-- Expands:"
 // oldestFor returns the version wanted by the oldest programs that can use a schema of the version: that of the last
 // migration up to it that does more than expand.
 func oldestFor(version int64) (oldest int64, err error) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
 		return 0, err
 	}
 	for _, file := range files {
-		number, _, _ := strings.Cut(path.Base(file), "_")
+		number, _, _ := strings.Cut(file, "_")
 		of, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("%s has no number: %w", file, err)
 		}
-		text, err := migrations.ReadFile(file)
+		text, err := migrations.Files.ReadFile(file)
 		if err != nil {
 			return 0, err
 		}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
 // MigrationStep is a statement of a migration that has not been applied, and how it gets in the way of others.
@@ -99,7 +101,7 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 		if !migration.AppliedAt.IsZero() || path.Ext(migration.Name) != ".sql" {
 			continue
 		}
-		text, err := migrations.ReadFile("migrations/" + path.Base(migration.Name))
+		text, err := migrations.Files.ReadFile(path.Base(migration.Name))
 		if err != nil {
 			return nil, err
 		}

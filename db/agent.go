@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -50,10 +51,10 @@ func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 	}
 	f = pg.Equal(pg.Equal(f, "channel", wanted.Channel), "direction", wanted.Direction)
 	if len(wanted.Tags) > 0 {
-		f = f.Searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
+		f = f.Searching(schema.AgentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
-		f = nameContains(f, agentsView, *wanted.NameContains)
+		f = nameContains(f, schema.AgentsView, *wanted.NameContains)
 	}
 	return f
 }

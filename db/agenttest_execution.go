@@ -6,6 +6,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -100,7 +101,7 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
 	if execution.IsFinished() {
-		q = q.Set(EndsOfRuns)
+		q = q.Set(schema.EndsOfRuns)
 	}
 	return q
 }

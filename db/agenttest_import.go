@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -64,7 +65,7 @@ func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestEx
 	for i, execution := range executions {
 		ids[i] = execution.ID
 	}
-	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(EndsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,10 +25,10 @@ var (
 func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
 	f := pg.Equal(pg.Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		f = f.Searching(campaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+		f = f.Searching(schema.CampaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
 	}
 	if more != nil && more.Tag != nil {
-		f = f.Searching(campaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
+		f = f.Searching(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
 	}
 	return f
 }

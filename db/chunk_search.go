@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -207,7 +208,7 @@ type matchesOf struct {
 func (m matchesOf) SQL(*pg.Tables) (string, []string) {
 	held := heldTokens(m.places, func(i int) string { return "$" + strconv.Itoa(i+3+m.given) })
 	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
-			"SELECT id, document_id, position, search FROM " + chunksView + " WHERE company_id = $1 AND " + m.found + " OFFSET 0) AS chunk " + strippedSearch,
+			"SELECT id, document_id, position, search FROM " + schema.ChunksView + " WHERE company_id = $1 AND " + m.found + " OFFSET 0) AS chunk " + strippedSearch,
 		[]string{"id", "document_id", "position", "tokens"}
 }
 
@@ -256,7 +257,7 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 	}
 	rows := []ChunkFrequencies{}
 	// setweight only makes a copy, for the vector not to be read again for each token.
-	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).Where("chunk.id IN (?)", bun.List(ids)).
+	err := t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).Where("chunk.id IN (?)", bun.List(ids)).
 		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
 		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	for _, row := range rows {
@@ -334,7 +335,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 		queries[i], weights[i] = token.asked(), token.Weight
 	}
 	matched := func(by string, args ...any) *bun.SelectQuery {
-		return t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position").
+		return t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position").
 			Where("chunk.company_id = ?", t.CompanyID()).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery", args...)
 	}
 	others := matched("NULL")

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -15,7 +16,7 @@ import (
 // what the column is, and back.
 
 // ComparesVectors reports whether the database compares vectors itself, by pgvector.
-func (s *Store) ComparesVectors() bool { return s.vectors == pgvector }
+func (s *Store) ComparesVectors() bool { return s.vectors == schema.Pgvector }
 
 // NearestChunks returns the ids of the chunks of the datasets whose vectors have the largest inner product with the
 // one that is given, largest first, then by document and position, at most limit. Vectors of another length are left

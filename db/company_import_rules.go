@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -54,7 +55,7 @@ var derived = []string{
 	`UPDATE campaigns AS campaign SET version = greatest(version, (SELECT coalesce(max(version), 0) FROM campaign_items
 		WHERE campaign_items.company_id = campaign.company_id AND campaign_id = campaign.id)) WHERE campaign.company_id = ?`,
 	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems + ") WHERE campaign.company_id = ?",
-	"UPDATE agent_test_executions AS agent_test_execution SET " + EndsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
+	"UPDATE agent_test_executions AS agent_test_execution SET " + schema.EndsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
 // rule selects what breaks a bound that no row breaks alone, as a text that names it.

@@ -6,14 +6,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 func TestContentsOfADatabase(t *testing.T) {
 	t.Parallel()
-	inspect := func(address string) db.Contents {
-		contents, err := db.Inspect(t.Context(), address)
+	inspect := func(address string) schema.Contents {
+		contents, err := schema.Inspect(t.Context(), address)
 		require.NoError(t, err)
 		return contents
 	}
@@ -41,7 +41,7 @@ func TestContentsOfADatabase(t *testing.T) {
 	do("CREATE TABLE public.agents (name text)")
 	const refused = "public.agents that agentgraph did not make"
 	require.ErrorContains(t, inspect(address).Err(), refused)
-	_, err = db.NewMigrator(t.Context(), address)
+	_, err = schema.NewMigrator(t.Context(), address)
 	require.ErrorContains(t, err, refused)
 	var written bool
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&written))

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -69,7 +70,7 @@ func DocumentsThat(wanted *model.DocumentFilter) (f pg.Filter) {
 		return nil
 	}
 	if wanted.NameContains != nil {
-		f = nameContains(f, documentsView, *wanted.NameContains)
+		f = nameContains(f, schema.DocumentsView, *wanted.NameContains)
 	}
 	return pg.OneOf(f, "status", wanted.Statuses)
 }

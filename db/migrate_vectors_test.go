@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -71,7 +72,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	documents := []*model.Document{keepVectors(t, tenant, dataset.ID)}
 
 	require.Empty(t, Together(4, func(int) error {
-		migrator, err := db.NewMigrator(ctx, address)
+		migrator, err := schema.NewMigrator(ctx, address)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -136,7 +137,7 @@ func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
 	}
 	_, err := db.Open(t.Context(), pooled, db.Options{SessionAddress: pooled})
 	require.ErrorContains(t, err, "the address for sessions: unsupported startup parameter")
-	migrator, err := db.NewMigrator(t.Context(), pooled)
+	migrator, err := schema.NewMigrator(t.Context(), pooled)
 	require.NoError(t, err)
 	defer func() { _ = migrator.Close() }()
 	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")

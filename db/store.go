@@ -16,6 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -73,7 +74,7 @@ type Store struct {
 	rerankModels []string
 	maxStored    int64
 	auditKept    time.Duration
-	vectors      vectorType
+	vectors      schema.VectorType
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -109,7 +110,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store.topics = newTopics(store)
 	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: db.Await, Log: o.Log})
 	if err == nil {
-		store.vectors, err = vectorTypeOf(ctx, db.Writes())
+		store.vectors, err = schema.VectorTypeOf(ctx, db.Writes())
 	}
 	if err != nil {
 		store.Close()
@@ -142,7 +143,7 @@ func (s *Store) Remarks(ctx context.Context) []string {
 	if !s.db.IsSharded() {
 		return nil
 	}
-	local, err := localTables(ctx, s.db.Writes())
+	local, err := schema.LocalTables(ctx, s.db.Writes())
 	if err != nil || len(local) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ export GOFLAGS="${GOFLAGS:-} -trimpath -vet=off"
 export GIT_CEILING_DIRECTORIES=${copy%/*}
 
 # Some migrations are written in Go; the program names them as if they were files.
-newest=$({ ls db/migrations; grep -oh '"[0-9]\{4\}_[a-z_]*\.go"' db/migrate*.go | tr -d '"'; } | sort | tail -n 1)
+newest=$({ basename -a db/migrations/*.sql; grep -oh '"[0-9]\{4\}_[a-z_]*\.go"' db/schema/migrate*.go | tr -d '"'; } | sort | tail -n 1)
 next=$(printf %04d $((10#${newest%%_*} + 1)))
 
 carry_out() { # the language of a block, the file that it names, its text

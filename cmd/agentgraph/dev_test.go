@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -282,7 +282,7 @@ func TestDevAsksBeforeItUsesADatabaseOfOthers(t *testing.T) {
 	refused := ran(t, "dev", "--port", "0", "--data-directory", dir)
 	require.Equal(t, 1, refused.code)
 	require.Contains(t, refused.log, "holds other tables: public.orders, public.users; add --use-database-url")
-	contents, err := db.Inspect(t.Context(), address)
+	contents, err := schema.Inspect(t.Context(), address)
 	require.NoError(t, err)
 	require.False(t, contents.IsOurs, "nothing was written")
 
@@ -296,7 +296,7 @@ func TestDevAsksBeforeItUsesADatabaseOfOthers(t *testing.T) {
 	asked.await(t, "beside them? [y/N] ")
 	asked.press(t, "\x03")
 	require.Equal(t, 1, asked.code(), "Ctrl-C")
-	contents, err = db.Inspect(t.Context(), address)
+	contents, err = schema.Inspect(t.Context(), address)
 	require.NoError(t, err)
 	require.False(t, contents.IsOurs, "nothing was written")
 

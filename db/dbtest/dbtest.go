@@ -22,6 +22,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 var cluster struct {
@@ -111,7 +112,7 @@ func makeTemplate(ctx context.Context, admin string) (err error) {
 			return err
 		}
 	}
-	migrator, err := db.NewMigrator(ctx, address(template))
+	migrator, err := schema.NewMigrator(ctx, address(template))
 	if err != nil {
 		return err
 	}

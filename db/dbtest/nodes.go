@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 // shards are as few as there can be: a test makes all tables anew.
@@ -51,7 +51,7 @@ func onNodes(t testing.TB, name string, isMigrated bool) string {
 		execute(coordinator, join, u.Hostname(), u.Port())
 	}
 	if isMigrated {
-		migrator, err := db.NewMigrator(ctx, coordinator)
+		migrator, err := schema.NewMigrator(ctx, coordinator)
 		require.NoError(t, err)
 		defer func() { _ = migrator.Close() }()
 		require.NoError(t, migrator.Up(ctx))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 func main() {
@@ -90,7 +91,7 @@ func measure(ctx context.Context, parent string, s size, times int) (*measuremen
 		return nil, err
 	}
 	defer func() { _ = server.Stop() }()
-	migrator, err := db.NewMigrator(ctx, server.URL())
+	migrator, err := schema.NewMigrator(ctx, server.URL())
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 // DatabaseFlag names the database.
@@ -55,7 +56,7 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
 // migrations first.
 func CheckSchema(ctx context.Context, address string, migrate bool) error {
-	migrator, err := db.NewMigrator(ctx, address)
+	migrator, err := schema.NewMigrator(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 // Distribute shards the tables of a Citus cluster.
@@ -35,7 +35,7 @@ agentgraph distribute --shards 32`,
 // Run distributes the tables that are not distributed yet, or prints the plan.
 func (c *Distribute) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
 		if c.Plan {
 			return c.printPlan(ctx, m, cmd)
 		}
@@ -50,7 +50,7 @@ func (c *Distribute) Run(cmd *cobra.Command) error {
 	})
 }
 
-func (c *Distribute) printPlan(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
+func (c *Distribute) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
 	d, err := m.Distribution(ctx)
 	if err != nil {
 		return err

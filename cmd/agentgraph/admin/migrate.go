@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 // NewMigrate returns the command "migrate".
@@ -39,7 +39,7 @@ agentgraph migrate up --plan`,
 // Run applies all missing migrations, or says what they would lock.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
 		if c.Plan {
 			return c.printPlan(ctx, m, cmd)
 		}
@@ -51,7 +51,7 @@ func (c *migrateUp) Run(cmd *cobra.Command) error {
 	})
 }
 
-func (c *migrateUp) printPlan(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
+func (c *migrateUp) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
 	steps, err := m.Plan(ctx)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *migrateDown) Run(cmd *cobra.Command) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")
 	}
-	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ type migrationShown struct {
 // Run prints one line for each migration.
 func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
 		steps, err := m.Status(ctx)
 		if err != nil {
 			return err
@@ -169,8 +169,8 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	})
 }
 
-func withMigrator(ctx context.Context, address string, do func(*db.Migrator) error) error {
-	migrator, err := db.NewMigrator(ctx, address)
+func withMigrator(ctx context.Context, address string, do func(*schema.Migrator) error) error {
+	migrator, err := schema.NewMigrator(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func withMigrator(ctx context.Context, address string, do func(*db.Migrator) err
 	return do(migrator)
 }
 
-func printVersion(ctx context.Context, m *db.Migrator, cmd *cobra.Command) error {
+func printVersion(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
 		return err

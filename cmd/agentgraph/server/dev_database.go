@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/term"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
 
 // devDatabase is the database that dev works on.
@@ -61,7 +61,7 @@ var errDatabaseEnded = errors.New("the private database server has ended by itse
 // mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
 // flag has to allow it, or somebody at the terminal.
 func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
-	contents, err := db.Inspect(ctx, c.DatabaseURL)
+	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
@@ -146,7 +146,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	began := time.Now()
-	contents, err := db.Inspect(ctx, c.DatabaseURL)
+	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
 		return []finding{problem("database", err.Error(), "look whether it runs, and whether DATABASE_URL has the right host, name, user and password")}
 	}
@@ -165,7 +165,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 // leastPostgres is the oldest version of Postgres that the program knows.
 const leastPostgres = 14
 
-func server(contents db.Contents) finding {
+func server(contents schema.Contents) finding {
 	found := fmt.Sprintf("PostgreSQL %s, %s, as %s", contents.Server, contents.Database, contents.User)
 	major, _, _ := strings.Cut(contents.Server, ".")
 	if version, err := strconv.Atoi(major); err == nil && version < leastPostgres {
@@ -174,7 +174,7 @@ func server(contents db.Contents) finding {
 	return ok("database", "%s", found)
 }
 
-func (c *Doctor) schema(ctx context.Context, contents db.Contents) finding {
+func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	const name, migrate = "schema", "run \"agentgraph migrate up\""
 	if err := contents.Err(); err != nil {
 		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
@@ -182,7 +182,7 @@ func (c *Doctor) schema(ctx context.Context, contents db.Contents) finding {
 	if !contents.IsOurs {
 		return problem(name, "there is none yet", migrate)
 	}
-	migrator, err := db.NewMigrator(ctx, c.DatabaseURL)
+	migrator, err := schema.NewMigrator(ctx, c.DatabaseURL)
 	if err != nil {
 		return problem(name, err.Error(), migrate)
 	}
@@ -197,7 +197,7 @@ func (c *Doctor) schema(ctx context.Context, contents db.Contents) finding {
 	return ok(name, "version %d, as this program needs it", schema.Current)
 }
 
-func rowSecurity(contents db.Contents) finding {
+func rowSecurity(contents schema.Contents) finding {
 	const name = "row-level security"
 	switch {
 	case !contents.IsSecured:

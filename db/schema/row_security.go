@@ -1,4 +1,4 @@
-package db
+package schema
 
 import (
 	"context"
@@ -19,10 +19,10 @@ const ownCompany = "(SELECT current_setting('agentgraph.company', true))"
 
 // The views, by their names.
 const (
-	agentsView        = "company.agents"
-	campaignItemsView = "company.campaign_items"
-	chunksView        = "company.chunks"
-	documentsView     = "company.documents"
+	AgentsView        = "company.agents"
+	CampaignItemsView = "company.campaign_items"
+	ChunksView        = "company.chunks"
+	DocumentsView     = "company.documents"
 )
 
 // views are read by searches. Postgres asks an index for what an operator finds before a policy was looked at only if

@@ -1,4 +1,4 @@
-package db
+package schema
 
 import (
 	"context"
@@ -262,10 +262,10 @@ func (d Distribution) left(done []string) (left []string) {
 // LocalTables returns the tables that a Citus cluster ought to have distributed and has not: a later version has made them. There
 // are none where nothing is distributed.
 func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
-	return localTables(ctx, m.pool)
+	return LocalTables(ctx, m.pool)
 }
 
-func localTables(ctx context.Context, db pg.Querier) ([]string, error) {
+func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 	done, err := pg.Distributed(ctx, db)
 	if err != nil || len(done) == 0 {
 		return nil, err

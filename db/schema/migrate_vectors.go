@@ -1,4 +1,4 @@
-package db
+package schema
 
 import (
 	"context"
@@ -64,18 +64,18 @@ func run(statements ...string) func(context.Context, *sql.Tx) error {
 }
 
 // vectorType is the type of the column that holds the vectors.
-type vectorType string
+type VectorType string
 
 const (
-	arrays   vectorType = "arrays"
-	pgvector vectorType = "pgvector"
+	arrays   VectorType = "arrays"
+	Pgvector VectorType = "pgvector"
 	// lost: a dump was restored without pgvector, or pgvector was dropped with all that needs it.
-	lost vectorType = "lost"
+	lost VectorType = "lost"
 )
 
-func vectorTypeOf(ctx context.Context, db interface {
+func VectorTypeOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
-}) (kept vectorType, err error) {
+}) (kept VectorType, err error) {
 	err = db.QueryRow(ctx, `SELECT coalesce((
 		SELECT CASE atttypid WHEN 'real[]'::regtype THEN 'arrays' ELSE 'pgvector' END FROM pg_attribute
 		WHERE attrelid = to_regclass('chunk_vectors') AND attname = 'embedding' AND NOT attisdropped), 'lost')`).Scan(&kept)
@@ -84,13 +84,13 @@ func vectorTypeOf(ctx context.Context, db interface {
 
 // faultOfVectors says in a sentence why the vectors of a complete schema cannot be used. It is empty if they can.
 func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
-	kept, err := vectorTypeOf(ctx, m.pool)
+	kept, err := VectorTypeOf(ctx, m.pool)
 	switch {
 	case err != nil:
 		return "", err
 	case kept == lost:
 		return `the table of the chunks' vectors is lost: run "agentgraph migrate up", and all documents are embedded again`, nil
-	case kept == pgvector:
+	case kept == Pgvector:
 		_, err = m.pool.Exec(ctx, "SELECT '[1]'::vector")
 	}
 	if refused(err) {
@@ -115,8 +115,8 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", vectorLock); err != nil {
 			return err
 		}
-		kept, err := vectorTypeOf(ctx, tx)
-		if err != nil || kept == pgvector {
+		kept, err := VectorTypeOf(ctx, tx)
+		if err != nil || kept == Pgvector {
 			return err
 		}
 		if kept == lost {

@@ -1,4 +1,4 @@
-package db
+package schema
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // Schema compares the database's schema with the program's migrations.
-type Schema struct {
+type State struct {
 	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
 	Current, Wanted int64
 	// oldest is the version wanted by the oldest programs that can use the schema.
@@ -30,7 +30,7 @@ type Schema struct {
 }
 
 // Err returns nil when the program can use the schema, and else one sentence that says why not.
-func (s Schema) Err() error {
+func (s State) Err() error {
 	switch {
 	case s.Current < s.Wanted:
 		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"", s.Current, s.Wanted)
@@ -42,7 +42,7 @@ func (s Schema) Err() error {
 	return nil
 }
 
-func (s Schema) newer() error {
+func (s State) newer() error {
 	return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
 }
 
@@ -141,20 +141,20 @@ func (m *Migrator) Close() error {
 }
 
 // Schema returns the versions of the database and of the program.
-func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
+func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	current, wanted, err := m.goose.GetVersions(ctx)
 	if err != nil {
-		return Schema{}, fmt.Errorf("read the schema's version: %w", err)
+		return State{}, fmt.Errorf("read the schema's version: %w", err)
 	}
-	schema := Schema{Current: current, Wanted: wanted}
+	schema := State{Current: current, Wanted: wanted}
 	if current > wanted {
 		if schema.oldest, err = m.oldestProgram(ctx, current); err != nil {
-			return Schema{}, fmt.Errorf("read the schema's version: %w", err)
+			return State{}, fmt.Errorf("read the schema's version: %w", err)
 		}
 	}
 	if current == wanted {
 		if schema.fault, err = m.faultOfVectors(ctx); err != nil {
-			return Schema{}, fmt.Errorf("look at the vectors: %w", err)
+			return State{}, fmt.Errorf("look at the vectors: %w", err)
 		}
 	}
 	return schema, nil

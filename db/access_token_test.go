@@ -97,7 +97,7 @@ func TestExpiredTokensAreRemoved(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 151, left())
-	require.Empty(t, Together(4, func(int) error {
+	require.Empty(t, together(4, func(int) error {
 		_, _, err := by.CreateAccessToken(ctx, readToken)
 		return err
 	}))

@@ -186,7 +186,7 @@ func TestAgentsOfACircleAtOnce(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	for range 5 {
 		agents := []*model.Agent{newAgent(t, tenant), newAgent(t, tenant)}
-		require.Empty(t, Together(8, func(i int) error {
+		require.Empty(t, together(8, func(i int) error {
 			_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
 				AgentID: agents[i%2].ID, DelegateAgentID: agents[1-i%2].ID, Name: "Edge", TechnicalName: fmt.Sprint("edge_", i),
 			})

@@ -141,7 +141,7 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 		executions[i] = execution
 		runs = append(runs, runsOf(t, tenant, execution.ID)...)
 	}
-	require.Empty(t, Together(len(runs)+5, func(i int) error {
+	require.Empty(t, together(len(runs)+5, func(i int) error {
 		switch i {
 		case len(runs), len(runs) + 1:
 			_, err := tenant.CancelAgentTestExecution(context.Background(), model.CancelAgentTestExecutionInput{ExecutionID: executions[i-len(runs)].ID})
@@ -209,7 +209,7 @@ func TestAnAgentIsDeletedWhileItsTestsRun(t *testing.T) {
 	tests := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, other.ID).ID}
 	first, second := start(t, tenant, tests...), start(t, tenant, tests[0])
 	runs := append(runsOf(t, tenant, first.ID), runsOf(t, tenant, second.ID)...)
-	require.Empty(t, Together(len(runs)+2, func(i int) error {
+	require.Empty(t, together(len(runs)+2, func(i int) error {
 		switch i {
 		case len(runs):
 			return tenant.DeleteAgent(context.Background(), agent.ID)

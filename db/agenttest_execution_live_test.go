@@ -56,7 +56,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 		require.NoError(t, err)
 	}
 	go func() {
-		errs := Together(10, func(i int) error {
+		errs := together(10, func(i int) error {
 			for ; i < len(ids); i += 10 {
 				if err := finish(t, tenant, ids[i], model.AgentTestRunStatusPassed); err != nil {
 					return err

@@ -131,7 +131,7 @@ func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
 	var done []string
 	for round := queue.take(); len(round) > 0; round = queue.take() {
 		require.LessOrEqual(t, len(round), allowed)
-		require.Empty(t, Together(len(round), func(i int) error {
+		require.Empty(t, together(len(round), func(i int) error {
 			return finish(t, tenant, round[i], model.AgentTestRunStatusPassed)
 		}))
 		done = append(done, round...)

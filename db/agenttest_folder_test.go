@@ -79,7 +79,7 @@ func TestAFolderIsDeletedWhileTestsMoveIntoIt(t *testing.T) {
 	for i := range tests {
 		tests[i] = newSimulationTest(t, tenant, agent.ID)
 	}
-	for _, err := range Together(len(tests)+1, func(i int) error {
+	for _, err := range together(len(tests)+1, func(i int) error {
 		if i == len(tests) {
 			return tenant.DeleteAgentTestFolder(t.Context(), folder.ID)
 		}
@@ -100,7 +100,7 @@ func TestAnAgentHasSoManyFoldersAtMost(t *testing.T) {
 	for i := range model.MaxFolders - 1 {
 		newFolder(t, tenant, agent.ID, fmt.Sprint(i))
 	}
-	errs := Together(8, func(i int) error {
+	errs := together(8, func(i int) error {
 		_, err := tenant.CreateAgentTestFolder(t.Context(), folderInput(agent.ID, fmt.Sprint("Last ", i)))
 		return err
 	})

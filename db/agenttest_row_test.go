@@ -197,7 +197,7 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 	require.NoError(t, err, "its own name")
 
 	// Of several at once one gets the name.
-	errs := Together(5, func(int) error { _, err := named("Raced", nil); return err })
+	errs := together(5, func(int) error { _, err := named("Raced", nil); return err })
 	require.Len(t, errs, 4)
 
 	// A database from before may have tests that share a name. They can be changed, but for that.

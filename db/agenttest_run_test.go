@@ -140,7 +140,7 @@ func TestOfManyClaimsOneWins(t *testing.T) {
 	elsewhere := dbtest.Again(t, store).Tenant(company)
 	queued := newRun(t, tenant)
 	var claimed atomic.Int32
-	require.Empty(t, Together(16, func(i int) error {
+	require.Empty(t, together(16, func(i int) error {
 		run, err := []*db.Tenant{tenant, elsewhere}[i%2].ClaimRun(t.Context(), queued.ID, 1)
 		if run != nil {
 			claimed.Add(1)

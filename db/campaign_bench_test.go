@@ -45,7 +45,7 @@ func BenchmarkClaims(b *testing.B) {
 				left.Store(int64(b.N))
 				b.ResetTimer()
 				begun := time.Now()
-				errs := Together(dialers, func(int) error {
+				errs := together(dialers, func(int) error {
 					for left.Add(-1) >= 0 {
 						_, items, err := tenant.ClaimCampaignItems(b.Context(), model.ClaimCampaignItemsInput{
 							CampaignID: campaign.ID, Limit: limit, LeaseSeconds: 3_600,
@@ -72,7 +72,7 @@ func BenchmarkMoves(b *testing.B) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ResetTimer()
-	errs := Together(len(page.Nodes), func(i int) error {
+	errs := together(len(page.Nodes), func(i int) error {
 		item := page.Nodes[i]
 		for n := 0; left.Add(-1) >= 0; n++ {
 			if n%2 == 1 {

@@ -42,7 +42,7 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 	add(t, tenant, campaign.ID, 1_000)
 	var mu sync.Mutex
 	taken := map[string][]string{}
-	errs := Together(32, func(i int) error {
+	errs := together(32, func(i int) error {
 		for {
 			id, items, err := replicas[i%2].ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{
 				CampaignID: campaign.ID, Limit: int32(1 + i%9), LeaseSeconds: 60,
@@ -156,12 +156,12 @@ func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
 
 func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 	t.Parallel()
-	store := dbtest.New(t)
+	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 300)
 	id, _ := claimItems(t, tenant, campaign.ID, 300)
-	errs := Together(6, func(n int) error {
+	errs := together(6, func(n int) error {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		ids := idsOf(items)
 		for range 20 {
@@ -181,6 +181,16 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 		return nil
 	})
 	require.Empty(t, errs)
+	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+	require.NoError(t, err)
+	for _, item := range renewed {
+		require.False(t, item.IsArchived, "archived items are not claimed")
+	}
+	counts, err := tenant.CountsOfCampaigns(t.Context(), []string{campaign.ID})
+	require.NoError(t, err)
+	var archived int32
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM campaign_items WHERE is_archived").Scan(&archived))
+	require.EqualValues(t, len(items), counts[campaign.ID].Total+archived)
 }
 
 func TestItemsWithoutAttemptsAreNotCalled(t *testing.T) {

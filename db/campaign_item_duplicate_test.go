@@ -57,7 +57,7 @@ func TestConcurrentNumbersOfCampaignItemsOnce(t *testing.T) {
 	tenant, company := newCompany(t, store)
 	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
 	campaign := newCampaign(t, tenant)
-	errs := Together(16, func(i int) error {
+	errs := together(16, func(i int) error {
 		_, err := replicas[i%2].AddCampaignItems(t.Context(), contacts(campaign.ID, 20))
 		return err
 	})

@@ -26,7 +26,7 @@ func TestFollowersSeeEveryItemToItsEnd(t *testing.T) {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		errs := Together(8, func(i int) error {
+		errs := together(8, func(i int) error {
 			for ; i < len(items); i += 8 {
 				for _, to := range []model.CampaignItemStatus{
 					model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult, model.CampaignItemStatusProcessed,

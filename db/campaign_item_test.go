@@ -196,7 +196,7 @@ func TestOfSeveralReportsOfOneMoveOneIsKept(t *testing.T) {
 			model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult, model.CampaignItemStatusProcessed,
 		} {
 			var won atomic.Int32
-			errs := Together(8, func(i int) error {
+			errs := together(8, func(i int) error {
 				_, err := advance(t.Context(), replicas[i%2], item, to, nil)
 				if err == nil {
 					won.Add(1)

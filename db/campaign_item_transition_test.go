@@ -88,7 +88,7 @@ func TestManyMoveOneItemAtOnce(t *testing.T) {
 	tenant := freshTenant(t)
 	item := add(t, tenant, newCampaign(t, tenant).ID, 1)[0]
 	const resets = 24
-	require.Empty(t, Together(resets, func(int) error {
+	require.Empty(t, together(resets, func(int) error {
 		_, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID})
 		return err
 	}))

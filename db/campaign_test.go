@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -159,11 +158,12 @@ func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
 // Deleting an agent and reporting on its items take locks in the same order, so they cannot deadlock.
 func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 	t.Parallel()
-	tenant, _ := newCompany(t, dbtest.New(t))
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
 	for range 5 {
 		campaign := newCampaign(t, tenant)
 		items := add(t, tenant, campaign.ID, 6)
-		errs := Together(len(items)+2, func(i int) error {
+		errs := together(len(items)+2, func(i int) error {
 			switch i {
 			case 0:
 				return tenant.DeleteAgent(t.Context(), campaign.AgentID)
@@ -179,5 +179,12 @@ func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.NotFound)
 		}
+		_, err := tenant.Campaign(t.Context(), campaign.ID)
+		fails(t, err, model.NotFound)
 	}
+	require.NoError(t, db.Sweep(store)(t.Context()))
+	var left int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM campaigns) + (SELECT count(*) FROM campaign_items)
+		+ (SELECT count(*) FROM campaign_item_events)`).Scan(&left))
+	require.Zero(t, left, "no item outlives its campaign")
 }

@@ -69,7 +69,7 @@ func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
 			finishDocument(t, tenant, documents[i], "red apple", fmt.Sprint("only ", i))
 		}
 	}
-	require.Empty(t, Together(len(documents), func(i int) error {
+	require.Empty(t, together(len(documents), func(i int) error {
 		if i%3 == 0 {
 			return tenant.DeleteDocument(context.Background(), model.DeleteDocumentInput{DocumentID: documents[i].ID})
 		}

@@ -233,7 +233,7 @@ func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
 	tenant := freshTenant(t)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
 	const workers, each = 8, 10
-	require.Empty(t, Together(workers, func(w int) error {
+	require.Empty(t, together(workers, func(w int) error {
 		for i := range each {
 			d := addDocument(t, tenant, dataset.ID, "x")
 			switch i % 3 {
@@ -241,7 +241,7 @@ func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
 				finishDocument(t, tenant, d, "a", "b", "c")
 			case 1: // deleted while it is indexed
 				claimed := claim(t, tenant, d.IndexingID, 1)
-				both := Together(2, func(which int) error {
+				both := together(2, func(which int) error {
 					if which == 0 {
 						return tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: d.ID})
 					}
@@ -277,7 +277,7 @@ func TestNoDocumentIsCutAsItsDatasetWasBefore(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset := newDataset(t, tenant)
-	errs := Together(12, func(i int) error {
+	errs := together(12, func(i int) error {
 		if i%3 == 0 {
 			_, err := tenant.UpdateDataset(t.Context(), model.UpdateDatasetInput{
 				DatasetID: dataset.ID, ParserConfig: &model.ParserConfigInput{ChunkTokenNum: new(int32(100 + i))},
@@ -314,7 +314,7 @@ func TestDeletingADatasetThatAChatIsConnectedTo(t *testing.T) {
 	chat := newChat(t, tenant)
 	for range 10 {
 		datasets := []string{newDataset(t, tenant).ID, newDataset(t, tenant).ID, newDataset(t, tenant).ID}
-		errs := Together(4, func(i int) error {
+		errs := together(4, func(i int) error {
 			if i < 3 {
 				return tenant.DeleteDataset(t.Context(), datasets[i])
 			}
@@ -324,6 +324,9 @@ func TestDeletingADatasetThatAChatIsConnectedTo(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.NotFound)
 		}
+		connected, err := tenant.Find(t.Context(), db.DatasetsOfChats, []string{chat.ID}, "name")
+		require.NoError(t, err)
+		require.Empty(t, connected, "a deleted dataset is connected to no chat")
 	}
 }
 

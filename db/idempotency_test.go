@@ -93,7 +93,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 	for range 20 {
 		var winners atomic.Int32
 		var winner *db.RequestClaim
-		errs := Together(16, func(i int) error {
+		errs := together(16, func(i int) error {
 			_, end, err := []*db.Tenant{tenant, replica}[i%2].ClaimRequest(t.Context(), digestOf("key"), digestOf("body"))
 			if end != nil {
 				winners.Add(1)

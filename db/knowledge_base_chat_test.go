@@ -97,7 +97,7 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, datasetsOf(t, tenant, chat.ID), "none disconnects all")
 	faults(t, update(make([]string, 101)...), model.BadInput, "datasetIds", "100")
-	require.Empty(t, Together(6, func(i int) error { return update([]string{a, b, c}[i%3:]...) }))
+	require.Empty(t, together(6, func(i int) error { return update([]string{a, b, c}[i%3:]...) }))
 	require.NotEmpty(t, datasetsOf(t, tenant, chat.ID))
 }
 
@@ -159,7 +159,7 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 	_, err = tenant.DisconnectKnowledgeBaseChat(ctx, "agent_unknown")
 	fails(t, err, model.NotFound)
 
-	require.Empty(t, Together(8, func(i int) error {
+	require.Empty(t, together(8, func(i int) error {
 		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: []string{a, b}[i%2]})
 		return err
 	}))
@@ -179,7 +179,7 @@ func TestDeleteKnowledgeBaseChat(t *testing.T) {
 		return err
 	}
 	require.NoError(t, connect(ctx, agents[0]))
-	for _, err := range Together(3, func(i int) error {
+	for _, err := range together(3, func(i int) error {
 		if i == 2 {
 			return tenant.DeleteKnowledgeBaseChat(ctx, chat.ID)
 		}

@@ -140,7 +140,7 @@ func faults(t require.TestingT, err error, code model.Code, field, text string) 
 }
 
 // together runs fn n times at once and returns the errors.
-func Together(n int, fn func(i int) error) []error {
+func together(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
 	var all sync.WaitGroup

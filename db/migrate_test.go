@@ -84,7 +84,7 @@ func TestMigratingAgainKeepsTheData(t *testing.T) {
 func TestSeveralMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
-	errs := Together(8, func(int) error {
+	errs := together(8, func(int) error {
 		migrator, err := schema.NewMigrator(ctx, address)
 		if err != nil {
 			return err

@@ -71,7 +71,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	dataset := newDataset(t, tenant)
 	documents := []*model.Document{keepVectors(t, tenant, dataset.ID)}
 
-	require.Empty(t, Together(4, func(int) error {
+	require.Empty(t, together(4, func(int) error {
 		migrator, err := schema.NewMigrator(ctx, address)
 		if err != nil {
 			return err

@@ -183,7 +183,7 @@ func TestLooksAreFew(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	setBudget(t, tenant, 1_000_000*model.Credit)
 	const times = 100
-	require.Empty(t, Together(times, func(i int) error {
+	require.Empty(t, together(times, func(i int) error {
 		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
 			{IdempotencyKey: fmt.Sprint(i), AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1, At: time.Now()},
 		}})
@@ -224,7 +224,7 @@ func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 	test := newSimulationTest(t, tenant, agent.ID)
 	var chats, executions atomic.Int64
 	const starters = 24
-	errs := Together(starters, func(i int) error {
+	errs := together(starters, func(i int) error {
 		if i == starters/2 {
 			_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
 				{IdempotencyKey: "all", AgentID: agent.ID, Channel: model.ChannelPhone, Credits: 10 * model.Credit, At: time.Now()},

@@ -24,7 +24,7 @@ func TestConcurrentPromptsAreNumberedWithoutGap(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
-	require.Empty(t, Together(20, func(i int) error {
+	require.Empty(t, together(20, func(i int) error {
 		_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("Prompt ", i)})
 		return err
 	}))
@@ -99,7 +99,7 @@ func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent := newAgent(t, tenant)
-	failures := Together(20, func(i int) error {
+	failures := together(20, func(i int) error {
 		_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("Prompt ", i), ExpectedVersion: new(int32(1))})
 		return err
 	})
@@ -114,7 +114,7 @@ func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 	agent, err = tenant.Agent(ctx, agent.ID)
 	require.NoError(t, err)
 	seen := agent.UpdatedAt.Truncate(time.Millisecond) // as clients are told it
-	failures = Together(20, func(i int) error {
+	failures = together(20, func(i int) error {
 		_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new(fmt.Sprint("Name ", i)), ExpectedUpdatedAt: &seen})
 		return err
 	})

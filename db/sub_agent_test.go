@@ -50,7 +50,7 @@ func TestSubAgents(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{added[0].ID, added[2].ID, last.ID}, idsOf(read))
 
-	errs := Together(2, func(int) error {
+	errs := together(2, func(int) error {
 		_, err := tenant.RemoveSubAgent(ctx, last.ID)
 		return err
 	})
@@ -100,7 +100,7 @@ func TestMostSubAgents(t *testing.T) {
 		}
 		return nil
 	}))
-	errs := Together(4, func(i int) error {
+	errs := together(4, func(i int) error {
 		_, err := addSubAgent(ctx, tenant, a.ID, b.ID, fmt.Sprint("last_", i))
 		return err
 	})
@@ -125,7 +125,7 @@ func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 			_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
 			require.NoError(t, err)
 		}
-		for _, err := range Together(8, func(i int) (err error) {
+		for _, err := range together(8, func(i int) (err error) {
 			agent := agents[i%2]
 			switch i / 2 {
 			case 0:

@@ -212,7 +212,7 @@ func TestMostTools(t *testing.T) {
 		}
 		return nil
 	}))
-	errs := Together(4, func(i int) error { return connect(tenant, 127+i) })
+	errs := together(4, func(i int) error { return connect(tenant, 127+i) })
 	require.Len(t, errs, 3, "one place is left")
 	for _, err := range errs {
 		require.Contains(t, fails(t, err, model.Unprocessable), "128")

@@ -76,11 +76,10 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 		sums := make([]*model.UsageEntry, len(days))
 		for i, day := range days {
 			sums[i] = day.Entry()
-			sums[i].OwnBy(t.CompanyID())
 		}
-		_, err = t.db.NewInsert().Model(&sums).On("CONFLICT (company_id, idempotency_key) DO UPDATE").
-			Set("micro_credits = ?TableAlias.micro_credits + excluded.micro_credits").Returning("NULL").Exec(ctx)
-		return err
+		w := t.db.Batch()
+		w.Add(addToEntries, nil, columnsOfEntries(sums).values()...)
+		return w.Send(ctx)
 	})
 }
 
@@ -90,13 +89,9 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
-	var all usageColumns
-	for _, row := range rows {
-		all.add(row.Channel, row.AgentID, row.CampaignID, row.Credits, row.IdempotencyKey, pg.LiteralTime(row.At))
-	}
 	added := []*model.UsageEntry{}
 	w := t.db.Batch()
-	w.Add(addEntries, &added, all.values()...)
+	w.Add(addEntries, &added, columnsOfEntries(rows).values()...)
 	if err := w.Send(ctx); err != nil || len(added) == 0 {
 		return 0, err
 	}
@@ -111,15 +106,10 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 			recorded = append(recorded, row)
 		}
 	}
-	return len(recorded), t.addSums(ctx, recorded)
+	w = t.db.Batch()
+	t.db.OnCommit(t.addSums(w, recorded))
+	return len(recorded), w.Send(ctx)
 }
-
-// What is done with sums that are there already.
-const (
-	onDay   = "CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE"
-	onMonth = "CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE"
-	addUp   = "micro_credits = ?TableAlias.micro_credits + excluded.micro_credits, entries = ?TableAlias.entries + excluded.entries"
-)
 
 // usageColumns are the columns of several entries, or of several sums: channels, agents, campaigns, credits, keys, and when or how many.
 // A thousand rows as literals take longer to parse than to write.
@@ -139,33 +129,47 @@ func (c *usageColumns) values() []any {
 	return values
 }
 
-// fromUsageColumns reads what usageColumns have.
-const fromUsageColumns = "FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) " +
-	"AS given (channel, agent_id, campaign_id, micro_credits, key, last)"
+func columnsOfEntries(entries []*model.UsageEntry) *usageColumns {
+	columns := &usageColumns{}
+	for _, e := range entries {
+		columns.add(e.Channel, e.AgentID, e.CampaignID, e.Credits, e.IdempotencyKey, pg.LiteralTime(e.At))
+	}
+	return columns
+}
 
-// addEntries is the statement that adds entries, and returns the keys of those that were not there.
-var addEntries = pg.NewQuery(func(*pg.Tables) (string, []string) {
-	return "INSERT INTO usage_entries (company_id, channel, agent_id, campaign_id, micro_credits, idempotency_key, at) " +
-		"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key, last::timestamptz " + fromUsageColumns +
-		" ON CONFLICT (company_id, idempotency_key) DO NOTHING RETURNING idempotency_key", []string{"idempotency_key"}
-})
-
-// addingSums is the statement that adds to the sums of days or months.
-func addingSums(table, period, conflict string) pg.Query {
+// ledgerInsert returns the query that adds usageColumns to a table of the ledger, whose last two columns have the expressions.
+func ledgerInsert(table, columns, expressions, conflict string, returned ...string) pg.Query {
 	return pg.NewQuery(func(*pg.Tables) (string, []string) {
-		return "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + period + ", entries) " +
-			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, key::date, last::bigint " + fromUsageColumns +
-			" ON " + conflict + " SET " + strings.ReplaceAll(addUp, "?TableAlias", "kept"), nil
+		text := "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + columns + ") " +
+			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, " + expressions +
+			" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])" +
+			" AS given (channel, agent_id, campaign_id, micro_credits, key, last) ON CONFLICT " + conflict
+		if len(returned) > 0 {
+			text += " RETURNING " + strings.Join(returned, ", ")
+		}
+		return text, returned
 	})
 }
 
-var (
-	addDays   = addingSums("usage_days", "day", onDay)
-	addMonths = addingSums("usage_months", "month", onMonth)
+const (
+	addCredits = " DO UPDATE SET micro_credits = kept.micro_credits + excluded.micro_credits"
+	addSum     = addCredits + ", entries = kept.entries + excluded.entries"
 )
 
-// addSums adds entries to the sums of their days and months, in one round trip.
-func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) error {
+// addEntries adds entries, and returns the keys of those that were not there. addToEntries adds to the credits of those that were.
+var (
+	addEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz",
+		"(company_id, idempotency_key) DO NOTHING", "idempotency_key")
+	addToEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz", "(company_id, idempotency_key)"+addCredits)
+	addDays      = ledgerInsert("usage_days", "day, entries", "key::date, last::bigint",
+		"(company_id, day, channel, agent_id, campaign_id)"+addSum)
+	addMonths = ledgerInsert("usage_months", "month, entries", "key::date, last::bigint",
+		"(company_id, month, channel, agent_id, campaign_id)"+addSum)
+)
+
+// addSums adds, to a batch, that entries are added to the sums of their days and months. It returns what is to be done once that is
+// committed: the budget, when there is one, is looked at.
+func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards func()) {
 	days, months := model.SumUsage(entries)
 	var ofDays, ofMonths usageColumns
 	for _, day := range days {
@@ -175,15 +179,14 @@ func (t tenantTx) addSums(ctx context.Context, entries []*model.UsageEntry) erro
 		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly), strconv.FormatInt(month.Entries, 10))
 	}
 	budgets := []*budgetOf{}
-	w := t.db.Batch()
 	w.Add(addDays, nil, ofDays.values()...)
 	w.Add(addMonths, nil, ofMonths.values()...)
 	w.Add(findBudget, &budgets)
-	err := w.Send(ctx)
-	if err == nil && len(budgets) > 0 {
-		t.db.OnCommit(func() { t.store.budgets.look(t.CompanyID()) })
+	return func() {
+		if len(budgets) > 0 {
+			t.store.budgets.look(t.CompanyID())
+		}
 	}
-	return err
 }
 
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
@@ -219,20 +222,7 @@ func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afte
 		return func() {}
 	}
 	w.Insert(entry)
-	days, months := model.SumUsage([]*model.UsageEntry{entry})
-	for _, day := range days {
-		w.InsertOr(onDay, addUp, day)
-	}
-	for _, month := range months {
-		w.InsertOr(onMonth, addUp, month)
-	}
-	budgets := []*budgetOf{}
-	w.Add(findBudget, &budgets)
-	return func() {
-		if len(budgets) > 0 {
-			t.store.budgets.look(t.CompanyID())
-		}
-	}
+	return t.addSums(w, []*model.UsageEntry{entry})
 }
 
 // budgetOf is a company that has one.

@@ -169,7 +169,7 @@ func BenchmarkRecordUsage(b *testing.B) {
 			recorded := 0
 			b.ResetTimer()
 			for b.Loop() {
-				errs := Together(c.writers, func(w int) error {
+				errs := together(c.writers, func(w int) error {
 					random := rand.New(rand.NewPCG(uint64(recorded), uint64(w)))
 					in := model.RecordUsageInput{Entries: make([]*model.UsageEntryInput, model.MaxUsageEntries)}
 					for i := range in.Entries {

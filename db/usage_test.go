@@ -140,7 +140,7 @@ func TestManyRecordTheSameAtOnce(t *testing.T) {
 		want += model.Credits(i)
 	}
 	recorded := make([]int32, writers)
-	errs := Together(writers, func(i int) error {
+	errs := together(writers, func(i int) error {
 		mine := make([]*model.UsageEntryInput, entries)
 		for at, from := range rand.New(rand.NewPCG(uint64(i), 1)).Perm(entries) {
 			mine[at] = all[from]

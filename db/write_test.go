@@ -145,7 +145,7 @@ func TestTurnsWhileAMigrationRuns(t *testing.T) {
 	store := dbtest.Open(t, address, db.Options{MaxConnections: connections})
 	tenant, chat := newSimulation(t, store, nil)
 	for range 3 {
-		require.Empty(t, Together(connections, func(int) error {
+		require.Empty(t, together(connections, func(int) error {
 			other := &model.SimulationChat{AgentID: chat.AgentID, Warnings: []string{}}
 			if err := tenant.CreateSimulationChat(t.Context(), other); err != nil {
 				return err

@@ -1,3 +1,5 @@
+// Package pg reads and writes the rows of companies in Postgres. It names no type of rows: what is special about a type is handed to
+// Open.
 package pg
 
 import (

@@ -1,3 +1,4 @@
+// Package schema makes the tables: migrations, the plan of what they lock, row-level security, and the distribution over a cluster.
 package schema
 
 import (

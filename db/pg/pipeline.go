@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -11,21 +12,20 @@ import (
 )
 
 const (
-	// pipelineDepth is how many requests are on their way on one connection, and pipelineShare how many of one company
-	// while others wait.
+	// pipelineDepth is how many requests are in flight on one connection, and pipelineShare how many of one company while
+	// others wait.
 	pipelineDepth = 16
 	pipelineShare = 4
-	// mostQueued is how many requests wait for a pipeline. Those beyond read on connections of their own.
+	// mostQueued is how many requests wait for a pipeline. Requests beyond it read on connections of their own.
 	mostQueued = 16 * pipelineDepth
 	// pipelinePatience is how long a request waits for its rows before it reads on a connection of its own.
 	pipelinePatience = 100 * time.Millisecond
-	// pipelineStalls is how long a pipeline receives nothing before nobody waits for it if there may be another one.
+	// pipelineStalls is how long all pipelines receive nothing before another one may be opened.
 	pipelineStalls = time.Millisecond
-	// pipelineRequests and pipelineTime are how many requests a pipeline sends, and how long it lasts at most, before it
-	// is begun anew.
+	// pipelineRequests and pipelineTime bound what a pipeline sends before it takes a connection again.
 	pipelineRequests = 256
 	pipelineTime     = 2 * time.Second
-	// mostKeyBytes is how long the keys of one request are together, and mostPipelinedBytes what is received for it.
+	// mostKeyBytes bounds the keys of one request, and mostPipelinedBytes its rows.
 	mostKeyBytes       = 16 << 10
 	mostPipelinedBytes = 256 << 10
 )
@@ -36,8 +36,8 @@ const MostPipelinedReads = 12
 // ErrUnshared says that reads have to be made again by a Reader, on a connection of their own.
 var ErrUnshared = errors.New("to be read on a connection of its own")
 
-// pipelines send the reads of many requests on few connections, without waiting for one response before the next request is
-// sent. Each request ends with a Sync of its own, which makes it a transaction of its own: what fails, or is given up,
+// pipelines send the reads of many requests on few connections, without waiting for one response before the next request
+// is sent. Each request ends with a Sync of its own, so it is a transaction of its own: an error or a cancellation
 // concerns that request alone.
 type pipelines struct {
 	db       *DB
@@ -47,34 +47,69 @@ type pipelines struct {
 	mu     sync.Mutex
 	queue  []*pipelined
 	active []*pipeline
+	// alone is how many requests read on connections of their own because no pipeline was active.
+	alone int
 }
 
-// pipelined is what one request reads.
+// pipelined is the reads of one request.
 type pipelined struct {
 	ctx     context.Context
 	scope   Scope
 	reads   []Read
 	receive Receive
-	// isTaken: rows have come, or the request was given up. Only one of both happens.
+	// isTaken is set when rows arrive or when the request is given up, whichever happens first.
 	isTaken atomic.Bool
-	// bind binds the connection to the company for the request alone; empty if it is bound.
-	bind   Statement
-	traced func(error)
-	// done gets one value when err and panicked are what came of it.
+	traced  func(error)
+	// done gets one value when err and panicked hold the outcome.
 	done     chan struct{}
 	err      error
 	panicked any
 }
 
-// ReadShared is Read of at most MostPipelinedReads on a connection that others use at the same time. It returns ErrUnshared if
-// that cannot be done now, or was not done in time. It asks no budget. After an error nobody else may use the memory of
-// reads or what receive writes to: they may still be in use.
+// ReadShared is Read of at most MostPipelinedReads on a connection that other requests may use at the same time. It
+// returns ErrUnshared if that cannot be done now, or was not done in time. After an error nobody else may use the memory
+// of reads or what receive writes to: they may still be in use.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
 	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
 		return ErrUnshared
 	}
-	return p.read(&pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)})
+	q := &pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}
+	p.mu.Lock()
+	switch {
+	case len(p.active) == 0 && p.alone < runtime.GOMAXPROCS(0):
+		p.alone++
+		p.mu.Unlock()
+		defer func() { p.mu.Lock(); p.alone--; p.mu.Unlock() }()
+		return r.Read(ctx, reads, receive)
+	case len(p.queue) >= mostQueued:
+		p.mu.Unlock()
+		return ErrUnshared
+	}
+	if p.queue = append(p.queue, q); p.mayOpen() {
+		line := &pipeline{of: p, movedAt: time.Now()}
+		p.active = append(p.active, line)
+		go line.run()
+	}
+	patience := time.NewTimer(p.patience)
+	defer patience.Stop()
+	p.mu.Unlock()
+	err := ErrUnshared
+	select {
+	case <-q.done:
+		return q.result()
+	case <-patience.C:
+	case <-q.ctx.Done():
+		err = q.ctx.Err()
+	}
+	if !q.isTaken.CompareAndSwap(false, true) {
+		<-q.done // its rows are arriving
+		return q.result()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = slices.DeleteFunc(p.queue, func(other *pipelined) bool { return other == q })
+	return err
 }
 
 // lengthOf is the length of the keys of reads, in bytes.
@@ -85,45 +120,6 @@ func lengthOf(reads []Read) (bytes int) {
 		}
 	}
 	return bytes
-}
-
-// read sends a request by a new pipeline if there may be another one, and else waits for one.
-func (p *pipelines) read(r *pipelined) error {
-	p.mu.Lock()
-	if p.mayOpen() {
-		line := p.add()
-		if len(p.queue) == 0 {
-			p.mu.Unlock()
-			line.begin(r)
-			<-r.done
-			return r.result()
-		}
-		go line.run()
-	}
-	if len(p.queue) >= mostQueued {
-		p.mu.Unlock()
-		return ErrUnshared
-	}
-	p.queue = append(p.queue, r)
-	patience := time.NewTimer(p.patience)
-	defer patience.Stop()
-	p.mu.Unlock()
-	err := ErrUnshared
-	select {
-	case <-r.done:
-		return r.result()
-	case <-patience.C:
-	case <-r.ctx.Done():
-		err = r.ctx.Err()
-	}
-	if r.isTaken.CompareAndSwap(false, true) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.queue = slices.DeleteFunc(p.queue, func(other *pipelined) bool { return other == r })
-		return err
-	}
-	<-r.done // its rows have come
-	return r.result()
 }
 
 func (r *pipelined) result() error {
@@ -154,21 +150,15 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 	return d.pipelines.most, len(d.pipelines.active), len(d.pipelines.queue)
 }
 
-// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows.
+// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows. No request reads alone.
 func (d *DB) LimitPipelines(most int, patience time.Duration) {
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()
-	d.pipelines.most, d.pipelines.patience = most, patience
+	d.pipelines.most, d.pipelines.patience, d.pipelines.alone = most, patience, math.MaxInt32
 }
 
-// add adds a pipeline to the active ones. The caller holds mu.
-func (p *pipelines) add() *pipeline {
-	line := &pipeline{of: p, movedAt: time.Now()}
-	p.active = append(p.active, line)
-	return line
-}
-
-// next returns the request that a pipeline sends next, of a company with few on their way by it, or nil. The caller holds mu.
+// next takes the request to send next from the queue, or returns nil. A company with many requests in flight waits for
+// the others. The caller holds mu.
 func (p *pipelines) next(sent []*pipelined) *pipelined {
 	for _, share := range []int{pipelineShare, pipelineDepth} {
 		for i, r := range p.queue {

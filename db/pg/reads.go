@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -30,14 +31,8 @@ func NewStatement(text string) Statement {
 	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
 }
 
-// prepared is a statement that a connection has prepared.
-type prepared struct {
-	*pgconn.StatementDescription
-	formats []int16
-}
-
-// statements are the prepared statements of a connection.
-type statements = simplelru.LRU[string, *prepared]
+// statements are the prepared statements of a connection by name. The description is nil until Postgres has sent it.
+type statements = simplelru.LRU[string, *pgconn.StatementDescription]
 
 const statementsKey = "reads"
 
@@ -52,7 +47,7 @@ func statementsOf(conn *pgconn.PgConn) *statements {
 		return known.(*statements)
 	}
 	// The only error is a size below one.
-	known, _ := simplelru.NewLRU[string, *prepared](readStatements, nil)
+	known, _ := simplelru.NewLRU[string, *pgconn.StatementDescription](readStatements, nil)
 	conn.CustomData()[statementsKey] = known
 	return known
 }
@@ -98,56 +93,43 @@ func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced co
 }
 
 func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
-	known := statementsOf(conn)
 	// A connection that is another company's is made this one's in the same round trip.
 	scope := s.db.scopes.change(conn, s.companyID)
-	isBound := scope.statement == (Statement{})
 	isPooled := s.db.scopes.isPooled
-	isAlone := conn.TxStatus() == 'I'
-	var missing []Statement
-	if !isBound {
-		missing = lacking(known, missing, scope.statement)
-	}
-	for i := range reads {
-		missing = lacking(known, missing, reads[i].Statement)
-	}
-	if err := prepare(ctx, conn, known, missing, isPooled); err != nil {
-		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
-		return err
-	}
+	isAlone := isPooled && conn.TxStatus() == 'I'
 	pipeline := conn.StartPipeline(ctx)
+	send := sender{pipeline: pipeline, known: statementsOf(conn), isPooled: isPooled}
 	defer func() {
 		if closing := pipeline.Close(); err == nil {
 			err = closing
 		}
-		if isStale(err) {
-			_ = conn.Close(context.WithoutCancel(ctx)) // the pool opens another one
+		if isStale(err) || err != nil && send.isPreparing {
+			_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		}
 		scope.applied(conn, err)
 	}()
-	if isPooled && isAlone {
+	var ahead []Statement // of the reads: nobody wants their rows
+	if isAlone {
+		ahead = append(ahead, Statement{})
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
 	}
-	sender := sender{pipeline: pipeline, known: known, isPooled: isPooled}
-	if !isBound {
-		sender.send(s.companyID, &Read{Statement: scope.statement})
+	if scope.statement != (Statement{}) {
+		ahead = append(ahead, scope.statement)
+		send.read(s.companyID, &Read{Statement: scope.statement})
 	}
 	for i := range reads {
-		sender.send(s.companyID, &reads[i])
+		send.read(s.companyID, &reads[i])
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	for _, isAhead := range []bool{isPooled && isAlone, !isBound} { // of the reads: rows of these are for nobody
-		if !isAhead {
-			continue
-		}
-		if err := nextRows(pipeline, noRows); err != nil {
+	for _, statement := range ahead {
+		if err := send.rows(statement, noRows); err != nil {
 			return err
 		}
 	}
 	for i := range reads {
-		if err := nextRows(pipeline, func(values [][]byte) error {
+		if err := send.rows(reads[i].Statement, func(values [][]byte) error {
 			err := receive(i, values)
 			if err != nil {
 				// The rest is not wanted, however much it is.
@@ -158,28 +140,89 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 			return err
 		}
 	}
+	send.isPreparing = false
 	return nil
 }
 
-// sender sends reads by the pipeline of a connection that knows their statements.
+// sender sends reads by the pipeline of a connection and receives their rows in the same order.
 type sender struct {
 	pipeline  *pgconn.Pipeline
 	known     *statements
 	isPooled  bool
 	arguments arguments
+	// isPreparing is set once a statement was sent to be prepared.
+	isPreparing bool
 }
 
-func (s *sender) send(companyID string, read *Read) {
-	statement, _ := s.known.Get(read.Statement.name)
+// inBinary asks for all values as Postgres has them in memory. Texts and JSON are the same in both formats, but jsonb has
+// its version in front, which rows removes.
+var inBinary = []int16{pgtype.BinaryFormatCode}
+
+// read sends a read, and prepares its statement in front of it if the connection does not have it.
+func (s *sender) read(companyID string, read *Read) {
 	s.arguments.of(companyID, read)
-	formats := statement.formats
+	formats := inBinary
 	if read.isText {
 		formats = nil
 	}
-	if s.isPooled {
-		s.pipeline.SendQueryParams(statement.SQL, s.arguments.values, statement.ParamOIDs, s.arguments.formats, formats)
-	} else {
-		s.pipeline.SendQueryStatement(statement.StatementDescription, s.arguments.values, s.arguments.formats, formats)
+	name := read.Statement.name
+	description, isKnown := s.known.Get(name)
+	switch {
+	case s.isPooled: // the pooler may go on with another connection
+		s.pipeline.SendQueryParams(read.Statement.text, s.arguments.values, nil, s.arguments.formats, formats)
+		return
+	case description != nil:
+		s.pipeline.SendQueryStatement(description, s.arguments.values, s.arguments.formats, formats)
+		return
+	case !isKnown:
+		if s.known.Len() == readStatements {
+			oldest, _, _ := s.known.RemoveOldest()
+			s.pipeline.SendDeallocate(oldest)
+		}
+		s.isPreparing = true
+		s.pipeline.SendPrepare(name, read.Statement.text, nil)
+		s.known.Add(name, nil)
+	}
+	s.pipeline.SendQueryPrepared(name, s.arguments.values, s.arguments.formats, formats)
+}
+
+// lacks reports whether one of the reads, whose results were received, has a statement that was not prepared.
+func (s *sender) lacks(reads []Read) bool {
+	return slices.ContainsFunc(reads, func(read Read) bool {
+		description, isSent := s.known.Peek(read.Statement.name)
+		return isSent && description == nil
+	})
+}
+
+// scopeSession binds the session to no company, in a transaction of its own, as the role that sees one company at a time.
+func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
+	scope := scopes.change(conn, "")
+	if scope.statement == (Statement{}) {
+		return nil
+	}
+	s.read("", &Read{Statement: scope.statement})
+	err := s.pipeline.Sync()
+	if err == nil {
+		err = s.rows(scope.statement, noRows)
+	}
+	if err == nil {
+		err = s.synced()
+	}
+	scope.applied(conn, err)
+	return err
+}
+
+// synced receives the end of a transaction.
+func (s *sender) synced() error {
+	for {
+		results, err := s.pipeline.GetResults()
+		var refused *pgconn.PgError
+		if err != nil && !errors.As(err, &refused) || results == nil && err == nil {
+			return errors.Join(err, errUnread)
+		}
+		if _, isEnd := results.(*pgconn.PipelineSync); isEnd {
+			return nil
+		}
 	}
 }
 
@@ -189,22 +232,44 @@ const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
 // noRows is for rows that nobody wants.
 func noRows([][]byte) error { return nil }
 
-// nextRows hands out the rows of the pipeline's next statement.
-func nextRows(pipeline *pgconn.Pipeline, hand func(values [][]byte) error) error {
-	results, err := pipeline.GetResults()
-	if err != nil {
-		return err
+// rows hands out the rows of the statement, whose read is the next one.
+func (s *sender) rows(statement Statement, hand func(values [][]byte) error) error {
+	var rows *pgconn.ResultReader
+	for rows == nil {
+		results, err := s.pipeline.GetResults()
+		if err != nil {
+			return err
+		}
+		switch results := results.(type) {
+		case *pgconn.ResultReader:
+			rows = results
+		case *pgconn.StatementDescription:
+			if results.Name, results.SQL = statement.name, statement.text; s.known.Contains(statement.name) {
+				s.known.Add(statement.name, results)
+			}
+		case *pgconn.CloseComplete: // of a statement that was used longest ago
+		default:
+			return fmt.Errorf("read: %T instead of rows", results)
+		}
 	}
-	rows, ok := results.(*pgconn.ResultReader)
-	if !ok {
-		return fmt.Errorf("read: %T in place of rows", results)
+	var versioned []int
+	for i, field := range rows.FieldDescriptions() {
+		if field.DataTypeOID == pgtype.JSONBOID && field.Format == pgtype.BinaryFormatCode {
+			versioned = append(versioned, i)
+		}
 	}
 	for rows.NextRow() {
-		if err := hand(rows.Values()); err != nil {
+		values := rows.Values()
+		for _, i := range versioned {
+			if values[i] != nil {
+				values[i] = values[i][1:]
+			}
+		}
+		if err := hand(values); err != nil {
 			return err
 		}
 	}
-	_, err = rows.Close()
+	_, err := rows.Close()
 	return err
 }
 
@@ -218,67 +283,6 @@ func isStale(err error) bool {
 func isEnded(err error) bool {
 	state := SQLState(err)
 	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
-}
-
-// lacking adds the statement to the missing ones, unless the connection has prepared it.
-func lacking(known *statements, missing []Statement, s Statement) []Statement {
-	if _, ok := known.Get(s.name); ok || slices.Contains(missing, s) {
-		return missing
-	}
-	return append(missing, s)
-}
-
-// prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used
-// for longest.
-func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, missing []Statement, isPooled bool) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	pipeline := conn.StartPipeline(ctx)
-	for _, s := range missing {
-		name := s.name
-		if isPooled {
-			name = "" // only to be described: the pooler may go on with another connection
-		}
-		pipeline.SendPrepare(name, s.text, nil)
-	}
-	deallocated := 0
-	// The needed ones were used last, and are fewer than the cache holds.
-	for known.Len()+len(missing) > readStatements && known.Len() > 0 {
-		name, _, _ := known.RemoveOldest()
-		if !isPooled {
-			pipeline.SendDeallocate(name)
-			deallocated++
-		}
-	}
-	err := pipeline.Sync()
-	for i := 0; err == nil && i < len(missing)+deallocated; i++ {
-		var result any
-		if result, err = pipeline.GetResults(); err != nil {
-			break
-		}
-		if description, ok := result.(*pgconn.StatementDescription); ok {
-			description.Name, description.SQL = missing[i].name, missing[i].text
-			known.Add(missing[i].name, &prepared{description, resultFormats(description)})
-		}
-	}
-	if closing := pipeline.Close(); err == nil {
-		err = closing
-	}
-	return err
-}
-
-// resultFormats are text for texts and JSON, and binary for everything else.
-func resultFormats(of *pgconn.StatementDescription) []int16 {
-	formats := make([]int16, len(of.Fields))
-	for i, field := range of.Fields {
-		switch field.DataTypeOID {
-		case pgtype.TextOID, pgtype.JSONOID, pgtype.JSONBOID:
-		default:
-			formats[i] = pgtype.BinaryFormatCode
-		}
-	}
-	return formats
 }
 
 // arguments are those of a statement, as Postgres takes them.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -46,7 +47,7 @@ func TestFiltersOfArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		make  makeFilter
 		given arguments
-		want  db.Filter // unless the arguments are left to the executor
+		want  pg.Filter // unless the arguments are left to the executor
 		left  bool
 	}{
 		"no agents":               {agentsThat, arguments{}, db.AgentsThat(nil), false},

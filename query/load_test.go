@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -88,7 +89,7 @@ func TestWindowsTellPagesApart(t *testing.T) {
 	seen := map[string]bool{}
 	for _, of := range []struct {
 		args   model.PageArgs
-		filter db.Filter
+		filter pg.Filter
 	}{
 		{model.PageArgs{First: 10}, nil},
 		{model.PageArgs{First: 11}, nil},

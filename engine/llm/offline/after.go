@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // afterCall answers from the result of the last call.

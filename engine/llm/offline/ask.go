@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // maxChoices bounds the choices that a question names when it is first asked.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // toolset is what the rules know of tools that are offered together, apart from the instructions.

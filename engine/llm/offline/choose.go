@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // giving matches how descriptions tell what a tool returns. That has nothing to do with returning goods.

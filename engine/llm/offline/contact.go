@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // Contact returns the model that plays the contact of a test's scenario. It says the scenario's script, word for word

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // maxHeard is how many messages back the contact's words count for another matter than their own.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // asksForFacts reports whether the message asks how things are, and wants nothing done.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // conversation is a request as the rules read it. Each answer makes a new one, because the messages hold all that the

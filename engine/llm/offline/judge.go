@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // Judge returns the model that judges criteria of the forms in docs/offline-model.md, and fails on every other one. It

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // maxKnown bounds the sentences of an excerpt that one reply quotes.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // wordsOfPiece is how many words a piece of an answer has.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // part is a model that plays one role in a test of an agent, by rules.

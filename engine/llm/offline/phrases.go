@@ -3,7 +3,7 @@ package offline
 import (
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // maxMenu bounds the tools that a reply names as what the model can do.

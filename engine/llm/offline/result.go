@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 const (

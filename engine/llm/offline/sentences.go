@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // maxQuoted bounds the sentences of the instructions that one reply quotes.

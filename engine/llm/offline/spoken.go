@@ -2,7 +2,7 @@ package offline
 
 import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 var (

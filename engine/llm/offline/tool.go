@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // tool is an offered tool, or a sub-agent offered as one, as the rules read it.

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // truth takes a yes or a no as an answer. Unasked, it takes a mention of the property for true.

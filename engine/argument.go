@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // maxArguments bounds the arguments of one call, in bytes.
@@ -43,6 +44,32 @@ func parseArguments(written string) (arguments, model.JSONObject, error) {
 	}
 	object, _ := value.(map[string]any)
 	return object, model.JSONObject(text), nil
+}
+
+// inOrder returns valid JSON in its compact form, without U+0000 and with its names in their original order. A repeated
+// name has its first place and its last value.
+func inOrder(text string) string {
+	value, _ := ordered.Decode([]byte(text), ordered.AsSpelled) // the caller knows that it is JSON
+	if strings.Contains(text, `\u0000`) {
+		value, _ = ordered.Decode([]byte(encode(withoutZeros(value))), ordered.AsSpelled) // names may be the same now
+	}
+	return encode(value)
+}
+
+func withoutZeros(value any) any {
+	switch v := value.(type) {
+	case string:
+		return withoutZero(v)
+	case []any:
+		for i := range v {
+			v[i] = withoutZeros(v[i])
+		}
+	case ordered.Object:
+		for i := range v {
+			v[i] = ordered.Member{Name: withoutZero(v[i].Name), Value: withoutZeros(v[i].Value)}
+		}
+	}
+	return value
 }
 
 func parseJSON(text string) (any, error) {

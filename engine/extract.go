@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 const (
@@ -54,17 +55,17 @@ func extract(
 
 // extractedSchema is the JSON Schema of an extractor's answer.
 func extractedSchema(values []model.ExtractedValue) json.RawMessage {
-	properties, names := object{}, []any{}
+	properties, names := ordered.Object{}, []any{}
 	for _, value := range values {
-		of := object{{"type", []any{"string", "null"}}}
+		of := ordered.Object{{Name: "type", Value: []any{"string", "null"}}}
 		if value.Definition != "" {
-			of = append(of, member{"description", value.Definition})
+			of = append(of, ordered.Member{Name: "description", Value: value.Definition})
 		}
-		properties, names = append(properties, member{value.Name, of}), append(names, value.Name)
+		properties, names = append(properties, ordered.Member{Name: value.Name, Value: of}), append(names, value.Name)
 	}
-	var text strings.Builder
-	write(&text, object{{"type", "object"}, {"properties", properties}, {"required", names}, {"additionalProperties", false}})
-	return json.RawMessage(text.String())
+	return json.RawMessage(encode(ordered.Object{
+		{Name: "type", Value: "object"}, {Name: "properties", Value: properties}, {Name: "required", Value: names}, {Name: "additionalProperties", Value: false},
+	}))
 }
 
 // readExtracted reads an answer of the extractor. Blank values count as null.
@@ -77,17 +78,15 @@ func readExtracted(text string, values []model.ExtractedValue) (*model.JSONObjec
 	if err := readObject(objectIn(text), &given, names...); err != nil {
 		return nil, err
 	}
-	extracted := object{}
+	extracted := ordered.Object{}
 	for _, name := range names {
 		value, err := readValue(name, given[name])
 		if err != nil {
 			return nil, err
 		}
-		extracted = append(extracted, member{name, value})
+		extracted = append(extracted, ordered.Member{Name: name, Value: value})
 	}
-	var written strings.Builder
-	write(&written, extracted)
-	return new(model.JSONObject(written.String())), nil
+	return new(model.JSONObject(encode(extracted))), nil
 }
 
 // readValue returns a text, or nil for null.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // Bounds of a data bag and of a test's variables. Lengths are in characters.
@@ -135,35 +137,14 @@ func faultWithin(value any, depth int) string {
 	return faultOfValue(value, depth+1)
 }
 
-// withoutNulls is the object without the members that are null, and else as it was spelled.
+// withoutNulls is the object without the members that are null.
 func (o JSONObject) withoutNulls() JSONObject {
-	members := map[string]json.RawMessage{}
-	if !bytes.Contains(o, []byte("null")) || json.Unmarshal(o, &members) != nil {
+	members, err := ordered.Members(o)
+	if !bytes.Contains(o, []byte("null")) || err != nil {
 		return o.text()
 	}
-	var kept bytes.Buffer
-	separator := "{"
-	decoder := json.NewDecoder(bytes.NewReader(o))
-	_, _ = decoder.Token() // the opening brace of what was read before
-	for decoder.More() {
-		name, _ := decoder.Token()
-		var value json.RawMessage
-		_ = decoder.Decode(&value)
-		if string(members[name.(string)]) == "null" {
-			continue
-		}
-		kept.WriteString(separator)
-		written, _ := json.Marshal(name)
-		kept.Write(written)
-		kept.WriteString(":")
-		kept.Write(value)
-		separator = ","
-	}
-	if separator == "{" {
-		return JSONObject("{}")
-	}
-	kept.WriteString("}")
-	return kept.Bytes()
+	kept, _ := slices.DeleteFunc(members, func(m ordered.Member) bool { return string(m.Value.(json.RawMessage)) == "null" }).MarshalJSON()
+	return kept
 }
 
 // NumberInRange reports whether a number can be compared exactly, stored, and read by clients, most of which read 64-bit

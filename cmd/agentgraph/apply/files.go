@@ -238,7 +238,7 @@ func parseSource(name string, text []byte) (*source, error) {
 			return nil, syntaxError(name, err)
 		}
 	}
-	value := fromYAML(decoded)
+	value := valueOf(decoded)
 	if value == nil {
 		value = object{}
 	}

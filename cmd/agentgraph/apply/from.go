@@ -229,7 +229,7 @@ func decoded(text []byte) (any, error) {
 	if err := cli.DecodeYAML(text, &value, yaml.UseOrderedMap()); err != nil {
 		return nil, err
 	}
-	return fromYAML(value), nil
+	return valueOf(value), nil
 }
 
 // cases returns the objects of the file, and where their list stands: a list, a single one, or those in one of the

@@ -30,7 +30,7 @@ var (
 
 func initially(value any) shape { return shape{form: scalar, initial: value} }
 
-func listOf(of shape) shape { return shape{form: ordered, initial: list{}, of: &of} }
+func listOf(of shape) shape { return shape{form: sequence, initial: list{}, of: &of} }
 
 func distinctOf(of shape) shape { return shape{form: distinct, initial: list{}, of: &of} }
 

@@ -337,5 +337,5 @@ func (w written) encode() ([]byte, error) {
 func isReadAs(text []byte, content object) bool {
 	var decoded any
 	err := cli.DecodeYAML(text, &decoded, yaml.UseOrderedMap())
-	return err == nil && isEqual(fromYAML(decoded), content)
+	return err == nil && isEqual(valueOf(decoded), content)
 }

@@ -14,7 +14,7 @@ const (
 	scalar    form = iota // a text, a number or a truth value
 	text                  // a text that may be absent: the empty text is as good as null
 	moment                // a date-time
-	ordered               // a list
+	sequence              // a list
 	distinct              // a list without doubles
 	set                   // a list whose order means nothing
 	record                // an object, replaced whole
@@ -76,7 +76,7 @@ func (s shape) normal(value any, resolve resolve, at path) any {
 		return escapes.Replace(value.(string))
 	case reference:
 		return resolve(s.to, value.(string), at)
-	case ordered, distinct, set:
+	case sequence, distinct, set:
 		return s.normalList(value.(list), resolve, at)
 	case record, merged:
 		return s.normalObject(value.(object), resolve, at)
@@ -105,7 +105,7 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
 		value = s.of.normal(value, resolve, at.index(i))
-		if value == nil && !s.of.isNullable || s.form != ordered && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
+		if value == nil && !s.of.isNullable || s.form != sequence && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
 		}
 		normal = append(normal, value)

@@ -3,13 +3,12 @@ package apply
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // A value is what YAML and JSON have in common: nil, bool, int64, float64, string, list, object, and, where something
@@ -69,26 +68,11 @@ func (o object) sorted() object {
 
 // MarshalJSON writes the members in their order.
 func (o object) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteByte('{')
+	members := make(ordered.Object, len(o))
 	for i, m := range o {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(value)
+		members[i] = ordered.Member{Name: m.name, Value: m.value}
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return members.MarshalJSON()
 }
 
 // isEqual reports whether two values are the same. What is named is the same if it is the same thing.
@@ -116,19 +100,25 @@ func isEqual(a, b any) bool {
 	return a == b
 }
 
-// fromYAML returns what goccy/go-yaml decoded with ordered maps as a value.
-func fromYAML(decoded any) any {
+// valueOf returns as a value what the JSON decoder, or goccy/go-yaml with ordered maps, has decoded.
+func valueOf(decoded any) any {
 	switch d := decoded.(type) {
+	case ordered.Object:
+		o := make(object, len(d))
+		for i, m := range d {
+			o[i] = member{m.Name, valueOf(m.Value)}
+		}
+		return o
 	case yaml.MapSlice:
 		o := make(object, len(d))
 		for i, item := range d {
-			o[i] = member{keyOf(item.Key), fromYAML(item.Value)}
+			o[i] = member{keyOf(item.Key), valueOf(item.Value)}
 		}
 		return o
 	case []any:
 		l := make(list, len(d))
 		for i, v := range d {
-			l[i] = fromYAML(v)
+			l[i] = valueOf(v)
 		}
 		return l
 	case uint64:
@@ -223,70 +213,11 @@ func plain(value any) any {
 
 // decodeJSON returns the value that a JSON text holds.
 func decodeJSON(text []byte) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	value, err := nextJSON(decoder, 0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something behind the JSON")
-	}
-	return value, nil
-}
-
-// maxJSONDepth bounds how deep lists and objects of a JSON text are nested.
-const maxJSONDepth = 1000
-
-func nextJSON(decoder *json.Decoder, depth int) (any, error) {
-	if depth > maxJSONDepth {
-		return nil, fmt.Errorf("is nested deeper than %d levels", maxJSONDepth)
-	}
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '[' {
-			return listJSON(decoder, depth+1)
-		}
-		return objectJSON(decoder, depth+1)
-	case json.Number:
-		if whole, err := t.Int64(); err == nil {
+	decoded, err := ordered.Decode(text, func(n json.Number) (any, error) {
+		if whole, err := n.Int64(); err == nil {
 			return whole, nil
 		}
-		return t.Float64()
-	}
-	return token, nil
-}
-
-func listJSON(decoder *json.Decoder, depth int) (any, error) {
-	l := list{}
-	for decoder.More() {
-		value, err := nextJSON(decoder, depth)
-		if err != nil {
-			return nil, err
-		}
-		l = append(l, value)
-	}
-	_, err := decoder.Token()
-	return l, err
-}
-
-func objectJSON(decoder *json.Decoder, depth int) (any, error) {
-	o := object{}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		value, err := nextJSON(decoder, depth)
-		if err != nil {
-			return nil, err
-		}
-		o = append(o, member{name.(string), value})
-	}
-	_, err := decoder.Token()
-	return o, err
+		return n.Float64()
+	})
+	return valueOf(decoded), err
 }

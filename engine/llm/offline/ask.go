@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -194,7 +193,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 			if i == maxOptions {
 				break
 			}
-			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(json.RawMessage(o.about))))
+			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(o.about)))
 		}
 		return after(strings.TrimPrefix(lead+"\n"+strings.Join(listed, "\n"), "\n"), text)
 	}
@@ -251,7 +250,7 @@ func (c *conversation) recap(t tool, arguments map[string]any) string {
 		if len(p.producers) > 0 {
 			for _, o := range c.options(p) {
 				if same(o.value, value) {
-					parts = append(parts, itemInWords(json.RawMessage(o.about)))
+					parts = append(parts, itemInWords(o.about))
 				}
 			}
 			continue

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // call is an answered call of a tool. Many rules need its arguments and its result, so each is read only once.
@@ -14,9 +15,10 @@ type call struct {
 	// at is the index of the message that makes the call.
 	at     int
 	result string
-	// arguments returns nil, false unless they are a JSON object, and value unless the result is JSON.
+	// arguments returns nil, false unless they are a JSON object.
 	arguments func() (map[string]any, bool)
-	value     func() (any, bool)
+	// value is the result as package ordered decodes it, nil if it is no JSON.
+	value func() any
 	// failure is what went wrong according to the result. It is "" if nothing did.
 	failure func() string
 }
@@ -24,16 +26,16 @@ type call struct {
 func newCall(made llm.ToolCall, at int, result string) call {
 	return call{
 		ToolCall: made, at: at, result: result,
-		arguments: sync.OnceValues(func() (map[string]any, bool) { return parse[map[string]any](made.Arguments) }),
-		value:     sync.OnceValues(func() (any, bool) { return parse[any](result) }),
-		failure:   sync.OnceValue(func() string { return errorIn(result) }),
+		arguments: sync.OnceValues(func() (arguments map[string]any, ok bool) {
+			err := json.Unmarshal([]byte(made.Arguments), &arguments)
+			return arguments, err == nil
+		}),
+		value: sync.OnceValue(func() any {
+			value, _ := ordered.Decode([]byte(result), func(n json.Number) (any, error) { return n.Float64() })
+			return value
+		}),
+		failure: sync.OnceValue(func() string { return errorIn(result) }),
 	}
-}
-
-func parse[V any](text string) (V, bool) {
-	var value V
-	err := json.Unmarshal([]byte(text), &value)
-	return value, err == nil
 }
 
 // argument returns the value of an argument.

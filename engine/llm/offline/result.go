@@ -1,16 +1,15 @@
 package offline
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 const (
@@ -30,7 +29,7 @@ var errorWord = lazyregexp.New(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s
 // option is an object of a result that has the value of a property.
 type option struct {
 	value any
-	about string
+	about json.RawMessage
 }
 
 func (o option) as(p property) (any, bool) {
@@ -59,53 +58,40 @@ func (c *conversation) options(p property) []option {
 		if len(p.producers) > 0 && !isProducer || made.failure() != "" {
 			continue
 		}
-		result, ok := made.value()
-		if !ok {
-			continue
-		}
-		if found := collect(nil, result, names, made.result); len(found) > 0 {
+		if found := collect(nil, made.value(), names); len(found) > 0 {
 			return found
 		}
 	}
 	return nil
 }
 
-// collect finds the options in a value. An option is told in the order of the text that the value was read from.
-func collect(found []option, value any, names []string, text string) []option {
+// collect finds the options in a JSON value.
+func collect(found []option, value any, names []string) []option {
 	switch value := value.(type) {
-	case map[string]any:
+	case ordered.Object:
+		members := map[string]any{}
+		for _, m := range value {
+			members[m.Name] = m.Value
+		}
 		for _, name := range names {
-			switch held := value[name].(type) {
+			switch held := members[name].(type) {
 			case string, float64:
 				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
-					found = append(found, option{held, inOrder(value, text)})
+					about, _ := value.MarshalJSON() // came from JSON
+					found = append(found, option{held, about})
 				}
 				return found
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			found = collect(found, value[key], names, text)
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			found = collect(found, members[key], names)
 		}
 	case []any:
 		for _, item := range value {
-			found = collect(found, item, names, text)
+			found = collect(found, item, names)
 		}
 	}
 	return found
-}
-
-// inOrder writes an object as JSON, with its members in the order in which a text first names them.
-func inOrder(object map[string]any, text string) string {
-	place := func(name string) int { return strings.Index(text, strconv.Quote(name)) }
-	names := slices.SortedFunc(maps.Keys(object), func(one, other string) int {
-		return cmp.Or(cmp.Compare(place(one), place(other)), cmp.Compare(one, other))
-	})
-	var members []string
-	for _, name := range names {
-		member, _ := json.Marshal(map[string]any{name: object[name]}) // came from JSON
-		members = append(members, string(member[1:len(member)-1]))
-	}
-	return "{" + strings.Join(members, ",") + "}"
 }
 
 // chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in common.
@@ -127,7 +113,7 @@ func chosen(p property, options []option, text string) (any, bool) {
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		about := read.Meanings(read.Words(o.about))
+		about := read.Meanings(read.Words(string(o.about)))
 		for _, word := range said {
 			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, read.ConceptOf(word)) {
 				score++
@@ -215,17 +201,17 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
 	switch value := value.(type) {
 	case map[string]any:
-		for _, key := range keysOf(raw) {
+		members, _ := ordered.Members(raw)
+		for _, m := range members {
+			key := m.Name
 			if text, isText := value[key].(string); isText && key == "status" && isFine(text) && len(value) > 1 {
 				continue
 			}
-			var members map[string]json.RawMessage
-			_ = json.Unmarshal(raw, &members)
 			name := strings.Join(read.NameWords(key), " ")
 			if key == "message" || key == "result" {
 				name = ""
 			}
-			more, listed := tell(members[key], name)
+			more, listed := tell(m.Value.(json.RawMessage), name)
 			fields, options = append(fields, more...), append(options, listed...)
 		}
 		return fields, options
@@ -241,7 +227,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			texts = append(texts, text)
 			options = append(options, fmt.Sprintf("%d) %s", i+1, text))
 		}
-		if len(keysOf(items[0])) > 0 {
+		if members, _ := ordered.Members(items[0]); len(members) > 0 {
 			return nil, options
 		}
 		return labelled(strings.Join(texts, ", ")), nil

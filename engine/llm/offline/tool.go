@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // tool is an offered tool, or a sub-agent offered as one, as the rules read it.
@@ -63,21 +63,21 @@ type property struct {
 
 // schema is what the rules read of a JSON Schema.
 type schema struct {
-	Type             any                        `json:"type"`
-	Title            string                     `json:"title"`
-	Description      string                     `json:"description"`
-	Examples         []any                      `json:"examples"`
-	Format           string                     `json:"format"`
-	Pattern          string                     `json:"pattern"`
-	Enum             []any                      `json:"enum"`
-	Const            any                        `json:"const"`
-	Minimum          *float64                   `json:"minimum"`
-	Maximum          *float64                   `json:"maximum"`
-	ExclusiveMinimum *float64                   `json:"exclusiveMinimum"`
-	MaxLength        int                        `json:"maxLength"`
-	Items            json.RawMessage            `json:"items"`
-	Properties       map[string]json.RawMessage `json:"properties"`
-	Required         []string                   `json:"required"`
+	Type             any             `json:"type"`
+	Title            string          `json:"title"`
+	Description      string          `json:"description"`
+	Examples         []any           `json:"examples"`
+	Format           string          `json:"format"`
+	Pattern          string          `json:"pattern"`
+	Enum             []any           `json:"enum"`
+	Const            any             `json:"const"`
+	Minimum          *float64        `json:"minimum"`
+	Maximum          *float64        `json:"maximum"`
+	ExclusiveMinimum *float64        `json:"exclusiveMinimum"`
+	MaxLength        int             `json:"maxLength"`
+	Items            json.RawMessage `json:"items"`
+	Properties       json.RawMessage `json:"properties"`
+	Required         []string        `json:"required"`
 	AnyOf            []struct {
 		Required []string `json:"required"`
 	} `json:"anyOf"`
@@ -114,13 +114,13 @@ func readTool(offered llm.Tool) (tool, bool) {
 		return t, true
 	}
 	var s schema
-	var whole map[string]json.RawMessage
-	if json.Unmarshal(offered.Parameters, &s) != nil || json.Unmarshal(offered.Parameters, &whole) != nil {
+	if json.Unmarshal(offered.Parameters, &s) != nil {
 		return t, false
 	}
-	for _, name := range keysOf(whole["properties"]) {
-		p, ok := readProperty(name, s.Properties[name])
-		if !ok && slices.Contains(s.Required, name) {
+	properties, _ := ordered.Members(s.Properties)
+	for _, given := range properties {
+		p, ok := readProperty(given.Name, given.Value.(json.RawMessage))
+		if !ok && slices.Contains(s.Required, given.Name) {
 			return t, false
 		}
 		if ok {
@@ -202,27 +202,6 @@ func mentions(text, name string) bool {
 		}
 		text = after
 	}
-}
-
-// keysOf returns the names of a JSON object's members in their order, and nil for anything else.
-func keysOf(object json.RawMessage) []string {
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return nil
-	}
-	var keys []string
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return nil
-		}
-		keys = append(keys, key.(string)) // between members of an object, tokens are names
-		var value json.RawMessage
-		if decoder.Decode(&value) != nil {
-			return nil
-		}
-	}
-	return keys
 }
 
 // language returns the language in which the tool is described.

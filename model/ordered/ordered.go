@@ -1,0 +1,146 @@
+// Package ordered reads and writes JSON whose objects keep the order of their members, which maps lose.
+package ordered
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxDepth bounds how deep lists and objects are nested.
+const maxDepth = 1000
+
+// Object is a JSON object.
+type Object []Member
+
+// Member is a name in an object with its value.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// MarshalJSON writes the members in their order. It leaves the escaping of <, > and & to the encoder that calls it.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	text.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		if err := encoder.Encode(m.Name); err != nil {
+			return nil, err
+		}
+		text.Truncate(text.Len() - len("\n"))
+		text.WriteByte(':')
+		if err := encoder.Encode(m.Value); err != nil {
+			return nil, err
+		}
+		text.Truncate(text.Len() - len("\n"))
+	}
+	text.WriteByte('}')
+	return text.Bytes(), nil
+}
+
+// set gives a member its value. A repeated name keeps its first place and gets its last value.
+func (o *Object) set(places map[string]int, name string, value any) {
+	if place, known := places[name]; known {
+		(*o)[place].Value = value
+		return
+	}
+	places[name] = len(*o)
+	*o = append(*o, Member{name, value})
+}
+
+// Decode reads one JSON value: nil, a bool, a string, a []any, an Object, or what number returns for a number.
+func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
+	d := decoder{json.NewDecoder(bytes.NewReader(text)), number}
+	d.UseNumber()
+	value, err := d.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something behind the JSON")
+	}
+	return value, nil
+}
+
+// AsSpelled leaves a number as it is spelled.
+func AsSpelled(number json.Number) (any, error) { return number, nil }
+
+type decoder struct {
+	*json.Decoder
+	number func(json.Number) (any, error)
+}
+
+func (d decoder) value(depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Number:
+		return d.number(token)
+	case json.Delim:
+		if token == '{' {
+			return d.object(depth)
+		}
+		list := []any{}
+		for d.More() {
+			value, err := d.value(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err := d.Token()
+		return list, err
+	}
+	return token, nil
+}
+
+func (d decoder) object(depth int) (any, error) {
+	object, places := Object{}, map[string]int{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		value, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		object.set(places, name.(string), value)
+	}
+	_, err := d.Token()
+	return object, err
+}
+
+// Members reads a JSON object alone: each value is a json.RawMessage, as it was spelled. It returns an error for any other value.
+func Members(text []byte) (Object, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return nil, errors.New("is not a JSON object")
+	}
+	object, places := Object{}, map[string]int{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, err
+		}
+		object.set(places, name.(string), value)
+	}
+	_, err := decoder.Token()
+	return object, err
+}

@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"archive":                        "model db db/pg",
 	"engine":                         "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache db/pg model/ordered",
 	"engine/endpoint":                "model",
-	"engine/knowledge":               "model db db/fair engine/llm engine/lazyregexp cache db/pg",
+	"engine/knowledge":               "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":              "",
 	"engine/llm":                     "",
 	"engine/llm/openai":              "engine/llm",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,7 +44,7 @@ func codesOf(text string) []code {
 	if !strings.ContainsFunc(text, unicode.IsNumber) {
 		return nil
 	}
-	text = fold(text)
+	text = read.Fold(normal(text))
 	var codes []code
 	for _, found := range append(signed().FindAllString(text, -1), spaced().FindAllString(text, -1)...) {
 		groups := signs().Split(found, -1)

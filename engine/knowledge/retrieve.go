@@ -78,7 +78,7 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 		return nil, err
 	}
 	rest := scored[enough:min(len(scored), enough+int(below))]
-	found, err := read(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
+	found, err := withContents(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
 	if err != nil {
 		return nil, err
 	}
@@ -298,8 +298,8 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, a
 	return scored
 }
 
-// read adds the contents and documents of chunks. It leaves out those that were deleted meanwhile.
-func read(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) ([]*model.RetrievedChunk, error) {
+// withContents adds the contents and documents of chunks. It leaves out those that were deleted meanwhile.
+func withContents(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) ([]*model.RetrievedChunk, error) {
 	if len(found) == 0 {
 		return found, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -28,12 +29,12 @@ func wordsOf(text string) []model.Word {
 // Postgres's parser does not cut them further.
 func allWordsOf(text string) []model.Word {
 	all := []model.Word{}
-	for it := words.FromString(norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))); it.Next(); {
+	for it := words.FromString(normal(text)); it.Next(); {
 		for _, written := range parts(strip(it.Value())) {
 			if len(written) > maxWord {
 				written = strings.ToValidUTF8(written[:maxWord], "")
 			}
-			word := model.Word{Folded: ligatures.Replace(fold(written)), Written: written}
+			word := model.Word{Folded: read.Fold(written), Written: written}
 			if word.Written == word.Folded {
 				word.Written = ""
 			}
@@ -45,25 +46,15 @@ func allWordsOf(text string) []model.Word {
 	return all
 }
 
-// fold returns a text in lower case and without accents, so that what people type matches what is written.
-func fold(text string) string {
-	var folded strings.Builder
-	folded.Grow(len(text))
-	for _, r := range norm.NFKD.String(strings.ToLower(marks.Replace(text))) {
-		if !unicode.Is(unicode.Mn, r) {
-			folded.WriteRune(r)
-		}
-	}
-	return folded.String()
+// normal returns a text in lower case, with compatible characters and apostrophes written in one way.
+func normal(text string) string {
+	return norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))
 }
 
 // marks are signs after a word that normalization would turn into letters of the word.
 var marks = strings.NewReplacer("™", " ", "℠", " ")
 
-var (
-	apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")
-	ligatures   = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l")
-)
+var apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")
 
 // strip removes what an apostrophe joins to a word: l'article, qu'il, customer's.
 func strip(word string) string {

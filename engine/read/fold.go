@@ -5,8 +5,6 @@ import (
 	"sync"
 	"unicode"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -17,20 +15,19 @@ const (
 	firstSign, lastSign = '\u2002', '\u20cf'
 )
 
-// ligatures are written as two letters.
-var ligatures = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae")
+// ligatures are other letters that many people type as these.
+var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l")
 
 // foldedLetters has the folded form of each letter before firstMark.
 var foldedLetters = sync.OnceValue(func() *[firstMark]string {
 	letters := &[firstMark]string{}
-	accents := withoutAccents()
 	for r := range firstMark {
-		letters[r] = foldBy(accents, string(r))
+		letters[r] = foldAny(string(r))
 	}
 	return letters
 })
 
-// Fold returns a text in lower case without accents.
+// Fold returns a text in lower case, without accents and ligatures, so that what people type matches what is written.
 func Fold(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 	if at < 0 {
@@ -53,19 +50,13 @@ func Fold(text string) string {
 }
 
 // foldAny is Fold for letters of any script.
-func foldAny(text string) string { return foldBy(withoutAccents(), text) }
-
-// withoutAccents returns a transformer that removes accents. It keeps state, so each text that may be folded at the same time as
-// others needs its own; to make one takes longer than to fold a word.
-func withoutAccents() transform.Transformer {
-	return transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
-}
-
-func foldBy(accents transform.Transformer, text string) string {
-	text = ligatures.Replace(text)
-	folded, _, err := transform.String(accents, text)
-	if err != nil {
-		folded = text // invalid text matches nothing as it is
+func foldAny(text string) string {
+	var folded strings.Builder
+	folded.Grow(len(text))
+	for _, r := range norm.NFD.String(strings.ToLower(text)) {
+		if !unicode.Is(unicode.Mn, r) {
+			folded.WriteRune(r)
+		}
 	}
-	return strings.ToLower(folded)
+	return ligatures.Replace(folded.String())
 }

@@ -20,12 +20,28 @@ import (
 // maxArguments bounds the arguments of one call, in bytes.
 const maxArguments = 64 << 10
 
-// arguments are the arguments of a call.
-type arguments map[string]any
+// bag holds JSON values by name: what fills placeholders, or the arguments of a call.
+type bag map[string]any
+
+// bagOf reads a chat's data bag or a test's variables. What is null is left out.
+func bagOf(object model.JSONObject) (bag, error) {
+	text, _ := object.MarshalJSON() // has no error
+	value, err := parseJSON(string(text))
+	if err != nil {
+		return nil, err
+	}
+	values, _ := value.(map[string]any)
+	for name, inner := range values {
+		if inner == nil {
+			delete(values, name)
+		}
+	}
+	return values, nil
+}
 
 // parseArguments reads a model's JSON object, and also returns it as compact JSON with its names in their original
 // order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and a repeated name has its last value.
-func parseArguments(written string) (arguments, model.JSONObject, error) {
+func parseArguments(written string) (bag, model.JSONObject, error) {
 	none := model.JSONObject("{}")
 	if len(written) > maxArguments {
 		return nil, none, fmt.Errorf("the arguments have more than %d bytes", maxArguments)
@@ -114,32 +130,32 @@ func tidy(value any, depth int) (any, error) {
 
 func withoutZero(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
-// text returns an argument as text, and false if it is absent or null.
-func (a arguments) text(path string) (string, bool) {
-	value, ok := a.reach(path)
+// text returns a value as text, and false if it is absent or null.
+func (b bag) text(path string) (string, bool) {
+	value, ok := b.reach(path)
 	if !ok || value == nil {
 		return "", false
 	}
 	return textOf(value), true
 }
 
-// reach finds an argument by its name, or by its path within objects and lists if the name has dots.
-func (a arguments) reach(path string) (any, bool) {
-	if value, ok := a[path]; ok {
+// reach finds a value by its name, or by its path within objects and lists if the name has dots.
+func (b bag) reach(path string) (any, bool) {
+	if value, ok := b[path]; ok {
 		return value, true
 	}
 	name, rest, dotted := strings.Cut(path, ".")
 	if !dotted {
 		return nil, false
 	}
-	return reachIn(a[name], rest)
+	return reachIn(b[name], rest)
 }
 
 // reachIn finds what a path leads to in a value. Places in lists are counted from 0.
 func reachIn(value any, path string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
-		return arguments(v).reach(path)
+		return bag(v).reach(path)
 	case []any:
 		place, rest, dotted := strings.Cut(path, ".")
 		n, err := strconv.ParseUint(place, 10, 31)

@@ -33,7 +33,7 @@ type call struct {
 	asked llm.ToolCall
 	// target is nil if no such call was offered.
 	target    *target
-	arguments arguments
+	arguments bag
 	// written is arguments as JSON, the text that is sent and stored.
 	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.

@@ -25,7 +25,7 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call arguments, number int32, variables bag) mockAnswer {
+func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call bag, number int32, variables bag) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
@@ -46,7 +46,7 @@ func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName st
 			if value, _ := call.reach(name); value != nil {
 				return value
 			}
-			value, _ := arguments(variables).reach(name)
+			value, _ := variables.reach(name)
 			return value
 		})
 	}
@@ -105,7 +105,7 @@ func withinTexts(template string, places [][]int) []bool {
 	return within
 }
 
-func (c *checks) applies(ctx context.Context, rule *model.MockRule, call arguments, number int32) bool {
+func (c *checks) applies(ctx context.Context, rule *model.MockRule, call bag, number int32) bool {
 	if rule.CallIndex != nil && *rule.CallIndex != number {
 		return false
 	}
@@ -117,7 +117,7 @@ func (c *checks) applies(ctx context.Context, rule *model.MockRule, call argumen
 	return true
 }
 
-func (c *checks) holds(ctx context.Context, condition model.MockCondition, call arguments) bool {
+func (c *checks) holds(ctx context.Context, condition model.MockCondition, call bag) bool {
 	value, present := call.reach(condition.Argument)
 	if condition.Present != nil && *condition.Present != present {
 		return false

@@ -20,7 +20,7 @@ func mocks(toolID string, delay float64) []model.MockedTool {
 	return []model.MockedTool{{ToolID: toolID, Mock: model.Mock{DelaySeconds: delay}}}
 }
 
-func callOf(t require.TestingT, text string) arguments {
+func callOf(t require.TestingT, text string) bag {
 	call, _, err := parseArguments(text)
 	require.NoError(t, err)
 	return call
@@ -158,7 +158,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 		for name, value := range rapid.MapOf(rapid.StringMatching(`[b-e]`), rapid.String()).Draw(t, "variables") {
 			variables[name] = value
 		}
-		call := arguments{}
+		call := bag{}
 		for name, value := range values {
 			call[name] = clean(value)
 		}

@@ -61,7 +61,7 @@ func TestSchemaThatReadsFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
 	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
-		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), arguments{}), "not usable")
+		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), bag{}), "not usable")
 	}
 	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
 	require.NoError(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"next":{}}}`)))

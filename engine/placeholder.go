@@ -16,12 +16,6 @@ const (
 	maxToldValue = 500
 )
 
-// filled returns a text of a test with its placeholders filled. Those without a value stay.
-func (b bag) filled(text string) string {
-	filled, _ := fill(text, b.text)
-	return cut(filled, maxRendered)
-}
-
 // expected returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
 // itself.
 func (b bag) expected(e model.TestExpectation) model.TestExpectation {
@@ -45,18 +39,6 @@ func (b bag) expected(e model.TestExpectation) model.TestExpectation {
 	}
 	e.Tag = b.replaced(e.Tag, itself)
 	return e
-}
-
-// replaced fills the placeholders of a text that may be nil.
-func (b bag) replaced(text *string, write func(value string) string) *string {
-	if text == nil {
-		return nil
-	}
-	filled, _ := fill(*text, func(name string) (string, bool) {
-		value, known := b.text(name)
-		return write(value), known
-	})
-	return &filled
 }
 
 // unfilledIn returns warnings about placeholders of a test's texts without a value.

@@ -25,6 +25,24 @@ func render(text string, values bag) (string, []string, error) {
 	return filled, unknown, nil
 }
 
+// filled returns a text with its placeholders filled. Those without a value stay.
+func (b bag) filled(text string) string {
+	filled, _ := fill(text, b.text)
+	return cut(filled, maxRendered)
+}
+
+// replaced fills the placeholders of a text that may be nil.
+func (b bag) replaced(text *string, write func(value string) string) *string {
+	if text == nil {
+		return nil
+	}
+	filled, _ := fill(*text, func(name string) (string, bool) {
+		value, known := b.text(name)
+		return write(value), known
+	})
+	return &filled
+}
+
 // unfilled returns warnings about placeholders without a value. where names their text.
 func unfilled(where string, unknown []string) []string {
 	warnings := make([]string, len(unknown))

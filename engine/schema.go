@@ -39,7 +39,7 @@ func newChecks() *checks {
 }
 
 // validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
-func (c *checks) validate(ctx context.Context, schema json.RawMessage, call arguments) error {
+func (c *checks) validate(ctx context.Context, schema json.RawMessage, call bag) error {
 	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")

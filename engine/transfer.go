@@ -48,7 +48,7 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 }
 
 // reasonIn returns the reason that a call gives.
-func reasonIn(a arguments) *string {
+func reasonIn(a bag) *string {
 	reason, _ := a.text("reason")
 	reason = strings.TrimSpace(reason)
 	return &reason

@@ -24,6 +24,8 @@ const (
 	maxName = 100
 	// maxTechnicalName bounds the recorded name of a call whose target does not exist, in characters.
 	maxTechnicalName = 64
+	// maxResult bounds what is stored and returned of one call, in bytes.
+	maxResult = 64 << 10
 	// maxError bounds the reason of a failed call, in bytes.
 	maxError = 4_000
 )

@@ -2,9 +2,7 @@ package engine
 
 import "strings"
 
-// maxResult bounds what is stored and returned of one call, in bytes.
-const maxResult = 64 << 10
-
+// cutMark is at the end of a text that was cut.
 const cutMark = " … (the rest is cut off)"
 
 // clean removes what Postgres cannot store.

@@ -90,7 +90,7 @@ func (c *checks) decide(ctx context.Context, all []model.TestCheck, held *heldCo
 		if check.Expect.Tag != nil {
 			within = ctx
 		}
-		expected := held.values.expected(check.Expect)
+		expected := filledExpectation(held.values, check.Expect)
 		found, err := c.look(within, &expected, held)
 		switch {
 		case ctx.Err() != nil:

@@ -230,7 +230,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
 	require.Contains(t, r.contact.asked[0].System, "You are Ana (VIP), {other}.")
 	require.Contains(t, r.contact.asked[0].System, `{"name":"Ana (VIP)"}`)
-	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, bag{"name": "Ana"}.unfilledIn(&r.test))
+	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, unfilledIn(bag{"name": "Ana"}, &r.test))
 
 	r.test.Checks, r.situations = nil, nil
 	require.ErrorContains(t, tester.simulate(t.Context(), run), "no criterion applies")

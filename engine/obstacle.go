@@ -92,7 +92,7 @@ func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget)
 	if err != nil {
 		return append(obstacles, "the variables cannot be read")
 	}
-	if values, err = values.inAllRows(test.Rows); err != nil {
+	if values, err = inAllRows(values, test.Rows); err != nil {
 		return append(obstacles, "the rows cannot be read")
 	}
 	for _, name := range fillFields(values, s.agent.Fields, now()) {
@@ -102,7 +102,7 @@ func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget)
 	if err := mockingOf(test.ToolMocking).Check(s.tools, s.subAgents); errors.As(err, &missing) {
 		obstacles = append(obstacles, missing.Message)
 	}
-	obstacles = append(obstacles, values.unfilledIn(test)...)
+	obstacles = append(obstacles, unfilledIn(values, test)...)
 	if test.HasIdleWeights() {
 		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds")
 	}

@@ -16,9 +16,9 @@ const (
 	maxToldValue = 500
 )
 
-// expected returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
+// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
 // itself.
-func (b bag) expected(e model.TestExpectation) model.TestExpectation {
+func filledExpectation(b bag, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
 		called.Where, e.Called = filledConditions(called.Where, b.replaced), &called
@@ -42,7 +42,7 @@ func (b bag) expected(e model.TestExpectation) model.TestExpectation {
 }
 
 // unfilledIn returns warnings about placeholders of a test's texts without a value.
-func (b bag) unfilledIn(test *model.AgentTestRow) []string {
+func unfilledIn(b bag, test *model.AgentTestRow) []string {
 	var warnings []string
 	look := func(where, text string) {
 		_, unknown := fill(text, b.text)
@@ -71,8 +71,8 @@ func (b bag) unfilledIn(test *model.AgentTestRow) []string {
 	return warnings
 }
 
-// told returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
-func (b bag) told() map[string]string {
+// toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
+func toldOfValues(b bag) map[string]string {
 	told, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		value, known := b.text(name)
@@ -88,8 +88,8 @@ func (b bag) told() map[string]string {
 }
 
 // knowing adds the variables to the contact's instructions, before the scenario.
-func (b bag) knowing(instruction string) string {
-	told := b.told()
+func knowing(b bag, instruction string) string {
+	told := toldOfValues(b)
 	if len(told) == 0 {
 		return instruction
 	}

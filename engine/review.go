@@ -46,7 +46,7 @@ type performance struct {
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending, values bag) error {
 	test := run.Snapshot.Test
 	shown := transcriptOf(run, given, end)
-	shown.Variables = values.told()
+	shown.Variables = toldOfValues(values)
 	turn := 0
 	for i := range shown.Messages {
 		m := &shown.Messages[i]

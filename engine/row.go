@@ -124,7 +124,7 @@ func filledConditions(conditions []model.MockCondition, fill func(text *string, 
 func itself(value string) string { return value }
 
 // inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows differ.
-func (b bag) inAllRows(rows []model.TestRow) (bag, error) {
+func inAllRows(b bag, rows []model.TestRow) (bag, error) {
 	common := maps.Clone(b)
 	if common == nil {
 		common = bag{}

@@ -91,7 +91,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values bag
 		_ = json.Unmarshal([]byte(*run.Extracted), &held.extracted) // texts and nulls, as the extractor has written them
 	}
 	transcript := transcriptOf(run, given, end)
-	transcript.Variables, transcript.values = values.told(), values
+	transcript.Variables, transcript.values = toldOfValues(values), values
 	transcript.show(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {

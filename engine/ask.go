@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -41,7 +42,7 @@ func (f *runFault) Unwrap() error { return f.err }
 
 // fault returns the failure of the part, for a reason that clients may read.
 func (p part) fault(err error, format string, args ...any) *runFault {
-	message := cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
+	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
 	return &runFault{RunError: model.RunError{Cause: p.cause, Message: message}, err: err}
 }
 
@@ -76,7 +77,7 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: answer.Text})
 		}
 		req.Messages = append(req.Messages, llm.Message{
-			Role: llm.RoleUser, Text: "Your answer cannot be used: " + cut(string(wrong), maxFault) + ". Answer again, in the form that you were given.",
+			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), maxFault) + ". Answer again, in the form that you were given.",
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
@@ -35,7 +36,7 @@ type call struct {
 	asked llm.ToolCall
 	// target is nil if no such call was offered.
 	target    *target
-	arguments bag
+	arguments content.Values
 	// written is arguments as JSON, the text that is sent and stored.
 	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.
@@ -70,7 +71,7 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", cut(wrong.asked.Name, maxName), cut(wrong.wrong.Error(), maxFault))
+		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName), content.Cut(wrong.wrong.Error(), maxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
 	var first, transfers []*call
@@ -109,11 +110,11 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	call := &call{asked: asked, target: c.targets[asked.Name]}
 	var err error
-	call.arguments, call.written, err = parseArguments(asked.Arguments)
+	call.arguments, call.written, err = content.ParseArguments(asked.Arguments)
 	switch {
 	case call.target == nil:
 		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
-		err = fmt.Errorf("there is no tool %q, only %s", cut(asked.Name, maxName), names)
+		err = fmt.Errorf("there is no tool %q, only %s", content.Cut(asked.Name, maxName), names)
 	case err == nil:
 		err = c.validate(ctx, call)
 	}
@@ -134,7 +135,7 @@ func (c *conversation) validate(ctx context.Context, call *call) error {
 		return err
 	}
 	if name := call.target.text; name != "" {
-		if text, _ := call.arguments.text(name); strings.TrimSpace(text) == "" {
+		if text, _ := call.arguments.Text(name); strings.TrimSpace(text) == "" {
 			return fmt.Errorf("the arguments do not fit: %s: is blank", name)
 		}
 	}
@@ -193,7 +194,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 // begin returns the record of a call that has not happened yet.
 func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: clip(call.asked.Name, maxTechnicalName),
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.asked.Name, maxTechnicalName),
 		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(),
 	}
 	if t := call.target; t != nil && t != &end {
@@ -208,11 +209,11 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	result, err := c.outcome(ctx, call, emit)
 	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
 	if err == nil {
-		result = cut(result, maxResult)
+		result = content.Cut(result, maxResult)
 		call.record.Result, call.answer = &result, result
 		return
 	}
-	text := cut(messageForModel(err), maxError)
+	text := content.Cut(messageForModel(err), maxError)
 	isBrokenOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch call.failed = true; {
 	case ctx.Err() != nil && call.isReal && isBrokenOff:
@@ -279,7 +280,7 @@ func (c *conversation) end(calls []*call) {
 		default:
 			call.answer = "The conversation ends. Say goodbye."
 			if c.endReason == nil {
-				reason, _ := call.arguments.text("reason")
+				reason, _ := call.arguments.Text("reason")
 				reason = strings.TrimSpace(reason)
 				c.endReason = &reason
 			}

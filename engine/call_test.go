@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
@@ -88,7 +89,7 @@ func TestCallThatIsWrong(t *testing.T) {
 		"wrong type":      {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
 		"a huge number":   {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
 		"a large number":  {"book", `{"day":"x","seats":1e309}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
-		"too long":        {"book", `{"day":"` + strings.Repeat("x", maxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
+		"too long":        {"book", `{"day":"` + strings.Repeat("x", content.MaxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
 		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
 		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is blank. Correct the call; do not repeat what you said.", `{"request":" "}`},
 		"no reason":       {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. Correct the call; do not repeat what you said.", `{}`},
@@ -231,8 +232,8 @@ func TestResultThatCannotBeKept(t *testing.T) {
 	result := *got.calls[0].Result
 	require.LessOrEqual(t, len(result), maxResult)
 	require.True(t, strings.HasPrefix(result, "\uFFFDé"))
-	require.True(t, strings.HasSuffix(result, cutMark))
-	require.Equal(t, clean(result), result)
+	require.True(t, strings.HasSuffix(result, content.CutMark))
+	require.Equal(t, content.Clean(result), result)
 	require.Equal(t, "{\"a\":\"b\uFFFD\"}", string(got.calls[0].Arguments))
 	require.Equal(t, []string{result}, s.told(1))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
@@ -89,7 +90,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	}
 	speaker.agent = speaker.agent.Trying(chat.DraftPrompt)
 	s.agent = speaker.agent
-	variables, err := bagOf(chat.DataBag)
+	variables, err := content.ValuesOf(chat.DataBag)
 	if err != nil {
 		return nil, err
 	}

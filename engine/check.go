@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -31,7 +32,7 @@ type heldConversation struct {
 	took       time.Duration
 	spent      model.Credits
 	// values fill the placeholders of checks.
-	values bag
+	values content.Values
 	// extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
 	extracted       map[string]*string
 	extractionError *string
@@ -259,7 +260,7 @@ func fitted(fault string, at []model.Evidence) finding {
 
 // misfit says why a text is no JSON that fits the schema, "" if it is. The error is ctx's.
 func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
-	value, err := parseJSON(text)
+	value, err := content.ParseJSON(text)
 	if err != nil {
 		return "it is not JSON", nil //nolint:nilerr // which is what was asked
 	}
@@ -294,7 +295,7 @@ func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	for _, call := range calls[:min(len(calls), maxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
+			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
 		})
 	}
 	return cited

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -44,7 +45,7 @@ func (c *checks) matching(ctx context.Context, e *model.NeverCalledExpectation, 
 		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
 			continue
 		}
-		with, _, _ := parseArguments(string(call.Arguments)) // what cannot be read has no arguments
+		with, _, _ := content.ParseArguments(string(call.Arguments)) // what cannot be read has no arguments
 		if c.applies(ctx, &model.MockRule{When: e.Where}, with, 0) {
 			matching = append(matching, call)
 		} else {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -230,7 +231,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
 	require.Contains(t, r.contact.asked[0].System, "You are Ana (VIP), {other}.")
 	require.Contains(t, r.contact.asked[0].System, `{"name":"Ana (VIP)"}`)
-	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, unfilledIn(bag{"name": "Ana"}, &r.test))
+	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, unfilledIn(content.Values{"name": "Ana"}, &r.test))
 
 	r.test.Checks, r.situations = nil, nil
 	require.ErrorContains(t, tester.simulate(t.Context(), run), "no criterion applies")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -76,7 +77,7 @@ func TestWhatIsKeptOfARetrieval(t *testing.T) {
 	long := resultOfRetrieval(foundChunks(strings.Repeat("\n", 60_000), "short", strings.Repeat("é", 40_000)))
 	require.LessOrEqual(t, len(long), maxResult)
 	require.Contains(t, long, `"short"`)
-	require.Contains(t, long, cutMark)
+	require.Contains(t, long, content.CutMark)
 	excerpts := excerptsOf(&model.ToolCall{Result: &long})
 	require.Len(t, excerpts, 3)
 	message := transcriptMessage{Calls: []transcriptCall{{Name: knowledgeBase, excerpts: []string{"First \"line\"\nsecond line"}}}}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -50,7 +51,7 @@ func classify(
 	}
 	req := llm.Request{
 		System: classifyInstruction, Schema: tagSchema(append(names, nil)),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(asked)}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
 	}
 	chosen, err := askFor(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult, error) { return readTag(a.Text, tags) })
 	if err != nil {
@@ -64,7 +65,7 @@ func classify(
 // tagSchema is the JSON Schema of a classifier's answer.
 func tagSchema(names []any) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"rationale":{"type":"string"},"tag":{"type":["string","null"],"enum":` +
-		encode(names) + `}},"required":["rationale","tag"],"additionalProperties":false}`)
+		content.Encode(names) + `}},"required":["rationale","tag"],"additionalProperties":false}`)
 }
 
 func readTag(text string, tags []model.ClassificationTag) (*model.ClassificationResult, error) {
@@ -95,5 +96,5 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 			return result, nil
 		}
 	}
-	return nil, unusablef("there is no tag %q, only %s, or null", cut(*result.TagProduced, maxName), strings.Join(names, ", "))
+	return nil, unusablef("there is no tag %q, only %s, or null", content.Cut(*result.TagProduced, maxName), strings.Join(names, ", "))
 }

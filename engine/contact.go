@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -45,20 +46,20 @@ type contactMessage struct {
 
 // contactSays returns what the simulated contact of a test does next. The contact sees the messages, but not the
 // agent's calls, and is told the variables, which fill the placeholders of its scenario and of what it knows. The error is a *runFault, or ctx's once it has ended.
-func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage, variables bag) (contactMessage, error) {
+func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage, variables content.Values) (contactMessage, error) {
 	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables), Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {
 			return said, err
 		}
-		return said, offRole(said.text, variables.filled(test.Scenario), messages)
+		return said, offRole(said.text, variables.Filled(test.Scenario), messages)
 	})
 }
 
 // partOf is what the contact of a test is told of the person that it plays, with the placeholders filled.
-func partOf(test *model.AgentTestRow, variables bag) string {
-	return likeness(test.Persona, variables) + scenarioMark + variables.filled(test.Scenario)
+func partOf(test *model.AgentTestRow, variables content.Values) string {
+	return likeness(test.Persona, variables) + scenarioMark + variables.Filled(test.Scenario)
 }
 
 // heardBy returns a conversation from the contact's side. Of a long one, the middle is left out.
@@ -94,17 +95,17 @@ func heardBy(messages []model.TestMessage) []llm.Message {
 
 // readContact reads what the contact does from an answer.
 func readContact(answer llm.Answer) (contactMessage, error) {
-	said := contactMessage{text: withoutThoughts(clean(answer.Text))}
+	said := contactMessage{text: withoutThoughts(content.Clean(answer.Text))}
 	for _, call := range answer.ToolCalls {
 		if call.Name != llm.EndConversation {
-			return said, unusablef("there is no tool %q, only %s", cut(call.Name, maxName), llm.EndConversation)
+			return said, unusablef("there is no tool %q, only %s", content.Cut(call.Name, maxName), llm.EndConversation)
 		}
-		given, _, err := parseArguments(call.Arguments)
+		given, _, err := content.ParseArguments(call.Arguments)
 		if err != nil {
 			return said, unusable(err.Error())
 		}
-		reason, _ := given.text("reason")
-		reason = cut(strings.TrimSpace(reason), maxError)
+		reason, _ := given.Text("reason")
+		reason = content.Cut(strings.TrimSpace(reason), maxError)
 		said.endReason = &reason
 	}
 	switch {

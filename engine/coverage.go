@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -100,7 +101,7 @@ func (e *Engine) CoverageOfExecution(ctx context.Context, t *db.Tenant, in model
 	known := map[string]*model.AgentTestCallCoverage{}
 	for _, id := range ids {
 		for _, call := range ofTests[id] {
-			key := encode([]any{named[id].AgentID, call})
+			key := content.Encode([]any{named[id].AgentID, call})
 			if known[key] == nil {
 				known[key] = &model.AgentTestCallCoverage{Call: call, AgentID: named[id].AgentID}
 				coverage.Calls = append(coverage.Calls, known[key])

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
@@ -25,7 +26,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	variables := bag{}
+	variables := content.Values{}
 	maps.Copy(variables, c.variables)
 	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
 	missing := fillFields(variables, s.agent.Fields, c.effects.now())
@@ -36,11 +37,11 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	for _, name := range missing {
 		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s has the mandatory field %q, for which there is no value", sub.TechnicalName, name))
 	}
-	call.warnings = append(call.warnings, unfilled("the prompt of the sub-agent "+sub.TechnicalName, inner.unknown)...)
+	call.warnings = append(call.warnings, content.Unfilled("the prompt of the sub-agent "+sub.TechnicalName, inner.unknown)...)
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err
 	}
-	request, _ := call.arguments.text("request")
+	request, _ := call.arguments.Text("request")
 	inner.path = append(slices.Clone(c.path), s.agent.ID)
 	inner.delegation, inner.channel = &call.record.ID, c.channel
 	inner.req.Messages = []llm.Message{{Role: llm.RoleUser, Text: request}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -49,7 +50,7 @@ func (e *Engine) DraftLabelledQuestions(ctx context.Context, t *db.Tenant, in mo
 	}
 	writer := part{Model: &steady{Model: e.model}, name: "the language model", timeout: e.limits.reply}
 	req := llm.Request{
-		System: draftInstruction, Schema: json.RawMessage(draftSchema), Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(passages)}},
+		System: draftInstruction, Schema: json.RawMessage(draftSchema), Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
 	}
 	questions, err := askFor(ctx, writer, req, func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
 	var fault *runFault

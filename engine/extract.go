@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/model/ordered"
@@ -48,7 +49,7 @@ func extract(
 	}
 	req := llm.Request{
 		System: extractInstruction, Schema: extractedSchema(values),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(asked)}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
 	}
 	return askFor(ctx, p, req, func(a llm.Answer) (*model.JSONObject, error) { return readExtracted(a.Text, values) })
 }
@@ -63,7 +64,7 @@ func extractedSchema(values []model.ExtractedValue) json.RawMessage {
 		}
 		properties, names = append(properties, ordered.Member{Name: value.Name, Value: of}), append(names, value.Name)
 	}
-	return json.RawMessage(encode(ordered.Object{
+	return json.RawMessage(content.Encode(ordered.Object{
 		{Name: "type", Value: "object"}, {Name: "properties", Value: properties}, {Name: "required", Value: names}, {Name: "additionalProperties", Value: false},
 	}))
 }
@@ -86,7 +87,7 @@ func readExtracted(text string, values []model.ExtractedValue) (*model.JSONObjec
 		}
 		extracted = append(extracted, ordered.Member{Name: name, Value: value})
 	}
-	return new(model.JSONObject(encode(extracted))), nil
+	return new(model.JSONObject(content.Encode(extracted))), nil
 }
 
 // readValue returns a text, or nil for null.
@@ -105,7 +106,7 @@ func readValue(name string, given json.RawMessage) (any, error) {
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return nil, nil
 	}
-	value := strings.TrimSpace(clean(*text))
+	value := strings.TrimSpace(content.Clean(*text))
 	if utf8.RuneCountInString(value) > maxExtracted {
 		return nil, unusablef("%q has at most %d characters", name, maxExtracted)
 	}
@@ -218,7 +219,7 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 	case value == nil:
 		return finding{observed: "the conversation does not tell it"}, nil
 	}
-	found := finding{observed: encode(*value), evidence: held.saying(*value)}
+	found := finding{observed: content.Encode(*value), evidence: held.saying(*value)}
 	if e.Equals != nil {
 		found.passed = strings.TrimSpace(fold(*value, false).text) == strings.TrimSpace(fold(*e.Equals, false).text)
 		return found, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -44,7 +45,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: speakerAgent}
 	extractor := lines(good)
 	tester := &tester{checks: newChecks(), judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent), now: time.Now}
-	require.NoError(t, tester.decide(t.Context(), run, bag{"when": "MONDAY"}))
+	require.NoError(t, tester.decide(t.Context(), run, content.Values{"when": "MONDAY"}))
 	require.Equal(t, model.JSONObject(`{"guest":null,"day":"Monday"}`), *run.Extracted)
 	var observed []string
 	for _, result := range run.CheckResults {
@@ -65,7 +66,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 		if needs {
 			run.Snapshot.Test.Checks = append(run.Snapshot.Test.Checks, check("day", new("Monday"), nil))
 		}
-		err := tester.decide(t.Context(), run, bag{})
+		err := tester.decide(t.Context(), run, content.Values{})
 		require.Equal(t, needs, err != nil)
 		require.Equal(t, status, run.Status)
 		require.Nil(t, run.Extracted)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -22,7 +23,7 @@ func FuzzRender(f *testing.F) {
 	f.Add(strings.Repeat("{x}", 1_000), "x", strings.Repeat("y", 2_000))
 	f.Fuzz(func(t *testing.T, text, name, value string) {
 		var missing []string
-		want := placeholder().ReplaceAllStringFunc(text, func(found string) string {
+		want := content.Placeholder().ReplaceAllStringFunc(text, func(found string) string {
 			if found == "{"+name+"}" {
 				return value
 			}
@@ -31,15 +32,15 @@ func FuzzRender(f *testing.F) {
 			}
 			return found
 		})
-		filled, unknown, err := render(text, bag{name: value})
-		if len(want) > maxRendered {
+		filled, unknown, err := content.Render(text, content.Values{name: value})
+		if len(want) > content.MaxRendered {
 			require.Error(t, err)
 			return
 		}
 		require.NoError(t, err)
 		require.Equal(t, want, filled)
 		require.Equal(t, missing, unknown)
-		same, _, err := render(text, nil)
+		same, _, err := content.Render(text, nil)
 		require.NoError(t, err)
 		require.Equal(t, text, same)
 	})
@@ -56,7 +57,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, written string) {
-		call, text, err := parseArguments(written)
+		call, text, err := content.ParseArguments(written)
 		if err != nil {
 			require.Equal(t, "{}", string(text))
 			return
@@ -77,13 +78,13 @@ func FuzzArguments(f *testing.F) {
 		var compact bytes.Buffer
 		require.NoError(t, json.Compact(&compact, text))
 		require.Equal(t, compact.String(), string(text))
-		if len(text) > maxArguments {
+		if len(text) > content.MaxArguments {
 			return // Half a surrogate pair is shorter as it was written.
 		}
-		again, twice, err := parseArguments(string(text))
+		again, twice, err := content.ParseArguments(string(text))
 		require.NoError(t, err)
 		require.Equal(t, string(text), string(twice))
-		require.True(t, same(map[string]any(call), map[string]any(again)))
+		require.True(t, content.Same(map[string]any(call), map[string]any(again)))
 	})
 }
 
@@ -96,7 +97,7 @@ func FuzzMockCondition(f *testing.F) {
 	f.Add(`{"a":"aaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}`, "a", `^(a+)+$`)
 	f.Add(`{"a":1}`, "a", `((a{0,100}){0,100}){0,100}`)
 	f.Fuzz(func(t *testing.T, written, argument, pattern string) {
-		call, _, err := parseArguments(written)
+		call, _, err := content.ParseArguments(written)
 		if err != nil {
 			return
 		}
@@ -108,11 +109,11 @@ func FuzzMockCondition(f *testing.F) {
 			require.NotPanics(t, func() { newChecks().holds(t.Context(), matches, call) })
 			return
 		}
-		value, present := call.reach(argument)
-		require.Equal(t, present && regexp.MustCompile(pattern).MatchString(textOf(value)), newChecks().holds(t.Context(), matches, call))
+		value, present := call.Reach(argument)
+		require.Equal(t, present && regexp.MustCompile(pattern).MatchString(content.TextOf(value)), newChecks().holds(t.Context(), matches, call))
 		require.Equal(t, present, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Present: ptr(true)}, call))
 		if present {
-			require.True(t, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Equals: ptr(textOf(value))}, call))
+			require.True(t, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Equals: ptr(content.TextOf(value))}, call))
 		}
 	})
 }
@@ -129,7 +130,7 @@ func FuzzToolSchema(f *testing.F) {
 		f.Add(seed, `{"a":"b","next":{"next":1}}`)
 	}
 	f.Fuzz(func(t *testing.T, schema, written string) {
-		call, _, err := parseArguments(written)
+		call, _, err := content.ParseArguments(written)
 		if err != nil {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,7 +40,7 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 		if agent == nil { // It was deleted meanwhile, and its chats are about to be.
 			continue
 		}
-		variables, err := bagOf(chat.DataBag)
+		variables, err := content.ValuesOf(chat.DataBag)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +68,7 @@ func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []str
 			instructions[run.ID] = Instructions{Text: &text}
 			continue
 		}
-		variables, err := bagOf(test.Variables)
+		variables, err := content.ValuesOf(test.Variables)
 		if err != nil {
 			return nil, err
 		}
@@ -81,8 +82,8 @@ func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []str
 }
 
 // instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
-func instruct(agent *model.Agent, values bag) Instructions {
-	prompt, _, err := render(agent.Prompt, values)
+func instruct(agent *model.Agent, values content.Values) Instructions {
+	prompt, _, err := content.Render(agent.Prompt, values)
 	if err != nil {
 		return Instructions{Err: err}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -76,7 +77,7 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 			if i < len(weights) {
 				verdicts[i].Weight = weights[i]
 			}
-			if filled := t.values.filled(criteria[i]); filled != criteria[i] {
+			if filled := t.values.Filled(criteria[i]); filled != criteria[i] {
 				verdicts[i].Filled = filled
 			}
 			results = append(results, *verdicts[i])
@@ -93,7 +94,7 @@ func judgeOne(ctx context.Context, p part, criterion string, t transcript, setti
 	}
 	req := llm.Request{
 		System: judgeInstruction, Schema: json.RawMessage(verdictSchema), Settings: settings,
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(question{t, t.values.filled(criterion)})}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(question{t, t.values.Filled(criterion)})}},
 	}
 	return askFor(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
 		return readVerdict(a.Text, criterion, t)
@@ -106,7 +107,7 @@ func decide(ctx context.Context, rules llm.Model, criterion string, t transcript
 	if rules == nil {
 		return nil
 	}
-	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(question{t, t.values.filled(criterion)})}}}
+	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(question{t, t.values.Filled(criterion)})}}}
 	answer, err := llm.Collect(rules.Chat(ctx, req))
 	if err != nil {
 		return nil
@@ -246,7 +247,7 @@ func readRationale(given *string) (string, error) {
 	if given == nil {
 		return "", unusable(`"rationale" is missing`)
 	}
-	rationale := strings.TrimSpace(clean(*given))
+	rationale := strings.TrimSpace(content.Clean(*given))
 	switch n := utf8.RuneCountInString(rationale); {
 	case n == 0:
 		return "", unusable(`"rationale" is empty`)

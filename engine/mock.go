@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,7 +26,7 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call bag, number int32, variables bag) mockAnswer {
+func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
@@ -43,10 +44,10 @@ func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName st
 		answer.result = fmt.Sprintf(`{"status":"success","message":"The call to %s succeeded."}`, technicalName)
 	default:
 		answer.result, answer.unknown = fillResult(*template, func(name string) any {
-			if value, _ := call.reach(name); value != nil {
+			if value, _ := call.Reach(name); value != nil {
 				return value
 			}
-			value, _ := variables.reach(name)
+			value, _ := variables.Reach(name)
 			return value
 		})
 	}
@@ -58,21 +59,21 @@ func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName st
 func fillResult(template string, valueOf func(name string) any) (string, []string) {
 	places := model.MockPlaceholder.FindAllStringIndex(template, -1)
 	isWithin := withinTexts(template, places)
-	return fillAt(template, places, maxResult, func(i int, name string) (string, bool) {
+	return content.FillAt(template, places, maxResult, func(i int, name string) (string, bool) {
 		name, isJSON := strings.CutSuffix(name, "|json")
 		value := valueOf(name)
 		switch {
 		case value == nil:
 			return "", false
 		case isJSON && !isWithin[i]:
-			return encode(value), true
+			return content.Encode(value), true
 		case isJSON:
-			value = encode(value)
+			value = content.Encode(value)
 		}
 		if !isWithin[i] {
-			return textOf(value), true
+			return content.TextOf(value), true
 		}
-		quoted := encode(textOf(value))
+		quoted := content.Encode(content.TextOf(value))
 		return quoted[1 : len(quoted)-1], true
 	})
 }
@@ -105,7 +106,7 @@ func withinTexts(template string, places [][]int) []bool {
 	return within
 }
 
-func (c *checks) applies(ctx context.Context, rule *model.MockRule, call bag, number int32) bool {
+func (c *checks) applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
 	if rule.CallIndex != nil && *rule.CallIndex != number {
 		return false
 	}
@@ -117,8 +118,8 @@ func (c *checks) applies(ctx context.Context, rule *model.MockRule, call bag, nu
 	return true
 }
 
-func (c *checks) holds(ctx context.Context, condition model.MockCondition, call bag) bool {
-	value, present := call.reach(condition.Argument)
+func (c *checks) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {
+	value, present := call.Reach(condition.Argument)
 	if condition.Present != nil && *condition.Present != present {
 		return false
 	}
@@ -132,7 +133,7 @@ func (c *checks) holds(ctx context.Context, condition model.MockCondition, call 
 	if err != nil {
 		return false // it was stored before expressions were bounded
 	}
-	matches, err := expression.Match(ctx, textOf(value))
+	matches, err := expression.Match(ctx, content.TextOf(value))
 	return err == nil && matches
 }
 
@@ -141,8 +142,8 @@ func equals(value any, want string) bool {
 	if text, ok := value.(string); ok {
 		return text == want
 	}
-	wanted, err := parseJSON(want)
-	return err == nil && same(value, wanted)
+	wanted, err := content.ParseJSON(want)
+	return err == nil && content.Same(value, wanted)
 }
 
 // mocked answers a call with its mock, after the delay.
@@ -151,7 +152,7 @@ func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	if ctx.Err() != nil {
 		return "", ctx.Err() // not all conditions were evaluated
 	}
-	call.record.MockRule, call.warnings = answer.rule, unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
+	call.record.MockRule, call.warnings = answer.rule, content.Unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
 	if answer.delay > 0 {
 		if err := c.effects.wait(ctx, answer.delay); err != nil {
 			return "", err
@@ -184,7 +185,7 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		if failure.Body != nil && strings.TrimSpace(*failure.Body) != "" {
 			text += ": " + strings.TrimSpace(*failure.Body)
 		}
-		return "", callError(cut(text, maxError))
+		return "", callError(content.Cut(text, maxError))
 	}
 	// An empty answer is not an error, because the agent has to notice it.
 	return "", nil

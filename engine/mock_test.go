@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -20,8 +21,8 @@ func mocks(toolID string, delay float64) []model.MockedTool {
 	return []model.MockedTool{{ToolID: toolID, Mock: model.Mock{DelaySeconds: delay}}}
 }
 
-func callOf(t require.TestingT, text string) bag {
-	call, _, err := parseArguments(text)
+func callOf(t require.TestingT, text string) content.Values {
+	call, _, err := content.ParseArguments(text)
 	require.NoError(t, err)
 	return call
 }
@@ -114,7 +115,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 
 func TestMockTemplate(t *testing.T) {
 	t.Parallel()
-	variables := bag{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}
+	variables := content.Values{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}
 	for name, test := range map[string]struct {
 		template, want string
 		unknown        []string
@@ -154,13 +155,13 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.MapOf(rapid.StringMatching(`[a-c]`), rapid.String()).Draw(t, "parameters")
-		variables := bag{}
+		variables := content.Values{}
 		for name, value := range rapid.MapOf(rapid.StringMatching(`[b-e]`), rapid.String()).Draw(t, "variables") {
 			variables[name] = value
 		}
-		call := bag{}
+		call := content.Values{}
 		for name, value := range values {
-			call[name] = clean(value)
+			call[name] = content.Clean(value)
 		}
 		var template, want strings.Builder
 		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
@@ -173,9 +174,9 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 			}
 			name := rapid.StringMatching(`[a-f]`).Draw(t, "name")
 			template.WriteString("{" + name + "}")
-			if value, ok := call.text(name); ok {
+			if value, ok := call.Text(name); ok {
 				want.WriteString(value)
-			} else if value, ok := variables.text(name); ok {
+			} else if value, ok := variables.Text(name); ok {
 				want.WriteString(value)
 			} else {
 				want.WriteString("{" + name + "}")

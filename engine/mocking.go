@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -52,7 +53,7 @@ func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 }
 
 // unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.
-func unfillable(targets []*target, variables bag) []string {
+func unfillable(targets []*target, variables content.Values) []string {
 	var warnings []string
 	for _, t := range targets {
 		parameters, closed := parametersOf(t.parameters)
@@ -69,7 +70,7 @@ func unfillable(targets []*target, variables bag) []string {
 			}
 			_, unknown := fillResult(*template, func(name string) any {
 				first, _, _ := strings.Cut(name, ".")
-				if value, isVariable := variables.text(name); isVariable {
+				if value, isVariable := variables.Text(name); isVariable {
 					return value
 				}
 				if parameters[name] || parameters[first] {
@@ -77,7 +78,7 @@ func unfillable(targets []*target, variables bag) []string {
 				}
 				return nil
 			})
-			warnings = append(warnings, unfilled("the mock of "+t.TechnicalName, unknown)...)
+			warnings = append(warnings, content.Unfilled("the mock of "+t.TechnicalName, unknown)...)
 		}
 	}
 	return warnings

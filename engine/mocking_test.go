@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +31,7 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 		"the mock of book has the placeholder {who" + end,
 		"the mock of plain has the placeholder {what" + end,
 		"the mock of ask_expert has the placeholder {day" + end,
-	}, unfillable(s.main.targets(mocking, false), bag{"clinic": "Lakeside"}))
+	}, unfillable(s.main.targets(mocking, false), content.Values{"clinic": "Lakeside"}))
 }
 
 func TestCoverageOfWhatCannotHappen(t *testing.T) {
@@ -61,7 +62,7 @@ func TestSchemaThatReadsFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
 	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
-		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), bag{}), "not usable")
+		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), content.Values{}), "not usable")
 	}
 	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
 	require.NoError(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"next":{}}}`)))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -88,7 +89,7 @@ func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget)
 		}
 		return obstacles[:min(len(obstacles), maxObstacles)]
 	}
-	values, err := bagOf(test.Variables)
+	values, err := content.ValuesOf(test.Variables)
 	if err != nil {
 		return append(obstacles, "the variables cannot be read")
 	}

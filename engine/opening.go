@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // opening is how a conversation begins.
 type opening struct {
 	// values are the given values and those of the system fields.
-	values bag
+	values content.Values
 	// welcome is what the agent says first, nil if the contact begins.
 	welcome  *string
 	warnings []string
@@ -21,10 +22,10 @@ type opening struct {
 
 // begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
 // message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
-func begin(agent *model.Agent, opener string, given bag, at time.Time) (*opening, error) {
+func begin(agent *model.Agent, opener string, given content.Values, at time.Time) (*opening, error) {
 	o := &opening{values: maps.Clone(given), warnings: []string{}}
 	if o.values == nil {
-		o.values = bag{}
+		o.values = content.Values{}
 	}
 	if err := o.fill(agent.Fields, at); err != nil {
 		return nil, err
@@ -71,10 +72,10 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 }
 
 // fillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
-func fillFields(values bag, fields []model.AgentField, at time.Time) []string {
+func fillFields(values content.Values, fields []model.AgentField, at time.Time) []string {
 	var missing []string
 	for _, field := range fields {
-		switch value, _ := values.text(field.Name); {
+		switch value, _ := values.Text(field.Name); {
 		case strings.TrimSpace(value) != "":
 		case field.IsSystem:
 			values[field.Name] = fictional(field.Name, at)
@@ -86,8 +87,8 @@ func fillFields(values bag, fields []model.AgentField, at time.Time) []string {
 }
 
 func (o *opening) render(where, text string) (string, error) {
-	rendered, unknown, err := render(text, o.values)
-	o.warnings = append(o.warnings, unfilled(where, unknown)...)
+	rendered, unknown, err := content.Render(text, o.values)
+	o.warnings = append(o.warnings, content.Unfilled(where, unknown)...)
 	return rendered, err
 }
 

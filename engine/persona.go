@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -21,7 +22,7 @@ var moods = map[model.ContactMood]string{
 }
 
 // likeness adds to the contact's instructions what it is like. A nil persona adds nothing.
-func likeness(p *model.ContactPersona, values bag) string {
+func likeness(p *model.ContactPersona, values content.Values) string {
 	if p == nil {
 		return ""
 	}
@@ -37,7 +38,7 @@ func likeness(p *model.ContactPersona, values bag) string {
 	}
 	if p.Knowledge != nil {
 		text.WriteString("\n- What you know stands below, under Knowledge. Tell of it what you are asked for, and no more.")
-		text.WriteString(knowledgeMark + values.filled(*p.Knowledge))
+		text.WriteString(knowledgeMark + values.Filled(*p.Knowledge))
 	}
 	return text.String()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
@@ -95,7 +96,7 @@ func TestWhatTheJudgeSees(t *testing.T) {
 		tester := r.tester()
 		require.NoError(t, tester.simulate(t.Context(), run))
 		run.ToolCalls = []*model.ToolCall{{ID: "call", Kind: model.ToolCallKindRetrieval, TechnicalName: knowledgeBase, Result: &found}}
-		require.NoError(t, tester.decide(t.Context(), run, bag{"name": "Ada"}))
+		require.NoError(t, tester.decide(t.Context(), run, content.Values{"name": "Ada"}))
 		return r.judge.lastOf(1)
 	}
 	nothing := seen()

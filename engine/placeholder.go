@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -18,35 +19,35 @@ const (
 
 // filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
 // itself.
-func filledExpectation(b bag, e model.TestExpectation) model.TestExpectation {
+func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
-		called.Where, e.Called = filledConditions(called.Where, b.replaced), &called
+		called.Where, e.Called = filledConditions(called.Where, b.Replaced), &called
 	}
 	if e.NeverCalled != nil {
 		avoided := *e.NeverCalled
-		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.replaced), &avoided
+		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.Replaced), &avoided
 	}
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {
 			copied := **said
-			copied.Text, copied.Matches, *said = b.replaced(copied.Text, itself), b.replaced(copied.Matches, regexp.QuoteMeta), &copied
+			copied.Text, copied.Matches, *said = b.Replaced(copied.Text, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
 		}
 	}
 	if e.Extracts != nil {
 		copied := *e.Extracts
-		copied.Equals, copied.Matches, e.Extracts = b.replaced(copied.Equals, itself), b.replaced(copied.Matches, regexp.QuoteMeta), &copied
+		copied.Equals, copied.Matches, e.Extracts = b.Replaced(copied.Equals, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
 	}
-	e.Tag = b.replaced(e.Tag, itself)
+	e.Tag = b.Replaced(e.Tag, itself)
 	return e
 }
 
 // unfilledIn returns warnings about placeholders of a test's texts without a value.
-func unfilledIn(b bag, test *model.AgentTestRow) []string {
+func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	var warnings []string
 	look := func(where, text string) {
-		_, unknown := fill(text, b.text)
-		warnings = append(warnings, unfilled(where, unknown)...)
+		_, unknown := content.Fill(text, b.Text)
+		warnings = append(warnings, content.Unfilled(where, unknown)...)
 	}
 	look("the scenario", test.Scenario)
 	if test.Persona != nil && test.Persona.Knowledge != nil {
@@ -72,11 +73,11 @@ func unfilledIn(b bag, test *model.AgentTestRow) []string {
 }
 
 // toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
-func toldOfValues(b bag) map[string]string {
+func toldOfValues(b content.Values) map[string]string {
 	told, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
-		value, known := b.text(name)
-		value = cut(value, maxToldValue)
+		value, known := b.Text(name)
+		value = content.Cut(value, maxToldValue)
 		if size += len(name) + len(value); size > maxTold {
 			break
 		}
@@ -88,12 +89,12 @@ func toldOfValues(b bag) map[string]string {
 }
 
 // knowing adds the variables to the contact's instructions, before the scenario.
-func knowing(b bag, instruction string) string {
+func knowing(b content.Values, instruction string) string {
 	told := toldOfValues(b)
 	if len(told) == 0 {
 		return instruction
 	}
-	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + encode(told)
+	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + content.Encode(told)
 }
 
 // knownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
@@ -102,7 +103,7 @@ func (s *speaker) knownTo(checks []model.TestCheck, callable []callableTarget) [
 	var warnings []string
 	for i, check := range checks {
 		e := check.Expect
-		if e.Tag != nil && !placeholder().MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
+		if e.Tag != nil && !content.Placeholder().MatchString(*e.Tag) && !s.agent.KnowsTag(*e.Tag) {
 			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
 		}
 		if e.Extracts != nil && !slices.ContainsFunc(s.agent.ExtractedValues, func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -22,10 +23,10 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := begin(agent, "", bag{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
+	o, err := begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
-	require.Equal(t, bag{
+	require.Equal(t, content.Values{
 		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
 	}, o.values)
 	require.Equal(t, []string{
@@ -34,7 +35,7 @@ func TestBegin(t *testing.T) {
 		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
 	}, o.warnings)
 
-	_, err = begin(agent, "", bag{"firstName": " "}, at)
+	_, err = begin(agent, "", content.Values{"firstName": " "}, at)
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -43,12 +44,12 @@ func TestBegin(t *testing.T) {
 	require.Contains(t, known.Fields, "dataBag.city")
 
 	agent.Direction = model.DirectionInbound
-	o, err = begin(agent, "", bag{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Equal(t, inbound, *o.welcome)
 
 	agent.InboundWelcomeMessage = nil
-	o, err = begin(agent, "", bag{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Nil(t, o.welcome, "the contact begins")
 }

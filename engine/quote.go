@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -71,7 +72,7 @@ func (m transcriptMessage) texts() []string {
 
 // texts returns what can be quoted of a call.
 func (c transcriptCall) texts() []string {
-	texts := []string{c.Name + " " + encode(c.Arguments), encode(c)}
+	texts := []string{c.Name + " " + content.Encode(c.Arguments), content.Encode(c)}
 	for _, text := range []*string{c.Result, c.Error} {
 		if text != nil {
 			texts = append(texts, *text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -44,7 +45,7 @@ func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run 
 	held := found[0].(*model.AgentTestRun)
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
 	run.Extracted = held.Extracted
-	variables, err := bagOf(run.Snapshot.Test.Variables)
+	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
 	if err != nil {
 		return conclude(ctx, run, false, faultOfGateway(err))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -57,7 +58,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*rep
 	question := c.question(ctx)
 	call := model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindRetrieval, TargetID: &chat.ID, TechnicalName: knowledgeBase,
-		Arguments:    model.JSONObject(encode(map[string]string{"question": question})),
+		Arguments:    model.JSONObject(content.Encode(map[string]string{"question": question})),
 		DelegationID: c.delegation, StartedAt: c.effects.now(),
 	}
 	begun := call
@@ -73,7 +74,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*rep
 		done.warnings, err = c.learn(found)
 	}
 	if err != nil {
-		text := cut(messageForModel(err), maxError)
+		text := content.Cut(messageForModel(err), maxError)
 		if ctx.Err() != nil {
 			text = "the turn was broken off before the call ended"
 		}
@@ -136,7 +137,7 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := unfilled(promptOfKnowledge, unknown)
+	warnings := content.Unfilled(promptOfKnowledge, unknown)
 	if left := len(found) - len(texts); left > 0 {
 		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: %d of %d chunks were left out", left, len(found)))
 	}
@@ -150,14 +151,14 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 const promptOfKnowledge = "the prompt of the knowledge base chat"
 
 // renderKnowledge is render for the prompt of a knowledge base chat.
-func renderKnowledge(prompt string, variables bag, knowledge string) (string, []string, error) {
-	filled, unknown := fill(prompt, func(name string) (string, bool) {
+func renderKnowledge(prompt string, variables content.Values, knowledge string) (string, []string, error) {
+	filled, unknown := content.Fill(prompt, func(name string) (string, bool) {
 		if name == "knowledge" {
 			return knowledge, true
 		}
-		return variables.text(name)
+		return variables.Text(name)
 	})
-	if len(filled) > maxRendered {
+	if len(filled) > content.MaxRendered {
 		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its placeholders are filled in")
 	}
 	return filled, unknown, nil
@@ -172,11 +173,11 @@ func resultOfRetrieval(found []*model.RetrievedChunk) string {
 				Number: i + 1, ChunkID: f.ID, DocumentID: f.DocumentID, DocumentName: f.Document.Name, Position: f.Position,
 				Score: f.Score, TermSimilarity: f.TermSimilarity, VectorSimilarity: f.VectorSimilarity,
 			}
-			if most > len(cutMark) {
-				result.Chunks[i].Content = cut(f.Content, most)
+			if most > len(content.CutMark) {
+				result.Chunks[i].Content = content.Cut(f.Content, most)
 			}
 		}
-		if text := encode(result); len(text) <= maxResult || most == 0 {
+		if text := content.Encode(result); len(text) <= maxResult || most == 0 {
 			return text
 		}
 	}
@@ -212,7 +213,7 @@ func (c *conversation) question(ctx context.Context) string {
 	if len(said) == 0 {
 		return ""
 	}
-	message := clip(said[len(said)-1].Text, maxQuestion)
+	message := content.Clip(said[len(said)-1].Text, maxQuestion)
 	if c.rephraser == nil || len(said) == 1 {
 		return message
 	}
@@ -232,14 +233,14 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 		if m.Role == llm.RoleAssistant {
 			speaker = "Agent: "
 		}
-		told.WriteString(speaker + clip(m.Text, maxRecalled) + "\n")
+		told.WriteString(speaker + content.Clip(m.Text, maxRecalled) + "\n")
 	}
 	coldest := 0.0
 	answer, err := llm.Collect(c.rephraser.Chat(ctx, llm.Request{
 		System: rephraseInstruction, Messages: []llm.Message{{Role: llm.RoleUser, Text: told.String()}},
 		Settings: llm.Settings{Temperature: &coldest},
 	}))
-	better := strings.Join(strings.Fields(clean(answer.Text)), " ")
+	better := strings.Join(strings.Fields(content.Clean(answer.Text)), " ")
 	if err != nil || utf8.RuneCountInString(better) > maxRephrased {
 		return ""
 	}

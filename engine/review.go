@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -43,7 +44,7 @@ type performance struct {
 // review asks the judge, once, whether the contact played its part in the conversation of a run, of whose messages so many were
 // given. The error is a *runFault of the contact if it did not, and of the judge if that cannot say, or ctx's once it has ended.
 // A contact whose words are all the test's has nothing to answer for.
-func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending, values bag) error {
+func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending, values content.Values) error {
 	test := run.Snapshot.Test
 	shown := transcriptOf(run, given, end)
 	shown.Variables = toldOfValues(values)
@@ -62,7 +63,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	shown = shown.bounded(maxTranscript)
 	req := llm.Request{
 		System: reviewInstruction, Schema: json.RawMessage(reviewSchema),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: encode(performance{partOf(test, values), shown})}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{partOf(test, values), shown})}},
 	}
 	// Patience that is at an end is the program's to see, and a reason to leave.
 	mayLeave := end.By != speakerContact || isOut(test.Persona, run.Messages[given:])

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,16 +20,16 @@ func fillRow(run *model.AgentTestRun) error {
 	if test.ConversationContext != nil {
 		given = test.ConversationContext.DataBag
 	}
-	values, err := bagOf(given)
+	values, err := content.ValuesOf(given)
 	if err != nil {
 		return err
 	}
-	row, err := bagOf(*run.RowValues)
+	row, err := content.ValuesOf(*run.RowValues)
 	if err != nil {
 		return err
 	}
 	if values == nil {
-		values = bag{}
+		values = content.Values{}
 	}
 	maps.Copy(values, row)
 	object, err := model.ObjectOf(values)
@@ -45,7 +46,7 @@ func fillRow(run *model.AgentTestRun) error {
 		test.ToolMocking = filling.mocking(test.ToolMocking)
 	}
 	run.Snapshot.Test = &test
-	if filling.size > maxRendered {
+	if filling.size > content.MaxRendered {
 		return model.Errorf(model.Unprocessable, "the test's texts are too long once the values of the row are filled in")
 	}
 	return nil
@@ -53,7 +54,7 @@ func fillRow(run *model.AgentTestRun) error {
 
 // rowFilling fills the placeholders of a test. Its texts may together become as long as one may.
 type rowFilling struct {
-	values bag
+	values content.Values
 	size   int
 }
 
@@ -62,10 +63,10 @@ func (f *rowFilling) text(text string) string { return *f.optional(&text, itself
 
 // optional is text for one that may be nil, with values written in some way.
 func (f *rowFilling) optional(text *string, write func(string) string) *string {
-	if f.size > maxRendered {
+	if f.size > content.MaxRendered {
 		return text
 	}
-	filled := f.values.replaced(text, write)
+	filled := f.values.Replaced(text, write)
 	if filled != nil {
 		f.size += len(*filled)
 	}
@@ -124,14 +125,14 @@ func filledConditions(conditions []model.MockCondition, fill func(text *string, 
 func itself(value string) string { return value }
 
 // inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows differ.
-func inAllRows(b bag, rows []model.TestRow) (bag, error) {
+func inAllRows(b content.Values, rows []model.TestRow) (content.Values, error) {
 	common := maps.Clone(b)
 	if common == nil {
-		common = bag{}
+		common = content.Values{}
 	}
-	var shared bag
+	var shared content.Values
 	for i := range rows {
-		values, err := bagOf(rows[i].Values)
+		values, err := content.ValuesOf(rows[i].Values)
 		if err != nil {
 			return nil, err
 		}

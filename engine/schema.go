@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/agentgraph/agentgraph/cache"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,7 +40,7 @@ func newChecks() *checks {
 }
 
 // validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
-func (c *checks) validate(ctx context.Context, schema json.RawMessage, call bag) error {
+func (c *checks) validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
 	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")
@@ -56,7 +57,7 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call bag)
 // faultsIn tells the innermost faults of a validation error.
 func faultsIn(invalid *jsonschema.ValidationError) string {
 	left := maxFault
-	return cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), maxFault)
+	return content.Cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), maxFault)
 }
 
 var english = message.NewPrinter(language.English)

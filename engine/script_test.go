@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -196,7 +197,7 @@ func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
 		model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(),
-		variables: bag{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
+		variables: content.Values{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.recall(s.before)
 	made := s.made

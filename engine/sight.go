@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +31,7 @@ type passage struct {
 
 // show adds to the transcript of a run what its test lets the judge see. given is the number of its messages that the test
 // started from.
-func (t *transcript) show(run *model.AgentTestRun, given int, values bag) {
+func (t *transcript) show(run *model.AgentTestRun, given int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {
 		t.Date = dateOf(run, given).UTC().Format("2006-01-02, Monday")

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -17,7 +18,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	given, err := bagOf(in.DataBag)
+	given, err := content.ValuesOf(in.DataBag)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 		if err != nil {
 			return nil, err
 		}
-		opening.warnings = append(opening.warnings, unfilled(promptOfKnowledge, unknown)...)
+		opening.warnings = append(opening.warnings, content.Unfilled(promptOfKnowledge, unknown)...)
 	}
 	bag, err := model.ObjectOf(opening.values)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -41,7 +42,7 @@ type tester struct {
 
 // situation is the state of a conversation when it is the agent's turn.
 type situation struct {
-	variables bag
+	variables content.Values
 	messages  []model.TestMessage
 	// calls are the calls of earlier turns. The MessageSequence of each is the index of the message that it helped to
 	// answer.
@@ -81,7 +82,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 }
 
 // decide checks and judges the conversation of a run, which is over, and sets what comes of it, as simulate does.
-func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values bag) error {
+func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values content.Values) error {
 	test := run.Snapshot.Test
 	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
@@ -185,7 +186,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 }
 
 // converse holds the conversation of a run, and returns how it ended and the values of the agent's fields.
-func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, bag, error) {
+func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, content.Values, error) {
 	opening, err := t.open(run)
 	if err != nil {
 		return nil, nil, faultOfAgent(err)
@@ -196,7 +197,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 
 // open begins the conversation of a run, with the welcome message if there is one.
 func (t *tester) open(run *model.AgentTestRun) (*opening, error) {
-	variables, err := bagOf(run.Snapshot.Test.Variables)
+	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +218,7 @@ func (t *tester) open(run *model.AgentTestRun) (*opening, error) {
 }
 
 // talk lets the contact and the agent talk until the conversation ends.
-func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values bag) (*ending, error) {
+func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values content.Values) (*ending, error) {
 	test, given := run.Snapshot.Test, len(run.Messages)
 	for run.TurnCount < test.MaxTurns {
 		var leaving *string
@@ -250,7 +251,7 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values bag) 
 
 // contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its model does. said
 // are the messages of the run itself.
-func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values bag) (contactMessage, error) {
+func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values content.Values) (contactMessage, error) {
 	turn := 0
 	for _, m := range said {
 		if m.Role == model.MessageRoleUser {
@@ -258,7 +259,7 @@ func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, mess
 		}
 	}
 	if said := test.SaysIn(turn); said != nil {
-		return contactMessage{text: values.filled(*said)}, nil
+		return contactMessage{text: values.Filled(*said)}, nil
 	}
 	return contactSays(ctx, t.contact, test, messages, values)
 }
@@ -281,7 +282,7 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 }
 
 // answer adds the agent's answer to the last message, with its calls.
-func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables bag) (*reply, error) {
+func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*reply, error) {
 	began, skipped := time.Now(), t.delayed()
 	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
 	t.took += time.Since(began) + t.delayed() - skipped

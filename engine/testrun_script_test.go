@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -81,7 +82,7 @@ func lines(texts ...string) *player {
 
 // leave returns a line that ends the conversation.
 func leave(text, reason string) line {
-	return line{text: text, calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: encode(map[string]any{"reason": reason})}}}
+	return line{text: text, calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: content.Encode(map[string]any{"reason": reason})}}}
 }
 
 // as gives a model its role.

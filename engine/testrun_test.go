@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -267,7 +268,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	require.Len(t, r.test.ConversationMessages, 1, "the snapshot stays as it was")
 
 	require.Len(t, r.situations, 3)
-	require.Equal(t, bag{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].variables)
+	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].variables)
 	require.Empty(t, r.situations[0].calls)
 	require.Len(t, r.situations[1].calls, 2)
 	require.Equal(t, []string{"user: Hello", "assistant: Fine", "user: One"}, textsOf(r.situations[1].messages))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +31,7 @@ type transcript struct {
 	// Variables are what the agent knows of the contact.
 	Variables map[string]string `json:"variables,omitempty"`
 	// values fill the placeholders of criteria.
-	values bag
+	values content.Values
 }
 
 // transcriptMessage is a message of the run. Its index cites it and its calls.
@@ -126,7 +127,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 // first; then messages in the middle are left out, because the beginning says what it is about and the end what came of it.
 func (t transcript) bounded(most int) transcript {
 	// What the judge sees beside the messages has bounds of its own.
-	if len(encode(t)) <= most+len(encode(t.material)) {
+	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
 		return t
 	}
 	shown := t
@@ -134,7 +135,7 @@ func (t transcript) bounded(most int) transcript {
 	for i, m := range t.Messages {
 		shown.Messages[i] = m.shortened()
 	}
-	head, tail := ends(shown.Messages, most, func(m transcriptMessage) int { return len(encode(m)) })
+	head, tail := ends(shown.Messages, most, func(m transcriptMessage) int { return len(content.Encode(m)) })
 	if head < tail {
 		shown.Messages[tail].LeftOutBefore = tail - head
 		shown.Messages = slices.Delete(shown.Messages, head, tail)
@@ -148,7 +149,7 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	m.Calls = slices.Clone(m.Calls)
 	for i, call := range m.Calls {
 		if call.Result != nil && len(*call.Result) > maxOfCall {
-			short := cut(*call.Result, maxOfCall)
+			short := content.Cut(*call.Result, maxOfCall)
 			m.Calls[i].Result, m.Calls[i].excerpts = &short, nil
 		}
 		if len(call.Arguments) > maxText {
@@ -211,6 +212,6 @@ func shorten(text *string) *string {
 	if text == nil {
 		return nil
 	}
-	short := cut(*text, maxShown)
+	short := content.Cut(*text, maxShown)
 	return &short
 }

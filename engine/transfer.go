@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,7 +40,7 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 		switch {
 		case call.Kind != model.ToolCallKindCallTransfer || call.Mocked:
 		case call.Error == nil:
-			arguments, _, _ := parseArguments(string(call.Arguments))
+			arguments, _, _ := content.ParseArguments(string(call.Arguments))
 			t.reason, t.isReal = reasonIn(arguments), true
 		case call.MayHaveHappened():
 			t.isDoubtful = true
@@ -48,8 +49,8 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 }
 
 // reasonIn returns the reason that a call gives.
-func reasonIn(a bag) *string {
-	reason, _ := a.text("reason")
+func reasonIn(a content.Values) *string {
+	reason, _ := a.Text("reason")
 	reason = strings.TrimSpace(reason)
 	return &reason
 }

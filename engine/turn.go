@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -32,7 +33,7 @@ type turn struct {
 	effects   effects
 	checks    *checks
 	// variables are the chat's data bag.
-	variables bag
+	variables content.Values
 	mocking   *model.ToolMocking
 
 	// asked counts how often the model was asked, in all conversations.
@@ -112,7 +113,7 @@ type conversation struct {
 	knowledge *retrieval
 	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
-	variables bag
+	variables content.Values
 	// unknown are the placeholders of the prompt without a value.
 	unknown []string
 	// channel is that of the agent which talks to the contact.
@@ -148,8 +149,8 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
-func (t *turn) conversation(s *speaker, variables bag, mocking *model.ToolMocking, instruction string) (*conversation, error) {
-	prompt, unknown, err := render(s.agent.Prompt, variables)
+func (t *turn) conversation(s *speaker, variables content.Values, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+	prompt, unknown, err := content.Render(s.agent.Prompt, variables)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +284,7 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 		if err != nil {
 			return nil, c.upstream(ctx, limited, err)
 		}
-		if piece := clean(chunk.Text); piece != "" {
+		if piece := content.Clean(chunk.Text); piece != "" {
 			if text.Len() == 0 && c.said.Len() > 0 {
 				piece = "\n\n" + piece
 			}

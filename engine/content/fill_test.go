@@ -1,4 +1,4 @@
-package engine
+package content
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 func TestRender(t *testing.T) {
 	t.Parallel()
-	values := bag{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}",
+	values := Values{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}",
 		"age": json.Number("41"), "vip": true, "none": nil, "tags": []any{"a", "b"},
 		"customer": map[string]any{"name": "Bo", "home": map[string]any{"city": "Lyon"}, "none": nil}}
 	for name, test := range map[string]struct {
@@ -39,7 +39,7 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, unknown, err := render(test.text, values)
+			got, unknown, err := Render(test.text, values)
 			require.NoError(t, err)
 			require.Equal(t, test.want, got)
 			require.Equal(t, test.unknown, unknown)
@@ -49,7 +49,7 @@ func TestRender(t *testing.T) {
 
 func TestRenderIsBounded(t *testing.T) {
 	t.Parallel()
-	_, _, err := render(strings.Repeat("{x}", 10_000), bag{"x": strings.Repeat("y", 10_000)})
+	_, _, err := Render(strings.Repeat("{x}", 10_000), Values{"x": strings.Repeat("y", 10_000)})
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)

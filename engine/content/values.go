@@ -1,4 +1,6 @@
-package engine
+// Package content holds what goes into conversations and comes out of them: JSON values by name, texts that they fill, and the bounds
+// of both.
+package content
 
 import (
 	"bytes"
@@ -17,16 +19,16 @@ import (
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
-// maxArguments bounds the arguments of one call, in bytes.
-const maxArguments = 64 << 10
+// MaxArguments bounds the arguments of one call, in bytes.
+const MaxArguments = 64 << 10
 
-// bag holds JSON values by name: what fills placeholders, or the arguments of a call.
-type bag map[string]any
+// Values holds JSON values by name: what fills placeholders, or the arguments of a call.
+type Values map[string]any
 
-// bagOf reads a chat's data bag or a test's variables. What is null is left out.
-func bagOf(object model.JSONObject) (bag, error) {
+// ValuesOf reads a chat's data bag or a test's variables. What is null is left out.
+func ValuesOf(object model.JSONObject) (Values, error) {
 	text, _ := object.MarshalJSON() // has no error
-	value, err := parseJSON(string(text))
+	value, err := ParseJSON(string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +41,14 @@ func bagOf(object model.JSONObject) (bag, error) {
 	return values, nil
 }
 
-// parseArguments reads a model's JSON object, and also returns it as compact JSON with its names in their original
+// ParseArguments reads a model's JSON object, and also returns it as compact JSON with its names in their original
 // order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and a repeated name has its last value.
-func parseArguments(written string) (bag, model.JSONObject, error) {
+func ParseArguments(written string) (Values, model.JSONObject, error) {
 	none := model.JSONObject("{}")
-	if len(written) > maxArguments {
-		return nil, none, fmt.Errorf("the arguments have more than %d bytes", maxArguments)
+	if len(written) > MaxArguments {
+		return nil, none, fmt.Errorf("the arguments have more than %d bytes", MaxArguments)
 	}
-	value, err := parseJSON(written)
+	value, err := ParseJSON(written)
 	if err != nil {
 		return nil, none, fmt.Errorf("the arguments are not JSON: %w", err)
 	}
@@ -55,7 +57,7 @@ func parseArguments(written string) (bag, model.JSONObject, error) {
 	}
 	text := inOrder(written)
 	// The arguments must be the same when they are validated, sent and stored, even if names differ only in U+0000.
-	if value, err = parseJSON(text); err != nil {
+	if value, err = ParseJSON(text); err != nil {
 		return nil, none, fmt.Errorf("the arguments are not JSON: %w", err)
 	}
 	object, _ := value.(map[string]any)
@@ -67,9 +69,9 @@ func parseArguments(written string) (bag, model.JSONObject, error) {
 func inOrder(text string) string {
 	value, _ := ordered.Decode([]byte(text), ordered.AsSpelled) // the caller knows that it is JSON
 	if strings.Contains(text, `\u0000`) {
-		value, _ = ordered.Decode([]byte(encode(withoutZeros(value))), ordered.AsSpelled) // names may be the same now
+		value, _ = ordered.Decode([]byte(Encode(withoutZeros(value))), ordered.AsSpelled) // names may be the same now
 	}
-	return encode(value)
+	return Encode(value)
 }
 
 func withoutZeros(value any) any {
@@ -88,7 +90,7 @@ func withoutZeros(value any) any {
 	return value
 }
 
-func parseJSON(text string) (any, error) {
+func ParseJSON(text string) (any, error) {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		return nil, err
@@ -130,17 +132,17 @@ func tidy(value any, depth int) (any, error) {
 
 func withoutZero(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
-// text returns a value as text, and false if it is absent or null.
-func (b bag) text(path string) (string, bool) {
-	value, ok := b.reach(path)
+// Text returns a value as text, and false if it is absent or null.
+func (b Values) Text(path string) (string, bool) {
+	value, ok := b.Reach(path)
 	if !ok || value == nil {
 		return "", false
 	}
-	return textOf(value), true
+	return TextOf(value), true
 }
 
-// reach finds a value by its name, or by its path within objects and lists if the name has dots.
-func (b bag) reach(path string) (any, bool) {
+// Reach finds a value by its name, or by its path within objects and lists if the name has dots.
+func (b Values) Reach(path string) (any, bool) {
 	if value, ok := b[path]; ok {
 		return value, true
 	}
@@ -155,7 +157,7 @@ func (b bag) reach(path string) (any, bool) {
 func reachIn(value any, path string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
-		return bag(v).reach(path)
+		return Values(v).Reach(path)
 	case []any:
 		place, rest, dotted := strings.Cut(path, ".")
 		n, err := strconv.ParseUint(place, 10, 31)
@@ -170,16 +172,16 @@ func reachIn(value any, path string) (any, bool) {
 	return nil, false
 }
 
-// textOf returns a string as it is, and any other JSON value as JSON.
-func textOf(value any) string {
+// TextOf returns a string as it is, and any other JSON value as JSON.
+func TextOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	return encode(value)
+	return Encode(value)
 }
 
-// encode writes a value that was read from JSON.
-func encode(value any) string {
+// Encode writes a value that was read from JSON.
+func Encode(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -188,18 +190,18 @@ func encode(value any) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// same reports whether two JSON values are equal. Numbers are compared by value.
-func same(a, b any) bool {
+// Same reports whether two JSON values are equal. Numbers are compared by value.
+func Same(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
 		return ok && worth(a).Cmp(worth(b)) == 0
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, Same)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, same)
+		return ok && maps.EqualFunc(a, b, Same)
 	}
 	return a == b
 }

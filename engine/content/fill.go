@@ -1,0 +1,84 @@
+package content
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// MaxRendered bounds a text with its placeholders filled, in bytes. Values can be much longer than their names.
+const MaxRendered = 1 << 20
+
+// Placeholder never matches the braces of JSON, whose names are in quotation marks.
+var Placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+
+// Render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
+// and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
+func Render(text string, values Values) (string, []string, error) {
+	filled, unknown := Fill(text, values.Text)
+	if len(filled) > MaxRendered {
+		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
+	}
+	return filled, unknown, nil
+}
+
+// Filled returns a text with its placeholders filled. Those without a value stay.
+func (b Values) Filled(text string) string {
+	filled, _ := Fill(text, b.Text)
+	return Cut(filled, MaxRendered)
+}
+
+// Replaced fills the placeholders of a text that may be nil.
+func (b Values) Replaced(text *string, write func(value string) string) *string {
+	if text == nil {
+		return nil
+	}
+	filled, _ := Fill(*text, func(name string) (string, bool) {
+		value, known := b.Text(name)
+		return write(value), known
+	})
+	return &filled
+}
+
+// Unfilled returns warnings about placeholders without a value. where names their text.
+func Unfilled(where string, unknown []string) []string {
+	warnings := make([]string, len(unknown))
+	for i, name := range unknown {
+		warnings[i] = fmt.Sprintf("%s has the placeholder {%s}, for which there is no value; it stays as it is", where, name)
+	}
+	return warnings
+}
+
+// Fill is render with values from anywhere. It stops once the result is too long, and returns it.
+func Fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
+	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
+}
+
+// FillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the result has more
+// than most bytes, and returns it.
+func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
+	var filled strings.Builder
+	var unknown []string
+	rest := 0
+	for i, at := range places {
+		name := text[at[0]+1 : at[1]-1]
+		value, ok := valueOf(i, name)
+		if !ok {
+			if !slices.Contains(unknown, name) {
+				unknown = append(unknown, name)
+			}
+			continue
+		}
+		filled.WriteString(text[rest:at[0]])
+		filled.WriteString(value)
+		rest = at[1]
+		if filled.Len() > most {
+			return filled.String(), unknown
+		}
+	}
+	filled.WriteString(text[rest:])
+	return filled.String(), unknown
+}

@@ -1,0 +1,28 @@
+package content
+
+import "strings"
+
+// CutMark is at the end of a text that was cut.
+const CutMark = " … (the rest is cut off)"
+
+// Clean removes what Postgres cannot store.
+func Clean(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+}
+
+// Clip cleans a text and cuts off what is beyond most characters.
+func Clip(text string, most int) string {
+	if characters := []rune(Clean(text)); len(characters) > most {
+		return string(characters[:most])
+	}
+	return Clean(text)
+}
+
+// Cut cleans a text. If it has more than most bytes, the text is shortened to these and says so at its end.
+func Cut(text string, most int) string {
+	text = Clean(text)
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(CutMark)], "") + CutMark
+}

@@ -196,20 +196,6 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 	return cited, nil
 }
 
-// findText returns the part of the source that is the text: as a quote if it has a word, else anywhere.
-func findText(source, text string) string {
-	wanted, in := seek(text, false), fold(source, false)
-	if wanted.text != "" {
-		return in.find(wanted)
-	}
-	plain := fold(text, false).text
-	at := strings.Index(in.text, plain)
-	if plain == "" || at < 0 {
-		return ""
-	}
-	return source[in.starts[at]:in.ends[at+len(plain)-1]]
-}
-
 // isIn reports whether a message of the run is in a turn; nil is any.
 func (h *heldConversation) isIn(message int, turn *int32) bool {
 	of := h.turns[message]

@@ -26,7 +26,7 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
+func answerMock(ctx context.Context, c *checks, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
@@ -106,49 +106,9 @@ func withinTexts(template string, places [][]int) []bool {
 	return within
 }
 
-func (c *checks) applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
-	if rule.CallIndex != nil && *rule.CallIndex != number {
-		return false
-	}
-	for _, condition := range rule.When {
-		if !c.holds(ctx, condition, call) {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *checks) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {
-	value, present := call.Reach(condition.Argument)
-	if condition.Present != nil && *condition.Present != present {
-		return false
-	}
-	if condition.Equals != nil && (!present || !equals(value, *condition.Equals)) {
-		return false
-	}
-	if condition.Matches == nil || !present {
-		return condition.Matches == nil
-	}
-	expression, err := c.expressions.Load(*condition.Matches, model.NewExpression)
-	if err != nil {
-		return false // it was stored before expressions were bounded
-	}
-	matches, err := expression.Match(ctx, content.TextOf(value))
-	return err == nil && matches
-}
-
-// equals compares a string as it is, and any other value with the value of the JSON text.
-func equals(value any, want string) bool {
-	if text, ok := value.(string); ok {
-		return text == want
-	}
-	wanted, err := content.ParseJSON(want)
-	return err == nil && content.Same(value, wanted)
-}
-
 // mocked answers a call with its mock, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
-	answer := c.checks.answerMock(ctx, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
+	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
 	if ctx.Err() != nil {
 		return "", ctx.Err() // not all conditions were evaluated
 	}

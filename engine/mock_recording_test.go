@@ -66,7 +66,7 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 		require.Empty(t, warnings)
 		mock := &test.ToolMocking.MockedTools[0].Mock
 		for number, call := range calls[min(before, len(calls)):] {
-			got := newChecks().answerMock(t.Context(), mock, "look", callOf(t, string(call.Arguments)), int32(number), content.Values{"day": "a variable"})
+			got := answerMock(t.Context(), newChecks(), mock, "look", callOf(t, string(call.Arguments)), int32(number), content.Values{"day": "a variable"})
 			require.Empty(t, got.unknown)
 			if got.failure == nil {
 				require.NotNil(t, call.Result, "call %d", number)

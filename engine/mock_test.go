@@ -104,7 +104,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := newChecks().answerMock(t.Context(), mock, "book", callOf(t, test.call), test.number, nil)
+			got := answerMock(t.Context(), newChecks(), mock, "book", callOf(t, test.call), test.number, nil)
 			require.Equal(t, test.rule, got.rule)
 			require.Equal(t, test.result, got.result)
 			require.Equal(t, test.delay, got.delay)
@@ -144,7 +144,7 @@ func TestMockTemplate(t *testing.T) {
 			if name == "an object" {
 				call = strings.Replace(call, "Ana", "Ana <&>", 1)
 			}
-			got := newChecks().answerMock(t.Context(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
+			got := answerMock(t.Context(), newChecks(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
 			require.Equal(t, test.want, got.result)
 			require.Equal(t, test.unknown, got.unknown)
 		})
@@ -186,7 +186,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 		if text == "" {
 			return
 		}
-		got := newChecks().answerMock(t.Context(), &model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
+		got := answerMock(t.Context(), newChecks(), &model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
 		require.Equal(t, want.String(), got.result)
 		for _, name := range got.unknown {
 			require.Contains(t, text, "{"+name+"}")

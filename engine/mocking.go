@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/content"
@@ -82,4 +84,29 @@ func unfillable(targets []*target, variables content.Values) []string {
 		}
 	}
 	return warnings
+}
+
+// parametersOf returns the names that a schema declares, and whether the schema is simple enough for these to be all.
+func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
+	var keywords map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &keywords); err != nil {
+		return nil, false
+	}
+	plain := []string{"type", "properties", "required", "additionalProperties", "title", "description", "$schema"}
+	for keyword := range keywords {
+		if !slices.Contains(plain, keyword) {
+			return nil, false
+		}
+	}
+	var properties map[string]json.RawMessage
+	if declared, ok := keywords["properties"]; ok {
+		if err := json.Unmarshal(declared, &properties); err != nil {
+			return nil, false
+		}
+	}
+	names := make(map[string]bool, len(properties))
+	for name := range properties {
+		names[name] = true
+	}
+	return names, true
 }

@@ -80,28 +80,3 @@ func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string 
 	*left -= len(text)
 	return append(faults, text)
 }
-
-// parametersOf returns the names that a schema declares, and whether the schema is simple enough for these to be all.
-func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
-	var keywords map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &keywords); err != nil {
-		return nil, false
-	}
-	plain := []string{"type", "properties", "required", "additionalProperties", "title", "description", "$schema"}
-	for keyword := range keywords {
-		if !slices.Contains(plain, keyword) {
-			return nil, false
-		}
-	}
-	var properties map[string]json.RawMessage
-	if declared, ok := keywords["properties"]; ok {
-		if err := json.Unmarshal(declared, &properties); err != nil {
-			return nil, false
-		}
-	}
-	names := make(map[string]bool, len(properties))
-	for name := range properties {
-		names[name] = true
-	}
-	return names, true
-}

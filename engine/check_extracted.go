@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// extracts decides whether a value that was extracted is the expected one.
+func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, held *heldConversation) (finding, error) {
+	if held.extractionError != nil {
+		return finding{}, &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: *held.extractionError}}
+	}
+	value, known := held.extracted[e.Name]
+	switch {
+	case !known:
+		return finding{observed: "the agent extracts no value of this name"}, nil
+	case value == nil:
+		return finding{observed: "the conversation does not tell it"}, nil
+	}
+	found := finding{observed: content.Encode(*value), evidence: held.saying(*value)}
+	if e.Equals != nil {
+		found.passed = strings.TrimSpace(fold(*value, false).text) == strings.TrimSpace(fold(*e.Equals, false).text)
+		return found, nil
+	}
+	expression, err := c.expressions.of(*e.Matches)
+	if err != nil {
+		return finding{}, err
+	}
+	_, found.passed, err = expression.Find(ctx, *value)
+	return found, err
+}
+
+// saying quotes the last message in which a value stands as it is.
+func (h *heldConversation) saying(value string) []model.Evidence {
+	for i, m := range slices.Backward(h.messages) {
+		if quote := findText(m.Text, value); quote != "" {
+			return []model.Evidence{{
+				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
+			}}
+		}
+	}
+	return nil
+}

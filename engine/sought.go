@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// outerPunctuation may be missing, or be more, at the ends of a quote. A folded text has no quotation marks there.
+const outerPunctuation = " .,;:!?"
+
+// sought is a quote as find looks for it: folded, without the punctuation around it.
+type sought struct {
+	// text is "" if the quote has no word.
+	text string
+	// head and tail are what the quote has around it.
+	head, tail string
+}
+
+func seek(quote string, isLoose bool) sought {
+	f := fold(strings.TrimFunc(quote, isSpace), isLoose)
+	text := strings.TrimRight(f.text, outerPunctuation)
+	end := len(text)
+	text = strings.TrimLeft(text, outerPunctuation)
+	if !hasWord(text) {
+		return sought{}
+	}
+	return sought{text, f.source[:f.starts[end-len(text)]], f.source[f.ends[end-1]:]}
+}
+
+// hasWord reports whether a folded text has a word of at least two letters, or a number.
+func hasWord(text string) bool {
+	length := 0
+	for _, r := range text {
+		switch {
+		case unicode.IsNumber(r), isUnspaced(r):
+			return true
+		case unicode.IsLetter(r):
+			length++
+		case !isWord(r):
+			length = 0
+		}
+		if length == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the first part of the source that is the quote, and "" if there is none.
+func (f folded) find(quote sought) string {
+	if quote.text == "" {
+		return ""
+	}
+	for from := 0; ; {
+		at := strings.Index(f.text[from:], quote.text)
+		if at < 0 {
+			return ""
+		}
+		start, end := from+at, from+at+len(quote.text)
+		if !f.cutsBefore(start) && !f.cutsAfter(end) {
+			return f.quoted(quote, f.starts[start], f.ends[end-1])
+		}
+		_, width := utf8.DecodeRuneInString(f.text[start:])
+		from = start + width
+	}
+}
+
+// quoted returns the source from start to end, with as much around it as the quote has too.
+func (f folded) quoted(quote sought, start, end int) string {
+	for head := quote.head; head != ""; {
+		wanted, width := utf8.DecodeLastRuneInString(head)
+		before, step := utf8.DecodeLastRuneInString(f.source[:start])
+		if step == 0 || shape(wanted) != shape(before) {
+			break
+		}
+		head, start = head[:len(head)-width], start-step
+	}
+	for _, wanted := range quote.tail {
+		after, step := utf8.DecodeRuneInString(f.source[end:])
+		if step == 0 || shape(wanted) != shape(after) {
+			break
+		}
+		end += step
+	}
+	return strings.TrimFunc(f.source[start:end], isSpace)
+}
+
+// cutsBefore reports whether a word or a number would lose its beginning at a place of the folded text.
+func (f folded) cutsBefore(at int) bool {
+	first, _ := utf8.DecodeRuneInString(f.text[at:])
+	before, width := utf8.DecodeLastRuneInString(f.text[:at])
+	previous, _ := utf8.DecodeLastRuneInString(f.text[:at-width])
+	if width == 0 || !isWord(first) {
+		return false
+	}
+	isCut := before == sign || f.connects(at-width, width, previous, first)
+	// The elided article is no part of a word: "l'agent".
+	return isJoined(before, first) || isCut && before != '\''
+}
+
+// cutsAfter reports whether a word or a number would lose its end at a place of the folded text.
+func (f folded) cutsAfter(at int) bool {
+	last, _ := utf8.DecodeLastRuneInString(f.text[:at])
+	after, width := utf8.DecodeRuneInString(f.text[at:])
+	next, _ := utf8.DecodeRuneInString(f.text[at+width:])
+	return width > 0 && isWord(last) && (isJoined(last, after) || f.connects(at, width, last, next))
+}
+
+// connects reports whether the character at a place of the folded text makes one word or number of what is on its two
+// sides: "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
+func (f folded) connects(at, width int, before, after rune) bool {
+	if at == 0 || at+width == len(f.text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {
+		return false // there is something between them, such as a blank
+	}
+	here, _ := utf8.DecodeRuneInString(f.text[at:])
+	source, _ := utf8.DecodeRuneInString(f.source[f.starts[at]:])
+	switch {
+	case unicode.IsNumber(before) && unicode.IsNumber(after):
+		return strings.ContainsRune(inNumbers, here)
+	case unicode.IsLetter(before) && unicode.IsLetter(after):
+		return here == '\'' || strings.ContainsRune(hyphens, source)
+	}
+	return false
+}
+
+// isJoined reports whether two characters beside each other belong to one word.
+func isJoined(one, other rune) bool {
+	return isWord(one) && isWord(other) && !isUnspaced(one) && !isUnspaced(other)
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// isUnspaced reports whether a character is of a script that puts no blanks between words.
+func isUnspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// findText returns the part of the source that is the text: as a quote if it has a word, else anywhere.
+func findText(source, text string) string {
+	wanted, in := seek(text, false), fold(source, false)
+	if wanted.text != "" {
+		return in.find(wanted)
+	}
+	plain := fold(text, false).text
+	at := strings.Index(in.text, plain)
+	if plain == "" || at < 0 {
+		return ""
+	}
+	return source[in.starts[at]:in.ends[at+len(plain)-1]]
+}

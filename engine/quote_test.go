@@ -1,14 +1,9 @@
 package engine
 
 import (
-	"slices"
-	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/text/unicode/norm"
-	"pgregory.net/rapid"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -157,83 +152,4 @@ func TestFalseQuotesAreRefused(t *testing.T) {
 		found, _ := told.find(quote, nil)
 		require.Empty(t, found, "%s: %q", form, quote)
 	}
-}
-
-func TestQuotesOfScriptsWithoutBlanks(t *testing.T) {
-	t.Parallel()
-	found, _ := transcriptMessage{Text: "我已经为您预约了星期一。"}.find("预约了", nil)
-	require.Equal(t, "预约了", found)
-	found, _ = transcriptMessage{Text: "จองแล้ววันจันทร์"}.find("วันจันทร์", nil)
-	require.Equal(t, "วันจันทร์", found)
-	found, _ = transcriptMessage{Text: "मैंने सोमवार को"}.find("सोम", nil)
-	require.Empty(t, found)
-}
-
-// wordsOf returns the words of a text, which is how quotes are compared, by another method.
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(text)), func(r rune) bool { return !isWord(r) })
-}
-
-func TestFindQuoteProperties(t *testing.T) {
-	t.Parallel()
-	words := rapid.SampledFrom([]string{"Monday", "it", "ÉTÉ", "ﬁne", "24", "no", "書く"})
-	between := rapid.SampledFrom([]string{" ", "\n", "  ", "\u00a0", ", ", ". ", " (", ") ", " “", "” ", " – ", " **", "** ", "! ", "\n> "})
-	texts := rapid.Custom(func(t *rapid.T) []string {
-		pieces := []string{words.Draw(t, "word")}
-		for range rapid.IntRange(0, 8).Draw(t, "length") {
-			pieces = append(pieces, between.Draw(t, "between"), words.Draw(t, "word"))
-		}
-		return pieces
-	})
-	t.Run("what stands there is found", func(t *testing.T) {
-		t.Parallel()
-		rapid.Check(t, func(t *rapid.T) {
-			text := texts.Draw(t, "text")
-			from := rapid.IntRange(0, len(text)/2).Draw(t, "from") * 2
-			quote := text[from : rapid.IntRange(from/2, len(text)/2).Draw(t, "to")*2+1]
-			retyped := strings.Map(func(r rune) rune {
-				switch {
-				case r == '\n':
-					return r // line breaks say what a mark of Markdown is
-				case isSpace(r):
-					return rapid.SampledFrom([]rune(" \t\u00a0\u202f")).Draw(t, "space")
-				case strings.ContainsRune(doubleMarks, r):
-					return rapid.SampledFrom([]rune(doubleMarks)).Draw(t, "double")
-				case strings.ContainsRune(dashes, r):
-					return rapid.SampledFrom([]rune("—―–")).Draw(t, "dash")
-				}
-				return rapid.SampledFrom([]rune{r, unicode.ToLower(r)}).Draw(t, "case")
-			}, strings.Join(quote, ""))
-			found, _ := transcriptMessage{Text: strings.Join(text, "")}.find(retyped, nil)
-			if found == "" || !slices.Equal(wordsOf(found), wordsOf(retyped)) {
-				t.Fatalf("%q in %q: found %q", retyped, strings.Join(text, ""), found)
-			}
-		})
-	})
-	t.Run("what is found stands there", func(t *testing.T) {
-		t.Parallel()
-		rapid.Check(t, func(t *rapid.T) {
-			text, quote := strings.Join(texts.Draw(t, "text"), ""), strings.Join(texts.Draw(t, "quote"), "")
-			found, _ := transcriptMessage{Text: text}.find(quote, nil)
-			switch {
-			case found == "":
-			case !strings.Contains(text, found):
-				t.Fatalf("%q is not in %q", found, text)
-			case !slices.Equal(wordsOf(found), wordsOf(quote)):
-				t.Fatalf("%q was found for %q", found, quote)
-			}
-		})
-	})
-	t.Run("every text can be read", func(t *testing.T) {
-		t.Parallel()
-		rapid.Check(t, func(t *rapid.T) {
-			text, quote := rapid.String().Draw(t, "text"), rapid.StringN(0, 6, -1).Draw(t, "quote")
-			f := fold(text, rapid.Bool().Draw(t, "loose"))
-			require.Len(t, f.starts, len(f.text))
-			require.Len(t, f.ends, len(f.text))
-			if found := f.find(seek(quote, false)); !strings.Contains(text, found) {
-				t.Fatalf("%q is not in %q", found, text)
-			}
-		})
-	})
 }

@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"db/local":                       "",
 	"db/dbtest":                      "model db db/local db/pg db/schema",
 	"archive":                        "model db db/pg",
-	"engine":                         "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache db/pg model/ordered engine/content",
+	"engine":                         "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache db/pg model/ordered engine/content engine/read",
 	"engine/content":                 "model model/ordered engine/lazyregexp",
 	"engine/endpoint":                "model",
 	"engine/knowledge":               "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -171,7 +172,7 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 // saying returns where something is said.
 func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *heldConversation) (cited []model.Evidence, err error) {
 	find := func(text string) (string, bool, error) {
-		found := findText(text, *e.Text)
+		found := read.Find(text, *e.Text)
 		return found, found != "", nil
 	}
 	if e.Matches != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,7 +24,7 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 	}
 	found := finding{observed: content.Encode(*value), evidence: held.saying(*value)}
 	if e.Equals != nil {
-		found.passed = strings.TrimSpace(fold(*value, false).text) == strings.TrimSpace(fold(*e.Equals, false).text)
+		found.passed = strings.TrimSpace(read.NewPassage(*value, false).Text) == strings.TrimSpace(read.NewPassage(*e.Equals, false).Text)
 		return found, nil
 	}
 	expression, err := c.expressions.of(*e.Matches)
@@ -37,7 +38,7 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 // saying quotes the last message in which a value stands as it is.
 func (h *heldConversation) saying(value string) []model.Evidence {
 	for i, m := range slices.Backward(h.messages) {
-		if quote := findText(m.Text, value); quote != "" {
+		if quote := read.Find(m.Text, value); quote != "" {
 			return []model.Evidence{{
 				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
 			}}

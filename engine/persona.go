@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -55,8 +56,8 @@ func isOut(p *model.ContactPersona, said []model.TestMessage) bool {
 		switch {
 		case said[i].Role != model.MessageRoleAssistant:
 		case repeats < 0:
-			last, repeats = seek(said[i].Text, false).text, 0
-		case seek(said[i].Text, false).text != last:
+			last, repeats = read.NewQuote(said[i].Text, false).Text, 0
+		case read.NewQuote(said[i].Text, false).Text != last:
 			return repeats >= *p.Patience
 		default:
 			repeats++

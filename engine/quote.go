@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -12,17 +13,17 @@ import (
 // was not cited if there is such a call; nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
 	for _, text := range m.texts() {
-		if found = fold(text, false).find(seek(quote, false)); found != "" {
+		if found = read.NewPassage(text, false).Find(read.NewQuote(quote, false)); found != "" {
 			return found, nil
 		}
 	}
 	if len(m.Calls) == 0 {
 		return "", nil
 	}
-	loose := seek(quote, true)
+	loose := read.NewQuote(quote, true)
 	for _, call := range m.Calls {
 		for _, text := range call.texts() {
-			here := fold(text, true).find(loose)
+			here := read.NewPassage(text, true).Find(loose)
 			if here == "" || found != "" && cited[call.id] {
 				continue
 			}
@@ -47,7 +48,7 @@ func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKi
 			continue
 		}
 		for _, text := range call.texts() {
-			if fold(text, true).find(seek(quote, true)) != "" {
+			if read.NewPassage(text, true).Find(read.NewQuote(quote, true)) != "" {
 				return model.EvidenceKindCalled
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -83,11 +84,11 @@ var (
 // offRole returns how a message departs from the contact's role, or nil. What the scenario has the contact say word for
 // word is in its role.
 func offRole(text, scenario string, messages []model.TestMessage) error {
-	said := fold(text, false).text
+	said := read.NewPassage(text, false).Text
 	switch {
 	case strings.Contains(strings.ToLower(text), llm.EndConversation):
 		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
-	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1), func(part string) bool { return strings.Contains(fold(part, false).text, said) }):
+	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1), func(part string) bool { return strings.Contains(read.NewPassage(part, false).Text, said) }):
 		return nil
 	case speakerLabel().MatchString(text):
 		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
@@ -114,7 +115,7 @@ func recites(said, scenario string) bool {
 	if len(words) < recital {
 		return false
 	}
-	rest := " " + fold(scripted().ReplaceAllString(scenario, " | "), false).text + " "
+	rest := " " + read.NewPassage(scripted().ReplaceAllString(scenario, " | "), false).Text + " "
 	for from := range len(words) - recital + 1 {
 		run := words[from : from+recital]
 		isAddressed := slices.ContainsFunc(run, func(word string) bool { return slices.Contains(addressed, strings.Trim(word, ".,;:!?")) })
@@ -146,4 +147,6 @@ func isLoop(said string, messages []model.TestMessage) bool {
 }
 
 // isSame reports whether two texts are the same but for how they are written.
-func isSame(one, other string) bool { return seek(one, false).text == seek(other, false).text }
+func isSame(one, other string) bool {
+	return read.NewQuote(one, false).Text == read.NewQuote(other, false).Text
+}

@@ -1,4 +1,4 @@
-package engine
+package read
 
 import (
 	"strings"
@@ -9,23 +9,23 @@ import (
 // outerPunctuation may be missing, or be more, at the ends of a quote. A folded text has no quotation marks there.
 const outerPunctuation = " .,;:!?"
 
-// sought is a quote as find looks for it: folded, without the punctuation around it.
-type sought struct {
-	// text is "" if the quote has no word.
-	text string
+// Quote is a quote as find looks for it: folded, without the punctuation around it.
+type Quote struct {
+	// Text is "" if the quote has no word.
+	Text string
 	// head and tail are what the quote has around it.
 	head, tail string
 }
 
-func seek(quote string, isLoose bool) sought {
-	f := fold(strings.TrimFunc(quote, isSpace), isLoose)
-	text := strings.TrimRight(f.text, outerPunctuation)
+func NewQuote(quote string, isLoose bool) Quote {
+	f := NewPassage(strings.TrimFunc(quote, isSpace), isLoose)
+	text := strings.TrimRight(f.Text, outerPunctuation)
 	end := len(text)
 	text = strings.TrimLeft(text, outerPunctuation)
 	if !hasWord(text) {
-		return sought{}
+		return Quote{}
 	}
-	return sought{text, f.source[:f.starts[end-len(text)]], f.source[f.ends[end-1]:]}
+	return Quote{text, f.source[:f.starts[end-len(text)]], f.source[f.ends[end-1]:]}
 }
 
 // hasWord reports whether a folded text has a word of at least two letters, or a number.
@@ -47,27 +47,27 @@ func hasWord(text string) bool {
 	return false
 }
 
-// find returns the first part of the source that is the quote, and "" if there is none.
-func (f folded) find(quote sought) string {
-	if quote.text == "" {
+// Find returns the first part of the source that is the quote, and "" if there is none.
+func (f Passage) Find(quote Quote) string {
+	if quote.Text == "" {
 		return ""
 	}
 	for from := 0; ; {
-		at := strings.Index(f.text[from:], quote.text)
+		at := strings.Index(f.Text[from:], quote.Text)
 		if at < 0 {
 			return ""
 		}
-		start, end := from+at, from+at+len(quote.text)
+		start, end := from+at, from+at+len(quote.Text)
 		if !f.cutsBefore(start) && !f.cutsAfter(end) {
 			return f.quoted(quote, f.starts[start], f.ends[end-1])
 		}
-		_, width := utf8.DecodeRuneInString(f.text[start:])
+		_, width := utf8.DecodeRuneInString(f.Text[start:])
 		from = start + width
 	}
 }
 
 // quoted returns the source from start to end, with as much around it as the quote has too.
-func (f folded) quoted(quote sought, start, end int) string {
+func (f Passage) quoted(quote Quote, start, end int) string {
 	for head := quote.head; head != ""; {
 		wanted, width := utf8.DecodeLastRuneInString(head)
 		before, step := utf8.DecodeLastRuneInString(f.source[:start])
@@ -87,10 +87,10 @@ func (f folded) quoted(quote sought, start, end int) string {
 }
 
 // cutsBefore reports whether a word or a number would lose its beginning at a place of the folded text.
-func (f folded) cutsBefore(at int) bool {
-	first, _ := utf8.DecodeRuneInString(f.text[at:])
-	before, width := utf8.DecodeLastRuneInString(f.text[:at])
-	previous, _ := utf8.DecodeLastRuneInString(f.text[:at-width])
+func (f Passage) cutsBefore(at int) bool {
+	first, _ := utf8.DecodeRuneInString(f.Text[at:])
+	before, width := utf8.DecodeLastRuneInString(f.Text[:at])
+	previous, _ := utf8.DecodeLastRuneInString(f.Text[:at-width])
 	if width == 0 || !isWord(first) {
 		return false
 	}
@@ -100,20 +100,20 @@ func (f folded) cutsBefore(at int) bool {
 }
 
 // cutsAfter reports whether a word or a number would lose its end at a place of the folded text.
-func (f folded) cutsAfter(at int) bool {
-	last, _ := utf8.DecodeLastRuneInString(f.text[:at])
-	after, width := utf8.DecodeRuneInString(f.text[at:])
-	next, _ := utf8.DecodeRuneInString(f.text[at+width:])
+func (f Passage) cutsAfter(at int) bool {
+	last, _ := utf8.DecodeLastRuneInString(f.Text[:at])
+	after, width := utf8.DecodeRuneInString(f.Text[at:])
+	next, _ := utf8.DecodeRuneInString(f.Text[at+width:])
 	return width > 0 && isWord(last) && (isJoined(last, after) || f.connects(at, width, last, next))
 }
 
 // connects reports whether the character at a place of the folded text makes one word or number of what is on its two
 // sides: "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
-func (f folded) connects(at, width int, before, after rune) bool {
-	if at == 0 || at+width == len(f.text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {
+func (f Passage) connects(at, width int, before, after rune) bool {
+	if at == 0 || at+width == len(f.Text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {
 		return false // there is something between them, such as a blank
 	}
-	here, _ := utf8.DecodeRuneInString(f.text[at:])
+	here, _ := utf8.DecodeRuneInString(f.Text[at:])
 	source, _ := utf8.DecodeRuneInString(f.source[f.starts[at]:])
 	switch {
 	case unicode.IsNumber(before) && unicode.IsNumber(after):
@@ -136,14 +136,14 @@ func isUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// findText returns the part of the source that is the text: as a quote if it has a word, else anywhere.
-func findText(source, text string) string {
-	wanted, in := seek(text, false), fold(source, false)
-	if wanted.text != "" {
-		return in.find(wanted)
+// Find returns the part of the source that is the text: as a quote if it has a word, else anywhere.
+func Find(source, text string) string {
+	wanted, in := NewQuote(text, false), NewPassage(source, false)
+	if wanted.Text != "" {
+		return in.Find(wanted)
 	}
-	plain := fold(text, false).text
-	at := strings.Index(in.text, plain)
+	plain := NewPassage(text, false).Text
+	at := strings.Index(in.Text, plain)
 	if plain == "" || at < 0 {
 		return ""
 	}

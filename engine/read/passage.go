@@ -1,4 +1,4 @@
-package engine
+package read
 
 import (
 	"strings"
@@ -21,30 +21,30 @@ const (
 	sign = '−'
 )
 
-// folded is a text as it is compared with others, and where each of its bytes comes from.
-type folded struct {
-	source, text string
+// Passage is a text as it is compared with others, and where each of its bytes comes from.
+type Passage struct {
+	source, Text string
 	// starts and ends are the bounds in source of the character that a byte of text comes from.
 	starts, ends []int
 }
 
-// fold returns a text without what models change when they retype it: case, compatible characters (NFKC), invisible
+// NewPassage returns a text without what models change when they retype it: case, compatible characters (NFKC), invisible
 // ones, the amount of white space, the shapes of quotation marks and dashes, and quotation marks and Markdown around
 // words. If isLoose, white space matters only between letters and digits.
-func fold(text string, isLoose bool) folded {
-	f := folder{folded: folded{source: text}, isLoose: isLoose, isLineStart: true}
+func NewPassage(text string, isLoose bool) Passage {
+	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
 		width := norm.NFKC.NextBoundaryInString(text[at:], true)
 		f.add(text[at:at+width], at, at+width)
 		at += width
 	}
-	f.text = f.written.String()
-	return f.folded
+	f.Text = f.written.String()
+	return f.Passage
 }
 
 // folder folds a text from its beginning to its end.
 type folder struct {
-	folded
+	Passage
 	written strings.Builder
 	// last is the last character that was written. pending is white space that comes before the next one.
 	last    rune

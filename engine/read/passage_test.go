@@ -1,4 +1,4 @@
-package engine
+package read
 
 import (
 	"slices"
@@ -13,11 +13,11 @@ import (
 
 func TestQuotesOfScriptsWithoutBlanks(t *testing.T) {
 	t.Parallel()
-	found := fold("我已经为您预约了星期一。", false).find(seek("预约了", false))
+	found := NewPassage("我已经为您预约了星期一。", false).Find(NewQuote("预约了", false))
 	require.Equal(t, "预约了", found)
-	found = fold("จองแล้ววันจันทร์", false).find(seek("วันจันทร์", false))
+	found = NewPassage("จองแล้ววันจันทร์", false).Find(NewQuote("วันจันทร์", false))
 	require.Equal(t, "วันจันทร์", found)
-	found = fold("मैंने सोमवार को", false).find(seek("सोम", false))
+	found = NewPassage("मैंने सोमवार को", false).Find(NewQuote("सोम", false))
 	require.Empty(t, found)
 }
 
@@ -56,7 +56,7 @@ func TestFindQuoteProperties(t *testing.T) {
 				}
 				return rapid.SampledFrom([]rune{r, unicode.ToLower(r)}).Draw(t, "case")
 			}, strings.Join(quote, ""))
-			found := fold(strings.Join(text, ""), false).find(seek(retyped, false))
+			found := NewPassage(strings.Join(text, ""), false).Find(NewQuote(retyped, false))
 			if found == "" || !slices.Equal(wordsOf(found), wordsOf(retyped)) {
 				t.Fatalf("%q in %q: found %q", retyped, strings.Join(text, ""), found)
 			}
@@ -66,7 +66,7 @@ func TestFindQuoteProperties(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			text, quote := strings.Join(texts.Draw(t, "text"), ""), strings.Join(texts.Draw(t, "quote"), "")
-			found := fold(text, false).find(seek(quote, false))
+			found := NewPassage(text, false).Find(NewQuote(quote, false))
 			switch {
 			case found == "":
 			case !strings.Contains(text, found):
@@ -80,10 +80,10 @@ func TestFindQuoteProperties(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			text, quote := rapid.String().Draw(t, "text"), rapid.StringN(0, 6, -1).Draw(t, "quote")
-			f := fold(text, rapid.Bool().Draw(t, "loose"))
-			require.Len(t, f.starts, len(f.text))
-			require.Len(t, f.ends, len(f.text))
-			if found := f.find(seek(quote, false)); !strings.Contains(text, found) {
+			f := NewPassage(text, rapid.Bool().Draw(t, "loose"))
+			require.Len(t, f.starts, len(f.Text))
+			require.Len(t, f.ends, len(f.Text))
+			if found := f.Find(NewQuote(quote, false)); !strings.Contains(text, found) {
 				t.Fatalf("%q is not in %q", found, text)
 			}
 		})

@@ -33,7 +33,7 @@ func TestImportedTasksPassNoConversationThatTheBenchmarkFails(t *testing.T) {
 			run.Messages = append(run.Messages, model.TestMessage{Role: model.MessageRoleUser, Text: "And?"}, model.TestMessage{Role: model.MessageRoleAssistant, Text: says})
 		}
 		require.NotEmpty(t, checks[recorded.Task])
-		results, err := newChecks().decide(t.Context(), checks[recorded.Task], heldBy(run, 0, ending{}))
+		results, err := decideChecks(t.Context(), newChecks(), checks[recorded.Task], nil, heldBy(run, 0, ""))
 		require.NoError(t, err)
 		passed := true
 		for _, result := range results {

@@ -24,22 +24,6 @@ type part struct {
 	votes int
 }
 
-// runFault is why a run has no verdict.
-type runFault struct {
-	model.RunError
-	// err is the underlying error, only for the log. It may be nil.
-	err error
-}
-
-func (f *runFault) Error() string {
-	if f.err == nil {
-		return f.Message
-	}
-	return fmt.Sprintf("%s (%v)", f.Message, f.err)
-}
-
-func (f *runFault) Unwrap() error { return f.err }
-
 // fault returns the failure of the part, for a reason that clients may read.
 func (p part) fault(err error, format string, args ...any) *runFault {
 	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxError)

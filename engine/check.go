@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -17,116 +14,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checksTimeout bounds the work on the checks of a run, but for what a language model is asked.
-const checksTimeout = 5 * time.Second
-
-// heldConversation is a conversation of a test that is over, as checks look at it.
-type heldConversation struct {
-	messages []model.TestMessage
-	calls    []*model.ToolCall
-	// turns are the numbers of the turns that the messages belong to: 0 before the first, or beforehand.
-	turns  []int32
-	count  int32
-	ending ending
-	// isMeasured is true if it is known how long the agent took for its answers, and what the conversation cost.
-	isMeasured bool
-	took       time.Duration
-	spent      model.Credits
-	// values fill the placeholders of checks.
-	values content.Values
-	// extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
-	extracted       map[string]*string
-	extractionError *string
-	// tag asks the agent's classifier.
-	tag func(context.Context) (*string, error)
-}
-
-// beforehand is the turn of messages that the test starts from.
-const beforehand = -1
-
-// heldBy returns the conversation of a run, which begins with so many messages that the test starts from.
-func heldBy(run *model.AgentTestRun, start int, end ending) *heldConversation {
-	// What was called for answers that the test starts from does not count.
-	held := &heldConversation{messages: run.Messages, count: run.TurnCount, ending: end}
-	for _, call := range run.ToolCalls {
-		if int(call.MessageSequence) >= start-1 {
-			held.calls = append(held.calls, call)
-		}
-	}
-	if kept := run.Held; kept != nil {
-		held.isMeasured, held.took, held.spent = kept.IsMeasured, time.Duration(kept.TookMs*float64(time.Millisecond)), model.Credits(kept.SpentMicro)
-	}
-	turn := int32(0)
-	if start > 0 && run.Messages[start-1].Role == model.MessageRoleUser {
-		turn = 1
-	}
-	for i, m := range run.Messages {
-		if i < start {
-			held.turns = append(held.turns, beforehand)
-			continue
-		}
-		if m.Role == model.MessageRoleUser {
-			turn++
-		}
-		held.turns = append(held.turns, turn)
-	}
-	return held
-}
-
 // finding is what a check comes to.
 type finding struct {
 	passed   bool
 	observed string
 	evidence []model.Evidence
-}
-
-// decide decides checks, in their order. If some cannot be decided, the error is the *runFault of the first, and the results
-// of the others are returned with it. Once ctx has ended the error is ctx's.
-func (c *checks) decide(ctx context.Context, all []model.TestCheck, held *heldConversation) ([]model.CheckResult, error) {
-	results := make([]model.CheckResult, 0, len(all))
-	var first error
-	working, stop := context.WithTimeout(ctx, checksTimeout)
-	defer stop()
-	for _, check := range all {
-		within := working
-		if check.Expect.Tag != nil {
-			within = ctx
-		}
-		expected := filledExpectation(held.values, check.Expect)
-		found, err := c.look(within, &expected, held)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil && first == nil:
-			first = faultOfCheck(err)
-		case err == nil:
-			results = append(results, model.CheckResult{
-				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.passed, Observed: found.observed, Evidence: slices.Concat([]model.Evidence{}, found.evidence),
-			})
-		}
-	}
-	return results, first
-}
-
-// filledIn says what was expected, where placeholders were filled; empty if there were none.
-func filledIn(given, filled *model.TestExpectation) string {
-	if text := filled.String(); text != given.String() {
-		return text
-	}
-	return ""
-}
-
-func faultOfCheck(err error) error {
-	var fault *runFault
-	switch {
-	case errors.As(err, &fault):
-		return fault
-	case errors.Is(err, context.DeadlineExceeded):
-		return &runFault{err: err, RunError: model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, which is the bound", checksTimeout),
-		}}
-	}
-	return faultOfGateway(err)
 }
 
 func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldConversation) (finding, error) {
@@ -145,7 +37,7 @@ func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldC
 	case e.EndedBy != nil:
 		by := map[string]model.ConversationEnder{
 			speakerAgent: model.ConversationEnderAgent, speakerContact: model.ConversationEnderContact, endedByLimit: model.ConversationEnderLimit,
-		}[held.ending.By]
+		}[held.endedBy]
 		return finding{by == *e.EndedBy, string(by), held.lastMessage()}, nil
 	case e.Extracts != nil:
 		return c.extracts(ctx, e.Extracts, held)
@@ -195,20 +87,6 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 		}
 	}
 	return cited, nil
-}
-
-// isIn reports whether a message of the run is in a turn; nil is any.
-func (h *heldConversation) isIn(message int, turn *int32) bool {
-	of := h.turns[message]
-	switch {
-	case of == beforehand:
-		return false
-	case turn == nil:
-		return true
-	case *turn < 0:
-		return of > 0 && of == h.turns[len(h.turns)-1]+1+*turn
-	}
-	return of == *turn
 }
 
 // fitting looks for JSON that fits a schema.
@@ -271,43 +149,6 @@ func unfenced(text string) string {
 	language, rest, hasLines := strings.Cut(inner, "\n")
 	if isBlock && isClosed && hasLines && !strings.ContainsAny(language, "{[\"") {
 		return rest
-	}
-	return text
-}
-
-// citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
-func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
-	var cited []model.Evidence
-	agent := model.MessageRoleAssistant
-	for _, call := range calls[:min(len(calls), maxEvidence)] {
-		cited = append(cited, model.Evidence{
-			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
-		})
-	}
-	return cited
-}
-
-func (h *heldConversation) lastMessage() []model.Evidence {
-	if last := len(h.messages) - 1; last >= 0 {
-		return h.lastOf(h.messages[last].Role)
-	}
-	return nil
-}
-
-// lastOf quotes the last message of the run that somebody wrote in it.
-func (h *heldConversation) lastOf(role model.MessageRole) []model.Evidence {
-	for i, m := range slices.Backward(h.messages) {
-		if m.Role == role && h.turns[i] != beforehand {
-			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role, Kind: new(model.EvidenceKindSaid)}}
-		}
-	}
-	return nil
-}
-
-func shortQuote(text string) string {
-	if runes := []rune(text); len(runes) > maxQuote {
-		return string(runes[:maxQuote])
 	}
 	return text
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/content"
@@ -33,16 +32,4 @@ func (c *checks) extracts(ctx context.Context, e *model.ExtractsExpectation, hel
 	}
 	_, found.passed, err = expression.Find(ctx, *value)
 	return found, err
-}
-
-// saying quotes the last message in which a value stands as it is.
-func (h *heldConversation) saying(value string) []model.Evidence {
-	for i, m := range slices.Backward(h.messages) {
-		if quote := read.Find(m.Text, value); quote != "" {
-			return []model.Evidence{{
-				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
-			}}
-		}
-	}
-	return nil
 }

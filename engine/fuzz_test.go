@@ -106,14 +106,14 @@ func FuzzMockCondition(f *testing.F) {
 			MockedTools: []model.MockedTool{{ToolID: "tool_a", Mock: model.Mock{Rules: []model.MockRule{{When: []model.MockCondition{matches}}}}}},
 		}}
 		if input.Validate() != nil {
-			require.NotPanics(t, func() { newChecks().holds(t.Context(), matches, call) })
+			require.NotPanics(t, func() { isMet(t, matches, call) })
 			return
 		}
 		value, present := call.Reach(argument)
-		require.Equal(t, present && regexp.MustCompile(pattern).MatchString(content.TextOf(value)), newChecks().holds(t.Context(), matches, call))
-		require.Equal(t, present, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Present: ptr(true)}, call))
+		require.Equal(t, present && regexp.MustCompile(pattern).MatchString(content.TextOf(value)), isMet(t, matches, call))
+		require.Equal(t, present, isMet(t, model.MockCondition{Argument: argument, Present: ptr(true)}, call))
 		if present {
-			require.True(t, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Equals: ptr(content.TextOf(value))}, call))
+			require.True(t, isMet(t, model.MockCondition{Argument: argument, Equals: ptr(content.TextOf(value))}, call))
 		}
 	})
 }

@@ -18,10 +18,8 @@ import (
 const (
 	// judgedAtOnce bounds the criteria of a run that are judged concurrently.
 	judgedAtOnce = 3
-	// These bound a verdict, in characters and entries.
+	// maxRationale bounds the rationale of a verdict, in characters.
 	maxRationale = 4_000
-	maxQuote     = 1_000
-	maxEvidence  = 10
 
 	judgeInstruction = `You judge one success criterion of a test of an agent. You are given the criterion and the transcript of the conversation between the agent and a contact, as JSON.
 

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,21 +52,4 @@ func TestCoverageOfWhatCannotHappen(t *testing.T) {
 		"book": model.CallEffectDenied, "look": model.CallEffectDenied, "ask_expert": model.CallEffectReal,
 		"self": model.CallEffectUnavailable, "transfer_call": model.CallEffectDenied,
 	}, effects(&model.ToolMocking{SideEffects: model.SideEffectsDeny}))
-}
-
-func TestSchemaThatReadsFiles(t *testing.T) {
-	t.Parallel()
-	s := newChecks()
-	file := filepath.Join(t.TempDir(), "schema.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
-	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
-		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), content.Values{}), "not usable")
-	}
-	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
-	require.NoError(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"next":{}}}`)))
-	require.ErrorContains(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"x":1}}`)), "next: additional properties 'x' not allowed")
-	_, isCached := s.schemas.Get(string(recursive))
-	require.True(t, isCached)
-	_, isCached = s.schemas.Get("{")
-	require.False(t, isCached)
 }

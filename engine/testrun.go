@@ -86,8 +86,8 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	test := run.Snapshot.Test
 	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
-	held := heldBy(run, given, end)
-	held.values, held.tag, held.extractionError = values, t.tagOf(run), run.ExtractionError
+	held := heldBy(run, given, end.By)
+	held.tag, held.extractionError = t.tagOf(run), run.ExtractionError
 	if run.Extracted != nil {
 		_ = json.Unmarshal([]byte(*run.Extracted), &held.extracted) // texts and nulls, as the extractor has written them
 	}
@@ -96,7 +96,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	transcript.show(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {
-		run.CheckResults, unchecked = t.checks.decide(ctx, test.Checks, held)
+		run.CheckResults, unchecked = decideChecks(ctx, t.checks, test.Checks, values, held)
 	}
 	run.CriteriaResults, unjudged = judge(ctx, t.rules, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
@@ -319,12 +319,4 @@ func faultOfAgent(err error) *runFault {
 		}
 	}
 	return faultOfGateway(err)
-}
-
-// faultOfGateway is a failure of the gateway itself. Its cause is only for the log.
-func faultOfGateway(err error) *runFault {
-	return &runFault{
-		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
-		err:      err,
-	}
 }

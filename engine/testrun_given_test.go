@@ -6,11 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestCallsBeforeASimulationAreToldAndDoNotCount(t *testing.T) {
+func TestCallsBeforeASimulationDoNotCount(t *testing.T) {
 	t.Parallel()
 	messages := []model.TestMessage{
 		{Role: model.MessageRoleUser, Text: "Is Monday free?"},
@@ -23,21 +22,15 @@ func TestCallsBeforeASimulationAreToldAndDoNotCount(t *testing.T) {
 	start, calls := startOf(messages, time.Now())
 	require.Nil(t, start[1].ToolCalls)
 	require.NotNil(t, messages[1].ToolCalls, "others may have been given the same")
-	s := &speaker{tools: []*model.Tool{{ID: "tool_1", TechnicalName: "find"}}}
-	s.recognize(calls)
-	require.Equal(t, "tool_1", *calls[0].TargetID)
-	require.EqualValues(t, 2, mockedBefore(calls)["tool_1"], "rules of mocks that count calls go on")
-	chat := []*model.SimulationChatMessage{}
-	for i, m := range start {
-		chat = append(chat, &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text})
-	}
-	told := history(chat, calls)
-	require.Len(t, told, 7, "a call of what the agent does not have is not told")
-	require.Equal(t, `{"day":"Monday"}`, told[1].ToolCalls[0].Arguments)
-	require.Equal(t, llm.Message{Role: llm.RoleTool, ToolCallID: calls[0].ID, Text: "free"}, told[2])
+	require.Len(t, calls, 3)
+	require.True(t, calls[0].Mocked && calls[0].IsTurnKept)
+	require.EqualValues(t, 0, calls[0].MessageSequence, "it helped to answer the first message")
 
 	run := &model.AgentTestRun{Messages: start, ToolCalls: append(calls, &model.ToolCall{TechnicalName: "book", MessageSequence: 2})}
-	held := heldBy(run, 3, ending{})
-	require.Len(t, held.calls, 1)
-	require.Equal(t, "book", held.calls[0].TechnicalName)
+	held := heldBy(run, 3, "")
+	for name, counts := range map[string]bool{"book": true, "find": false} {
+		found, err := newChecks().look(t.Context(), &model.TestExpectation{Called: calling(name)}, held)
+		require.NoError(t, err)
+		require.Equal(t, counts, found.passed, name)
+	}
 }

@@ -87,12 +87,6 @@ type ending struct {
 	Reason string `json:"reason"`
 }
 
-const (
-	speakerAgent   = "agent"
-	speakerContact = "contact"
-	endedByLimit   = "limit"
-)
-
 // transcriptOf returns the transcript of a run. given is the number of its messages that the test started from. A call
 // belongs to the message after the one that it helped to answer.
 func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Who speaks in a conversation, and what ends it.
+const (
+	speakerAgent   = "agent"
+	speakerContact = "contact"
+	endedByLimit   = "limit"
+)
+
+// These bound the evidence of a verdict, in characters of a quote and in entries.
+const (
+	maxQuote    = 1_000
+	maxEvidence = 10
+)
+
+// heldConversation is a conversation of a test that is over, as checks look at it.
+type heldConversation struct {
+	messages []model.TestMessage
+	calls    []*model.ToolCall
+	// turns are the numbers of the turns that the messages belong to: 0 before the first, or beforehand.
+	turns []int32
+	count int32
+	// endedBy is "agent", "contact", or "limit" if the turns of the test were used up.
+	endedBy string
+	// isMeasured is true if it is known how long the agent took for its answers, and what the conversation cost.
+	isMeasured bool
+	took       time.Duration
+	spent      model.Credits
+	// extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
+	extracted       map[string]*string
+	extractionError *string
+	// tag asks the agent's classifier.
+	tag func(context.Context) (*string, error)
+}
+
+// beforehand is the turn of messages that the test starts from.
+const beforehand = -1
+
+// heldBy returns the conversation of a run, which begins with so many messages that the test starts from.
+func heldBy(run *model.AgentTestRun, start int, endedBy string) *heldConversation {
+	// What was called for answers that the test starts from does not count.
+	held := &heldConversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
+	for _, call := range run.ToolCalls {
+		if int(call.MessageSequence) >= start-1 {
+			held.calls = append(held.calls, call)
+		}
+	}
+	if kept := run.Held; kept != nil {
+		held.isMeasured, held.took, held.spent = kept.IsMeasured, time.Duration(kept.TookMs*float64(time.Millisecond)), model.Credits(kept.SpentMicro)
+	}
+	turn := int32(0)
+	if start > 0 && run.Messages[start-1].Role == model.MessageRoleUser {
+		turn = 1
+	}
+	for i, m := range run.Messages {
+		if i < start {
+			held.turns = append(held.turns, beforehand)
+			continue
+		}
+		if m.Role == model.MessageRoleUser {
+			turn++
+		}
+		held.turns = append(held.turns, turn)
+	}
+	return held
+}
+
+// isIn reports whether a message of the run is in a turn; nil is any.
+func (h *heldConversation) isIn(message int, turn *int32) bool {
+	of := h.turns[message]
+	switch {
+	case of == beforehand:
+		return false
+	case turn == nil:
+		return true
+	case *turn < 0:
+		return of > 0 && of == h.turns[len(h.turns)-1]+1+*turn
+	}
+	return of == *turn
+}
+
+// citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
+func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
+	var cited []model.Evidence
+	agent := model.MessageRoleAssistant
+	for _, call := range calls[:min(len(calls), maxEvidence)] {
+		cited = append(cited, model.Evidence{
+			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
+			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
+		})
+	}
+	return cited
+}
+
+func (h *heldConversation) lastMessage() []model.Evidence {
+	if last := len(h.messages) - 1; last >= 0 {
+		return h.lastOf(h.messages[last].Role)
+	}
+	return nil
+}
+
+// lastOf quotes the last message of the run that somebody wrote in it.
+func (h *heldConversation) lastOf(role model.MessageRole) []model.Evidence {
+	for i, m := range slices.Backward(h.messages) {
+		if m.Role == role && h.turns[i] != beforehand {
+			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role, Kind: new(model.EvidenceKindSaid)}}
+		}
+	}
+	return nil
+}
+
+func shortQuote(text string) string {
+	if runes := []rune(text); len(runes) > maxQuote {
+		return string(runes[:maxQuote])
+	}
+	return text
+}
+
+// saying quotes the last message in which a value stands as it is.
+func (h *heldConversation) saying(value string) []model.Evidence {
+	for i, m := range slices.Backward(h.messages) {
+		if quote := read.Find(m.Text, value); quote != "" {
+			return []model.Evidence{{
+				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
+			}}
+		}
+	}
+	return nil
+}

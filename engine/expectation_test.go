@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// bookedSlot is a conversation in which the agent looks for a slot, books one, and says goodbye.
+func bookedSlot(t *testing.T) *heldConversation {
+	t.Helper()
+	wrote := func(role model.MessageRole, text string) model.TestMessage {
+		return model.TestMessage{Role: role, Text: text}
+	}
+	run := &model.AgentTestRun{
+		TurnCount: 2,
+		Messages: []model.TestMessage{
+			wrote(model.MessageRoleAssistant, "Before: refund"), wrote(model.MessageRoleAssistant, "Good day, this is Robin."),
+			wrote(model.MessageRoleUser, "A slot on Monday, please."), wrote(model.MessageRoleAssistant, "Monday at *nine* is free."),
+			wrote(model.MessageRoleUser, "Fine"), wrote(model.MessageRoleAssistant, "```json\n{\"booked\": true, \"at\": \"09:00\"}\n```"),
+		},
+		ToolCalls: []*model.ToolCall{
+			{ID: "call_a", Kind: model.ToolCallKindTool, TechnicalName: "find_slots", Arguments: model.JSONObject(`{"day":"Monday"}`), MessageSequence: 2, Result: new(`{"free":["09:00"]}`)},
+			{ID: "call_b", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"slot":{"day":"Monday","hour":9}}`), MessageSequence: 4, Result: new(`no JSON`)},
+			{ID: "call_c", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"slot":{"day":"Tuesday"}}`), MessageSequence: 4, Error: new("taken")},
+		},
+	}
+	held := heldBy(run, 1, speakerAgent)
+	held.isMeasured, held.took, held.spent = true, 1500*time.Millisecond, model.Credit/2
+	held.tag = func(context.Context) (*string, error) { return new("Booking"), nil }
+	return held
+}
+
+func called(name string, where ...model.MockCondition) *model.CalledExpectation {
+	return &model.CalledExpectation{NeverCalledExpectation: *uncalled(name, where...), Min: 1}
+}
+
+func uncalled(name string, where ...model.MockCondition) *model.NeverCalledExpectation {
+	return &model.NeverCalledExpectation{TechnicalName: &name, Where: where}
+}
+
+func said(text string) *model.SaidExpectation {
+	return &model.SaidExpectation{Text: &text, Role: model.MessageRoleAssistant}
+}
+
+func TestEachExpectation(t *testing.T) {
+	t.Parallel()
+	monday, tuesday, sunday := model.MockCondition{Argument: "slot.day", Equals: new("Monday")}, model.MockCondition{Argument: "slot.day", Equals: new("Tuesday")}, model.MockCondition{Argument: "slot.day", Equals: new("Sunday")}
+	in := func(turn int32, s *model.SaidExpectation) *model.SaidExpectation {
+		s.Turn = &turn
+		return s
+	}
+	like := func(expression string) *model.SaidExpectation {
+		return &model.SaidExpectation{Matches: &expression, Role: model.MessageRoleAssistant}
+	}
+	by := func(s *model.SaidExpectation) *model.SaidExpectation {
+		s.Role = model.MessageRoleUser
+		return s
+	}
+	often := func(least int32, most *int32, c *model.CalledExpectation) *model.CalledExpectation {
+		c.Min, c.Max = least, most
+		return c
+	}
+	succeeding := func(c *model.CalledExpectation) *model.CalledExpectation {
+		c.Succeeded = true
+		return c
+	}
+	before := func(name string, c *model.CalledExpectation) *model.CalledExpectation {
+		c.Before = &name
+		return c
+	}
+	transfer, agent, contact := model.ToolCallKindCallTransfer, model.ConversationEnderAgent, model.ConversationEnderContact
+	fits := func(name *string, schema string) *model.ResultExpectation {
+		return &model.ResultExpectation{TechnicalName: name, Schema: model.JSONObject(schema)}
+	}
+	for _, test := range []struct {
+		expect   model.TestExpectation
+		passed   bool
+		observed string
+		// at are the messages of the evidence.
+		at []int32
+	}{
+		{model.TestExpectation{Called: called("book_slot")}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: called("book_slot", monday)}, true, "called once", []int32{5}},
+		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Matches: new(`^\d$`)})}, true, "called once", []int32{5}},
+		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Present: new(false)}, tuesday)}, true, "called once, which failed", []int32{5}},
+		{model.TestExpectation{Called: called("book_slot", sunday)}, false, "called 2 times, never with such arguments", []int32{5, 5}},
+		{model.TestExpectation{Called: called("refund")}, false, "never called", nil},
+		{model.TestExpectation{Called: often(3, nil, called("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: often(1, new(int32(1)), called("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: before("book_slot", called("find_slots"))}, true, "called once", []int32{3}},
+		{model.TestExpectation{Called: before("find_slots", called("book_slot"))}, false, "called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
+		{model.TestExpectation{Called: before("refund", called("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: succeeding(called("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(often(2, nil, called("book_slot")))}, false, "called 2 times, of which 1 failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(called("book_slot", tuesday))}, false, "called once, which failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(called("refund"))}, false, "never called", nil},
+		{model.TestExpectation{NeverCalled: uncalled("refund")}, true, "never called", nil},
+		{model.TestExpectation{NeverCalled: uncalled("book_slot", tuesday)}, false, "called once, which failed", []int32{5}},
+		{model.TestExpectation{NeverCalled: &model.NeverCalledExpectation{Kind: &transfer}}, true, "never called", nil},
+		{model.TestExpectation{Says: said("monday at nine")}, true, "said in message 3", []int32{3}},
+		{model.TestExpectation{Says: said("refund")}, false, "never said", nil},
+		{model.TestExpectation{Says: said("day at nine")}, false, "never said", nil},
+		{model.TestExpectation{Says: in(0, said("Robin"))}, true, "said in message 1", []int32{1}},
+		{model.TestExpectation{Says: in(1, said("Robin"))}, false, "never said", nil},
+		{model.TestExpectation{Says: in(-2, said("nine"))}, true, "said in message 3", []int32{3}},
+		{model.TestExpectation{Says: in(-3, said("Robin"))}, false, "never said", nil},
+		{model.TestExpectation{Says: said("{")}, true, "said in message 5", []int32{5}},
+		{model.TestExpectation{Says: like(`(?i)\bNINE\b`)}, true, "said in message 3", []int32{3}},
+		{model.TestExpectation{Says: by(said("slot"))}, true, "said in message 2", []int32{2}},
+		{model.TestExpectation{NeverSays: said("nine")}, false, "said in message 3", []int32{3}},
+		{model.TestExpectation{NeverSays: like(`refund`)}, true, "never said", nil},
+		{model.TestExpectation{EndedBy: &agent}, true, "Agent", []int32{5}},
+		{model.TestExpectation{EndedBy: &contact}, false, "Agent", []int32{5}},
+		{model.TestExpectation{Tag: new("Booking")}, true, "Booking", nil},
+		{model.TestExpectation{Tag: new("Other")}, false, "Booking", nil},
+		{model.TestExpectation{TurnsAtMost: new(int32(2))}, true, "2", nil},
+		{model.TestExpectation{TurnsAtMost: new(int32(1))}, false, "2", nil},
+		{model.TestExpectation{DurationAtMost: new(1.5)}, true, "1.500 s", nil},
+		{model.TestExpectation{DurationAtMost: new(1.4)}, false, "1.500 s", nil},
+		{model.TestExpectation{CreditsAtMost: new(0.5)}, true, "0.5 credits", nil},
+		{model.TestExpectation{CreditsAtMost: new(0.4)}, false, "0.5 credits", nil},
+		{model.TestExpectation{ResultJSON: fits(nil, `{"type":"object","required":["booked"]}`)}, true, "it fits", []int32{5}},
+		{model.TestExpectation{ResultJSON: fits(nil, `{"properties":{"booked":{"const":false}}}`)}, false, "it does not fit: booked: value must be false", []int32{5}},
+		{model.TestExpectation{ResultJSON: fits(new("find_slots"), `{"properties":{"free":{"minItems":1}}}`)}, true, "it fits", []int32{3}},
+		{model.TestExpectation{ResultJSON: fits(new("book_slot"), `{}`)}, false, "it is not JSON", []int32{5}},
+		{model.TestExpectation{ResultJSON: fits(new("refund"), `{}`)}, false, "no result of refund", nil},
+	} {
+		found, err := newChecks().look(t.Context(), &test.expect, bookedSlot(t))
+		require.NoError(t, err, test.expect.String())
+		var at []int32
+		for _, e := range found.evidence {
+			at = append(at, e.MessageIndex)
+		}
+		require.Equal(t, test.passed, found.passed, test.expect.String())
+		require.Equal(t, test.observed, found.observed, test.expect.String())
+		require.Equal(t, test.at, at, test.expect.String())
+	}
+}
+
+func TestExpectationsThatCannotBeDecided(t *testing.T) {
+	t.Parallel()
+	held := bookedSlot(t)
+	held.tag = func(context.Context) (*string, error) { return nil, errors.New("no classifier") }
+	_, err := newChecks().look(t.Context(), &model.TestExpectation{Tag: new("Booking")}, held)
+	require.ErrorContains(t, err, "no classifier")
+
+	held.messages[3].Text = strings.Repeat("x", 1<<20)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = newChecks().look(ctx, &model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
+	require.ErrorIs(t, err, context.Canceled)
+
+	held.isMeasured = false
+	_, err = newChecks().look(t.Context(), &model.TestExpectation{CreditsAtMost: new(1.0)}, held)
+	require.ErrorContains(t, err, "did not keep")
+}

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+)
+
+func TestSchemaThatReadsFiles(t *testing.T) {
+	t.Parallel()
+	s := newChecks()
+	file := filepath.Join(t.TempDir(), "schema.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
+	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
+		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), content.Values{}), "not usable")
+	}
+	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
+	require.NoError(t, s.validate(t.Context(), recursive, content.Values{"next": map[string]any{"next": map[string]any{}}}))
+	require.ErrorContains(t, s.validate(t.Context(), recursive, content.Values{"next": map[string]any{"x": json.Number("1")}}), "next: additional properties 'x' not allowed")
+	require.Equal(t, 1, s.schemas.known.Len())
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -33,7 +34,7 @@ func TestImportedTasksPassNoConversationThatTheBenchmarkFails(t *testing.T) {
 			run.Messages = append(run.Messages, model.TestMessage{Role: model.MessageRoleUser, Text: "And?"}, model.TestMessage{Role: model.MessageRoleAssistant, Text: says})
 		}
 		require.NotEmpty(t, checks[recorded.Task])
-		results, err := decideChecks(t.Context(), newChecks(), checks[recorded.Task], nil, heldBy(run, 0, ""))
+		results, err := decideChecks(t.Context(), rules.NewChecker(), checks[recorded.Task], nil, rules.NewConversation(run, 0, ""))
 		require.NoError(t, err)
 		passed := true
 		for _, result := range results {

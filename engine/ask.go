@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,9 +26,9 @@ type part struct {
 }
 
 // fault returns the failure of the part, for a reason that clients may read.
-func (p part) fault(err error, format string, args ...any) *runFault {
+func (p part) fault(err error, format string, args ...any) *rules.Fault {
 	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
-	return &runFault{RunError: model.RunError{Cause: p.cause, Message: message}, err: err}
+	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
 }
 
 // unusable says what is wrong with an answer. It completes "Your answer cannot be used: ".
@@ -38,7 +39,7 @@ func (u unusable) Error() string { return string(u) }
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
 // askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
-// chance. The error is a *runFault, or ctx's once it has ended.
+// chance. The error is a *rules.Fault, or ctx's once it has ended.
 func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {
@@ -61,7 +62,7 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: answer.Text})
 		}
 		req.Messages = append(req.Messages, llm.Message{
-			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), maxFault) + ". Answer again, in the form that you were given.",
+			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), rules.MaxFault) + ". Answer again, in the form that you were given.",
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -71,7 +72,7 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName), content.Cut(wrong.wrong.Error(), maxFault))
+		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName), content.Cut(wrong.wrong.Error(), rules.MaxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
 	var first, transfers []*call
@@ -131,7 +132,7 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 
 // validate tells the model why the arguments do not fit the call's target. It returns nil if they do.
 func (c *conversation) validate(ctx context.Context, call *call) error {
-	if err := c.checks.validate(ctx, call.target.parameters, call.arguments); err != nil {
+	if err := c.checks.Validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
 	}
 	if name := call.target.text; name != "" {

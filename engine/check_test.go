@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -26,22 +27,22 @@ func saying(text string) *model.SaidExpectation {
 
 func TestChecksThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
-	held := heldBy(&model.AgentTestRun{TurnCount: 2, Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, speakerAgent)
-	held.tag = func(context.Context) (*string, error) { return nil, faultOfAgent(errors.New("secret")) }
+	held := rules.NewConversation(&model.AgentTestRun{TurnCount: 2, Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, rules.Agent)
+	held.Tag = func(context.Context) (*string, error) { return nil, faultOfAgent(errors.New("secret")) }
 	all := []model.TestCheck{{Expect: model.TestExpectation{Tag: new("Booking")}}, {Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
-	results, err := decideChecks(t.Context(), newChecks(), all, nil, held)
+	results, err := decideChecks(t.Context(), rules.NewChecker(), all, nil, held)
 	require.ErrorContains(t, err, "the gateway")
 	require.Len(t, results, 1, "the others are decided all the same")
 
 	says := model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = decideChecks(ctx, newChecks(), []model.TestCheck{{Expect: says}}, nil, held)
+	_, err = decideChecks(ctx, rules.NewChecker(), []model.TestCheck{{Expect: says}}, nil, held)
 	require.ErrorIs(t, err, context.Canceled)
 
 	late, stop := context.WithDeadline(t.Context(), startOfTest)
 	defer stop()
-	_, err = newChecks().look(late, &says, held)
+	_, err = rules.NewChecker().Check(late, &says, held)
 	require.ErrorContains(t, faultOfCheck(err), "longer than 5s")
 }
 
@@ -60,7 +61,7 @@ func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
 			test:    model.AgentTestRow{Scenario: "Books", Criteria: []string{"The agent is helpful"}, MaxTurns: 3, Checks: []model.TestCheck{{Expect: e}}},
 		}
 		tester := r.tester()
-		tester.checks = newChecks()
+		tester.checks = rules.NewChecker()
 		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
 		require.NoError(t, tester.simulate(t.Context(), run))
 		require.Equal(t, model.AgentTestRunStatusFailed, run.Status, e.String())
@@ -91,7 +92,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 		},
 	}
 	tester := r.tester()
-	tester.checks = newChecks()
+	tester.checks = rules.NewChecker()
 	run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
 	require.NoError(t, tester.simulate(t.Context(), run))
 	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)

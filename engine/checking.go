@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // checksTimeout bounds the work on the checks of a run, but for what a language model is asked.
 const checksTimeout = 5 * time.Second
 
-// decideChecks decides checks, in their order. If some cannot be decided, the error is the *runFault of the first, and the results
+// decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first, and the results
 // of the others are returned with it. Once ctx has ended the error is ctx's.
-func decideChecks(ctx context.Context, c *checks, all []model.TestCheck, values content.Values, held *heldConversation) ([]model.CheckResult, error) {
+func decideChecks(ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation) ([]model.CheckResult, error) {
 	results := make([]model.CheckResult, 0, len(all))
 	var first error
 	working, stop := context.WithTimeout(ctx, checksTimeout)
@@ -27,7 +28,7 @@ func decideChecks(ctx context.Context, c *checks, all []model.TestCheck, values 
 			within = ctx
 		}
 		expected := filledExpectation(values, check.Expect)
-		found, err := c.look(within, &expected, held)
+		found, err := c.Check(within, &expected, held)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -35,7 +36,7 @@ func decideChecks(ctx context.Context, c *checks, all []model.TestCheck, values 
 			first = faultOfCheck(err)
 		case err == nil:
 			results = append(results, model.CheckResult{
-				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.passed, Observed: found.observed, Evidence: slices.Concat([]model.Evidence{}, found.evidence),
+				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.Passed, Observed: found.Observed, Evidence: slices.Concat([]model.Evidence{}, found.Evidence),
 			})
 		}
 	}
@@ -51,14 +52,14 @@ func filledIn(given, filled *model.TestExpectation) string {
 }
 
 func faultOfCheck(err error) error {
-	var fault *runFault
+	var fault *rules.Fault
 	switch {
 	case errors.As(err, &fault):
 		return fault
 	case errors.Is(err, context.DeadlineExceeded):
-		return &runFault{err: err, RunError: model.RunError{
+		return &rules.Fault{Err: err, RunError: model.RunError{
 			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, which is the bound", checksTimeout),
 		}}
 	}
-	return faultOfGateway(err)
+	return rules.FaultOfGateway(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -53,9 +54,9 @@ func (e *Engine) DraftLabelledQuestions(ctx context.Context, t *db.Tenant, in mo
 		System: draftInstruction, Schema: json.RawMessage(draftSchema), Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
 	}
 	questions, err := askFor(ctx, writer, req, func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
-	var fault *runFault
+	var fault *rules.Fault
 	if errors.As(err, &fault) {
-		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.err)
+		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.Err)
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -80,7 +81,7 @@ type Engine struct {
 	caller     *endpoint.Caller
 	webhook    string
 	lease      time.Duration
-	checks     *checks
+	checks     *rules.Checker
 	speakers   *speakers
 	base       *knowledge.Base
 	prices     model.Prices
@@ -92,7 +93,7 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, rules: o.Rules, isReviewed: o.ReviewContact,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{

@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
@@ -39,7 +40,7 @@ type extractable struct {
 }
 
 // extract reads the values that an agent wants to know out of a conversation: a text or null for each of them, by name. The error is a
-// *runFault, or ctx's once it has ended.
+// *rules.Fault, or ctx's once it has ended.
 func extract(
 	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {
@@ -181,7 +182,7 @@ func chatAsRun(messages, calls []model.Row) *model.AgentTestRun {
 
 // failureOf is what clients are told of a failure; nil for none.
 func failureOf(err error) *string {
-	var fault *runFault
+	var fault *rules.Fault
 	switch {
 	case err == nil:
 		return nil

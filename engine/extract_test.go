@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,9 +43,9 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 			check("day", new("{when}"), nil), check("day", nil, new("^Mon")), check("day", new("Tuesday"), nil), check("guest", nil, new(".")), check("gone", new("a"), nil),
 		}},
 	}
-	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: speakerAgent}
+	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: rules.Agent}
 	extractor := lines(good)
-	tester := &tester{checks: newChecks(), judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent), now: time.Now}
+	tester := &tester{checks: rules.NewChecker(), judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent), now: time.Now}
 	require.NoError(t, tester.decide(t.Context(), run, content.Values{"when": "MONDAY"}))
 	require.Equal(t, model.JSONObject(`{"guest":null,"day":"Monday"}`), *run.Extracted)
 	var observed []string

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -143,9 +144,9 @@ func FuzzToolSchema(f *testing.F) {
 			return
 		}
 		parametersOf([]byte(parameters))
-		if err := newChecks().validate(t.Context(), []byte(parameters), call); err != nil {
+		if err := rules.NewChecker().Validate(t.Context(), []byte(parameters), call); err != nil {
 			require.NotContains(t, err.Error(), "not usable")
-			require.LessOrEqual(t, len(err.Error()), maxFault+100)
+			require.LessOrEqual(t, len(err.Error()), rules.MaxFault+100)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,7 +52,7 @@ type question struct {
 
 // judge judges each criterion on its own, and returns the verdicts in the order of the criteria. Rules decide those that
 // they understand, the model p all others. Weights are those of the criteria at the same places. If the judge fails on
-// some of them, the error is the *runFault of the first, and the other verdicts are returned with it. Once ctx has ended
+// some of them, the error is the *rules.Fault of the first, and the other verdicts are returned with it. Once ctx has ended
 // the error is ctx's.
 func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t transcript, weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
@@ -174,8 +175,8 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 	switch {
 	case evidence == nil:
 		return nil, unusable(`"evidence" is missing`)
-	case len(*evidence) > maxEvidence:
-		return nil, unusablef(`"evidence" has at most %d entries`, maxEvidence)
+	case len(*evidence) > rules.MaxEvidence:
+		return nil, unusablef(`"evidence" has at most %d entries`, rules.MaxEvidence)
 	}
 	text, err := readRationale(rationale)
 	return &verdict{evidence: *evidence, rationale: text}, err
@@ -221,8 +222,8 @@ func (v *verdict) cite(criterion string, t transcript, isTrusted bool) (*model.C
 			return nil, unusable(`"quote" is missing in "evidence"`)
 		case t.at(*e.MessageIndex) == nil:
 			return nil, unusablef("there is no message with the messageIndex %d", *e.MessageIndex)
-		case utf8.RuneCountInString(*e.Quote) > maxQuote:
-			return nil, unusablef("a quote has at most %d characters", maxQuote)
+		case utf8.RuneCountInString(*e.Quote) > rules.MaxQuote:
+			return nil, unusablef("a quote has at most %d characters", rules.MaxQuote)
 		}
 		message := t.at(*e.MessageIndex)
 		found, callID := message.find(*e.Quote, cited)

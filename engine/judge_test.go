@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -38,7 +39,7 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	p := lines(`{"evidence":[],"rationale":"It was.","passed":true}`)
 	run := booked()
 	run.Snapshot.Test = &model.AgentTestRow{Scenario: "SECRET"}
-	end := ending{By: speakerAgent, Reason: "Done"}
+	end := ending{By: rules.Agent, Reason: "Done"}
 	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
 	require.NoError(t, err)
 	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.", Evidence: []model.Evidence{}}}, results)

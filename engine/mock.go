@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -26,11 +27,11 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func answerMock(ctx context.Context, c *checks, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
+func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
-		if rule := &m.Rules[i]; c.applies(ctx, rule, call, number) {
+		if rule := &m.Rules[i]; c.Applies(ctx, rule, call, number) {
 			position := int32(i)
 			answer.rule, answer.failure = &position, rule.Failure
 			template, delaySeconds = rule.ResultTemplate, rule.DelaySeconds

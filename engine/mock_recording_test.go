@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -66,7 +67,7 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 		require.Empty(t, warnings)
 		mock := &test.ToolMocking.MockedTools[0].Mock
 		for number, call := range calls[min(before, len(calls)):] {
-			got := answerMock(t.Context(), newChecks(), mock, "look", callOf(t, string(call.Arguments)), int32(number), content.Values{"day": "a variable"})
+			got := answerMock(t.Context(), rules.NewChecker(), mock, "look", callOf(t, string(call.Arguments)), int32(number), content.Values{"day": "a variable"})
 			require.Empty(t, got.unknown)
 			if got.failure == nil {
 				require.NotNil(t, call.Result, "call %d", number)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -23,7 +24,7 @@ func mocks(toolID string, delay float64) []model.MockedTool {
 
 // isMet reports whether a condition holds for the arguments of a call.
 func isMet(t testing.TB, c model.MockCondition, call content.Values) bool {
-	return newChecks().applies(t.Context(), &model.MockRule{When: []model.MockCondition{c}}, call, 0)
+	return rules.NewChecker().Applies(t.Context(), &model.MockRule{When: []model.MockCondition{c}}, call, 0)
 }
 
 func callOf(t require.TestingT, text string) content.Values {
@@ -109,7 +110,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := answerMock(t.Context(), newChecks(), mock, "book", callOf(t, test.call), test.number, nil)
+			got := answerMock(t.Context(), rules.NewChecker(), mock, "book", callOf(t, test.call), test.number, nil)
 			require.Equal(t, test.rule, got.rule)
 			require.Equal(t, test.result, got.result)
 			require.Equal(t, test.delay, got.delay)
@@ -149,7 +150,7 @@ func TestMockTemplate(t *testing.T) {
 			if name == "an object" {
 				call = strings.Replace(call, "Ana", "Ana <&>", 1)
 			}
-			got := answerMock(t.Context(), newChecks(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
+			got := answerMock(t.Context(), rules.NewChecker(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
 			require.Equal(t, test.want, got.result)
 			require.Equal(t, test.unknown, got.unknown)
 		})
@@ -191,7 +192,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 		if text == "" {
 			return
 		}
-		got := answerMock(t.Context(), newChecks(), &model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
+		got := answerMock(t.Context(), rules.NewChecker(), &model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
 		require.Equal(t, want.String(), got.result)
 		for _, name := range got.unknown {
 			require.Contains(t, text, "{"+name+"}")

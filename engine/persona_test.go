@@ -9,6 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -80,7 +81,7 @@ func TestTheContactsPatience(t *testing.T) {
 		require.NoError(t, r.tester().simulate(t.Context(), run), name)
 		require.Equal(t, test.turns, run.TurnCount, name)
 		require.Equal(t, test.turns < 5, strings.Contains(*run.EndReason, "patience"), name)
-		require.Equal(t, test.turns < 5, run.Held.EndedBy == speakerContact, name)
+		require.Equal(t, test.turns < 5, run.Held.EndedBy == rules.Contact, name)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -18,7 +19,7 @@ func (s *scene) onStage() *tester {
 	t := withoutKey()
 	t.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
 		turn := &turn{
-			model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(), variables: at.variables, mocking: &s.mocking,
+			model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(), variables: at.variables, mocking: &s.mocking,
 		}
 		return turn.rehearse(ctx, s.main, at)
 	}
@@ -83,7 +84,7 @@ func TestAllOffline(t *testing.T) {
 	s.mocking.MockAllTools = true
 	tester := withoutKey()
 	tester.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
-		turn := &turn{model: offline.New(), limits: s.limits, effects: s.effects, checks: newChecks(), variables: at.variables, mocking: &s.mocking}
+		turn := &turn{model: offline.New(), limits: s.limits, effects: s.effects, checks: rules.NewChecker(), variables: at.variables, mocking: &s.mocking}
 		return turn.rehearse(ctx, s.main, at)
 	}
 	for range 2 {

@@ -9,6 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -36,18 +37,18 @@ func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run 
 		if pg.IsAway(err) {
 			return err
 		}
-		return conclude(ctx, run, false, faultOfGateway(err))
+		return conclude(ctx, run, false, rules.FaultOfGateway(err))
 	}
 	reset(run)
 	if len(found) == 0 || found[0].(*model.AgentTestRun).EndReason == nil {
-		return conclude(ctx, run, false, faultOfGateway(fmt.Errorf("run %s has no conversation", *run.RejudgeOfID)))
+		return conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("run %s has no conversation", *run.RejudgeOfID)))
 	}
 	held := found[0].(*model.AgentTestRun)
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
 	run.Extracted = held.Extracted
 	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
 	if err != nil {
-		return conclude(ctx, run, false, faultOfGateway(err))
+		return conclude(ctx, run, false, rules.FaultOfGateway(err))
 	}
 	began := run.CreatedAt
 	if held.StartedAt != nil {
@@ -76,12 +77,12 @@ func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
 		kept := *run.Held
 		return &kept
 	}
-	kept := &model.HeldConversation{EndedBy: speakerAgent}
+	kept := &model.HeldConversation{EndedBy: rules.Agent}
 	switch {
 	case strings.HasPrefix(*run.EndReason, contactEnded):
-		kept.EndedBy = speakerContact
+		kept.EndedBy = rules.Contact
 	case strings.HasPrefix(*run.EndReason, limitReached):
-		kept.EndedBy = endedByLimit
+		kept.EndedBy = rules.Limit
 	}
 	return kept
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,7 +43,7 @@ type performance struct {
 }
 
 // review asks the judge, once, whether the contact played its part in the conversation of a run, of whose messages so many were
-// given. The error is a *runFault of the contact if it did not, and of the judge if that cannot say, or ctx's once it has ended.
+// given. The error is a *rules.Fault of the contact if it did not, and of the judge if that cannot say, or ctx's once it has ended.
 // A contact whose words are all the test's has nothing to answer for.
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending, values content.Values) error {
 	test := run.Snapshot.Test
@@ -52,7 +53,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	for i := range shown.Messages {
 		m := &shown.Messages[i]
 		m.Calls = nil // the contact does not see them
-		if i >= given && m.Speaker == speakerContact {
+		if i >= given && m.Speaker == rules.Contact {
 			m.IsGiven = test.SaysIn(turn) != nil
 			turn++
 		}
@@ -66,7 +67,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{partOf(test, values), shown})}},
 	}
 	// Patience that is at an end is the program's to see, and a reason to leave.
-	mayLeave := end.By != speakerContact || isOut(test.Persona, run.Messages[given:])
+	mayLeave := end.By != rules.Contact || isOut(test.Persona, run.Messages[given:])
 	fault, err := askFor(ctx, t.judge, req, func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
 	if err == nil && fault != "" {
 		err = t.contact.fault(nil, "the judge finds that it %s", fault)
@@ -75,7 +76,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 }
 
 // isOfContact is true of what the contact's model wrote in the run.
-func (m transcriptMessage) isOfContact() bool { return m.Speaker == speakerContact && !m.IsGiven }
+func (m transcriptMessage) isOfContact() bool { return m.Speaker == rules.Contact && !m.IsGiven }
 
 // readReview returns what went wrong with a simulation, in words that follow "it"; empty for nothing. Who says that something did must
 // quote the contact, but for an early end, which everybody sees.

@@ -11,6 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -95,7 +96,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	defer func() {
 		if reason := recover(); reason != nil {
 			e.log.ErrorContext(ctx, "a run panicked", "run", run.ID, "reason", reason, "stack", string(debug.Stack()))
-			err = conclude(ctx, run, false, faultOfGateway(fmt.Errorf("panic: %v", reason)))
+			err = conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("panic: %v", reason)))
 		}
 	}()
 	if err := fillRow(run); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -196,7 +197,7 @@ type outcome struct {
 func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
-		model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(),
+		model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
 		variables: content.Values{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.recall(s.before)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,8 +31,8 @@ type tester struct {
 	opener func() (string, error)
 	// now returns the time of a message.
 	now func() time.Time
-	// checks decide the checks of tests.
-	checks *checks
+	// Checker decide the checks of tests.
+	checks *rules.Checker
 	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation of so
 	// many turns has cost, nil for nothing.
 	skipped func() time.Duration
@@ -86,10 +87,10 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	test := run.Snapshot.Test
 	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
-	held := heldBy(run, given, end.By)
-	held.tag, held.extractionError = t.tagOf(run), run.ExtractionError
+	held := rules.NewConversation(run, given, end.By)
+	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
 	if run.Extracted != nil {
-		_ = json.Unmarshal([]byte(*run.Extracted), &held.extracted) // texts and nulls, as the extractor has written them
+		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // texts and nulls, as the extractor has written them
 	}
 	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = toldOfValues(values), values
@@ -168,7 +169,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 		reset(run)
 		return ctx.Err()
 	}
-	var fault *runFault
+	var fault *rules.Fault
 	if errors.As(err, &fault) {
 		run.Error = &fault.RunError
 	}
@@ -239,14 +240,14 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 		run.TurnCount++
 		switch {
 		case said.endReason != nil:
-			return &ending{By: speakerAgent, Reason: *said.endReason}, nil
+			return &ending{By: rules.Agent, Reason: *said.endReason}, nil
 		case leaving != nil:
 			return t.left(run, *leaving)
 		case isOut(test.Persona, run.Messages[given:]):
 			return t.left(run, "its patience was at an end, because the agent went on answering the same.")
 		}
 	}
-	return &ending{By: endedByLimit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
+	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
 }
 
 // contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its model does. said
@@ -273,7 +274,7 @@ func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if reason == "" {
 		reason = "no reason was given."
 	}
-	return &ending{By: speakerContact, Reason: contactEnded + reason}, nil
+	return &ending{By: rules.Contact, Reason: contactEnded + reason}, nil
 }
 
 func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text string) {
@@ -310,13 +311,13 @@ func (t *tester) delayed() time.Duration {
 
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
 // is, and nobody is told the details.
-func faultOfAgent(err error) *runFault {
+func faultOfAgent(err error) *rules.Fault {
 	var known *model.Error
 	if errors.As(err, &known) {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
-			return &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Message}, err: err}
+			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Message}, Err: err}
 		}
 	}
-	return faultOfGateway(err)
+	return rules.FaultOfGateway(err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -27,10 +28,10 @@ func TestCallsBeforeASimulationDoNotCount(t *testing.T) {
 	require.EqualValues(t, 0, calls[0].MessageSequence, "it helped to answer the first message")
 
 	run := &model.AgentTestRun{Messages: start, ToolCalls: append(calls, &model.ToolCall{TechnicalName: "book", MessageSequence: 2})}
-	held := heldBy(run, 3, "")
+	held := rules.NewConversation(run, 3, "")
 	for name, counts := range map[string]bool{"book": true, "find": false} {
-		found, err := newChecks().look(t.Context(), &model.TestExpectation{Called: calling(name)}, held)
+		found, err := rules.NewChecker().Check(t.Context(), &model.TestExpectation{Called: calling(name)}, held)
 		require.NoError(t, err)
-		require.Equal(t, counts, found.passed, name)
+		require.Equal(t, counts, found.Passed, name)
 	}
 }

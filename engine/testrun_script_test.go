@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -97,7 +98,7 @@ func written(role model.MessageRole, text string) model.TestMessage {
 // requireRunFault requires that an error is the fault of a part and returns its text.
 func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string {
 	t.Helper()
-	var fault *runFault
+	var fault *rules.Fault
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, cause, fault.Cause)
 	require.NotEmpty(t, fault.Message)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -52,12 +53,12 @@ type transcriptMessage struct {
 }
 
 // isOwn is true of what the agent wrote and called in the run.
-func (m transcriptMessage) isOwn() bool { return m.Speaker == speakerAgent && !m.IsGiven }
+func (m transcriptMessage) isOwn() bool { return m.Speaker == rules.Agent && !m.IsGiven }
 
 // role returns who speaks, as clients are told.
 func (m transcriptMessage) role() *model.MessageRole {
 	role := model.MessageRoleUser
-	if m.Speaker == speakerAgent {
+	if m.Speaker == rules.Agent {
 		role = model.MessageRoleAssistant
 	}
 	return &role
@@ -108,9 +109,9 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	}
 	t := transcript{Messages: make([]transcriptMessage, 0, len(run.Messages)), Ending: end}
 	for i, m := range run.Messages {
-		shown := transcriptMessage{MessageIndex: i, Speaker: speakerContact, IsGiven: i < given, Text: m.Text}
+		shown := transcriptMessage{MessageIndex: i, Speaker: rules.Contact, IsGiven: i < given, Text: m.Text}
 		if m.Role == model.MessageRoleAssistant {
-			shown.Speaker, shown.Calls = speakerAgent, made[i]
+			shown.Speaker, shown.Calls = rules.Agent, made[i]
 		}
 		t.Messages = append(t.Messages, shown)
 	}

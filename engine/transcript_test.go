@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -39,7 +40,7 @@ func TestLongConversationsAreJudged(t *testing.T) {
 		}
 		return line{}
 	}}
-	shown := transcriptOf(longWinded(), 0, ending{By: endedByLimit})
+	shown := transcriptOf(longWinded(), 0, ending{By: rules.Limit})
 	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"first", "last"}, shown)
 	require.NoError(t, err)
 	require.Len(t, results, 2)

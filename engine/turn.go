@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -31,7 +32,7 @@ type turn struct {
 	rephraser llm.Model
 	limits    limits
 	effects   effects
-	checks    *checks
+	checks    *rules.Checker
 	// variables are the chat's data bag.
 	variables content.Values
 	mocking   *model.ToolMocking

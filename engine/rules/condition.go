@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func (c *checks) applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
+func (c *Checker) Applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
 	if rule.CallIndex != nil && *rule.CallIndex != number {
 		return false
 	}
@@ -19,7 +19,7 @@ func (c *checks) applies(ctx context.Context, rule *model.MockRule, call content
 	return true
 }
 
-func (c *checks) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {
+func (c *Checker) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {
 	value, present := call.Reach(condition.Argument)
 	if condition.Present != nil && *condition.Present != present {
 		return false

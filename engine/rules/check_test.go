@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // bookedSlot is a conversation in which the agent looks for a slot, books one, and says goodbye.
-func bookedSlot(t *testing.T) *heldConversation {
+func bookedSlot(t *testing.T) *Conversation {
 	t.Helper()
 	wrote := func(role model.MessageRole, text string) model.TestMessage {
 		return model.TestMessage{Role: role, Text: text}
@@ -31,9 +31,9 @@ func bookedSlot(t *testing.T) *heldConversation {
 			{ID: "call_c", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"slot":{"day":"Tuesday"}}`), MessageSequence: 4, Error: new("taken")},
 		},
 	}
-	held := heldBy(run, 1, speakerAgent)
+	held := NewConversation(run, 1, Agent)
 	held.isMeasured, held.took, held.spent = true, 1500*time.Millisecond, model.Credit/2
-	held.tag = func(context.Context) (*string, error) { return new("Booking"), nil }
+	held.Tag = func(context.Context) (*string, error) { return new("Booking"), nil }
 	return held
 }
 
@@ -132,14 +132,14 @@ func TestEachExpectation(t *testing.T) {
 		{model.TestExpectation{ResultJSON: fits(new("book_slot"), `{}`)}, false, "it is not JSON", []int32{5}},
 		{model.TestExpectation{ResultJSON: fits(new("refund"), `{}`)}, false, "no result of refund", nil},
 	} {
-		found, err := newChecks().look(t.Context(), &test.expect, bookedSlot(t))
+		found, err := NewChecker().Check(t.Context(), &test.expect, bookedSlot(t))
 		require.NoError(t, err, test.expect.String())
 		var at []int32
-		for _, e := range found.evidence {
+		for _, e := range found.Evidence {
 			at = append(at, e.MessageIndex)
 		}
-		require.Equal(t, test.passed, found.passed, test.expect.String())
-		require.Equal(t, test.observed, found.observed, test.expect.String())
+		require.Equal(t, test.passed, found.Passed, test.expect.String())
+		require.Equal(t, test.observed, found.Observed, test.expect.String())
 		require.Equal(t, test.at, at, test.expect.String())
 	}
 }
@@ -147,17 +147,17 @@ func TestEachExpectation(t *testing.T) {
 func TestExpectationsThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	held := bookedSlot(t)
-	held.tag = func(context.Context) (*string, error) { return nil, errors.New("no classifier") }
-	_, err := newChecks().look(t.Context(), &model.TestExpectation{Tag: new("Booking")}, held)
+	held.Tag = func(context.Context) (*string, error) { return nil, errors.New("no classifier") }
+	_, err := NewChecker().Check(t.Context(), &model.TestExpectation{Tag: new("Booking")}, held)
 	require.ErrorContains(t, err, "no classifier")
 
 	held.messages[3].Text = strings.Repeat("x", 1<<20)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = newChecks().look(ctx, &model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
+	_, err = NewChecker().Check(ctx, &model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
 	require.ErrorIs(t, err, context.Canceled)
 
 	held.isMeasured = false
-	_, err = newChecks().look(t.Context(), &model.TestExpectation{CreditsAtMost: new(1.0)}, held)
+	_, err = NewChecker().Check(t.Context(), &model.TestExpectation{CreditsAtMost: new(1.0)}, held)
 	require.ErrorContains(t, err, "did not keep")
 }

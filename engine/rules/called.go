@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func (c *checks) called(ctx context.Context, e *model.CalledExpectation, held *heldConversation) (finding, error) {
+func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *Conversation) (Finding, error) {
 	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, held)
 	all := matching
 	if e.Succeeded {
 		matching = slices.DeleteFunc(slices.Clone(all), (*model.ToolCall).Failed)
 	}
 	n := len(matching)
-	found := finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), timesWithFailures(all), held.citeCalls(matching)}
+	found := Finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), timesWithFailures(all), held.citeCalls(matching)}
 	switch {
 	case len(all) == 0 && len(others) > 0:
-		found.observed, found.evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
+		found.Observed, found.Evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
 	case n == 0:
-		found.evidence = held.citeCalls(all)
+		found.Evidence = held.citeCalls(all)
 	}
 	if err != nil || n == 0 || e.Before == nil {
 		return found, err
@@ -31,8 +31,8 @@ func (c *checks) called(ctx context.Context, e *model.CalledExpectation, held *h
 			break
 		}
 		if call.TechnicalName == *e.Before {
-			found.passed, found.evidence = false, held.citeCalls([]*model.ToolCall{call, matching[0]})
-			found.observed += fmt.Sprintf(", but %s was called before", *e.Before)
+			found.Passed, found.Evidence = false, held.citeCalls([]*model.ToolCall{call, matching[0]})
+			found.Observed += fmt.Sprintf(", but %s was called before", *e.Before)
 			break
 		}
 	}
@@ -40,13 +40,13 @@ func (c *checks) called(ctx context.Context, e *model.CalledExpectation, held *h
 }
 
 // matching returns the calls that are meant, and those that only have other arguments.
-func (c *checks) matching(ctx context.Context, e *model.NeverCalledExpectation, held *heldConversation) (matching, others []*model.ToolCall, err error) {
+func (c *Checker) matching(ctx context.Context, e *model.NeverCalledExpectation, held *Conversation) (matching, others []*model.ToolCall, err error) {
 	for _, call := range held.calls {
 		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
 			continue
 		}
 		with, _, _ := content.ParseArguments(string(call.Arguments)) // what cannot be read has no arguments
-		if c.applies(ctx, &model.MockRule{When: e.Where}, with, 0) {
+		if c.Applies(ctx, &model.MockRule{When: e.Where}, with, 0) {
 			matching = append(matching, call)
 		} else {
 			others = append(others, call)

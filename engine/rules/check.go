@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -14,55 +14,55 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// finding is what a check comes to.
-type finding struct {
-	passed   bool
-	observed string
-	evidence []model.Evidence
+// Finding is what a check comes to.
+type Finding struct {
+	Passed   bool
+	Observed string
+	Evidence []model.Evidence
 }
 
-func (c *checks) look(ctx context.Context, e *model.TestExpectation, held *heldConversation) (finding, error) {
+func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
 		return c.called(ctx, e.Called, held)
 	case e.NeverCalled != nil:
 		matching, _, err := c.matching(ctx, e.NeverCalled, held)
-		return finding{len(matching) == 0, timesWithFailures(matching), held.citeCalls(matching)}, err
+		return Finding{len(matching) == 0, timesWithFailures(matching), held.citeCalls(matching)}, err
 	case e.Says != nil:
 		cited, err := c.saying(ctx, e.Says, held)
-		return finding{len(cited) > 0, saidIn(cited), cited}, err
+		return Finding{len(cited) > 0, saidIn(cited), cited}, err
 	case e.NeverSays != nil:
 		cited, err := c.saying(ctx, e.NeverSays, held)
-		return finding{len(cited) == 0, saidIn(cited), cited}, err
+		return Finding{len(cited) == 0, saidIn(cited), cited}, err
 	case e.EndedBy != nil:
 		by := map[string]model.ConversationEnder{
-			speakerAgent: model.ConversationEnderAgent, speakerContact: model.ConversationEnderContact, endedByLimit: model.ConversationEnderLimit,
+			Agent: model.ConversationEnderAgent, Contact: model.ConversationEnderContact, Limit: model.ConversationEnderLimit,
 		}[held.endedBy]
-		return finding{by == *e.EndedBy, string(by), held.lastMessage()}, nil
+		return Finding{by == *e.EndedBy, string(by), held.lastMessage()}, nil
 	case e.Extracts != nil:
 		return c.extracts(ctx, e.Extracts, held)
 	case e.Tag != nil:
-		tag, err := held.tag(ctx)
+		tag, err := held.Tag(ctx)
 		if err != nil || tag == nil {
-			return finding{observed: "no tag"}, err
+			return Finding{Observed: "no tag"}, err
 		}
-		return finding{*tag == *e.Tag, *tag, nil}, nil
+		return Finding{*tag == *e.Tag, *tag, nil}, nil
 	case e.TurnsAtMost != nil:
-		return finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
+		return Finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
 	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
-		return finding{}, &runFault{RunError: model.RunError{
+		return Finding{}, &Fault{RunError: model.RunError{
 			Cause: model.RunErrorCauseInfrastructure, Message: "the version of the gateway that held the conversation did not keep how long the agent took and what it cost",
 		}}
 	case e.DurationAtMost != nil:
-		return finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
+		return Finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
 	case e.CreditsAtMost != nil:
-		return finding{float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost, held.spent.String() + " credits", nil}, nil
+		return Finding{float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost, held.spent.String() + " credits", nil}, nil
 	}
 	return c.fitting(ctx, e.ResultJSON, held)
 }
 
 // saying returns where something is said.
-func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *heldConversation) (cited []model.Evidence, err error) {
+func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Conversation) (cited []model.Evidence, err error) {
 	find := func(text string) (string, bool, error) {
 		found := read.Find(text, *e.Text)
 		return found, found != "", nil
@@ -82,7 +82,7 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 		if err != nil {
 			return nil, err
 		}
-		if found && len(cited) < maxEvidence {
+		if found && len(cited) < MaxEvidence {
 			cited = append(cited, model.Evidence{MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &held.messages[i].Role, Kind: new(model.EvidenceKindSaid)})
 		}
 	}
@@ -90,37 +90,37 @@ func (c *checks) saying(ctx context.Context, e *model.SaidExpectation, held *hel
 }
 
 // fitting looks for JSON that fits a schema.
-func (c *checks) fitting(ctx context.Context, e *model.ResultExpectation, held *heldConversation) (finding, error) {
-	schema, err := c.schemas.Load(string(e.Schema), model.NewJSONSchema)
+func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held *Conversation) (Finding, error) {
+	schema, err := c.schemas.of(string(e.Schema))
 	if err != nil {
-		return finding{}, err
+		return Finding{}, err
 	}
 	if e.TechnicalName == nil {
 		last := held.lastOf(model.MessageRoleAssistant)
 		if len(last) == 0 {
-			return finding{observed: "the agent said nothing"}, nil
+			return Finding{Observed: "the agent said nothing"}, nil
 		}
 		fault, err := misfit(ctx, schema, unfenced(held.messages[last[0].MessageIndex].Text))
 		return fitted(fault, last), err
 	}
-	found := finding{observed: "no result of " + *e.TechnicalName}
+	found := Finding{Observed: "no result of " + *e.TechnicalName}
 	for _, call := range held.calls {
 		if call.TechnicalName != *e.TechnicalName || call.Result == nil {
 			continue
 		}
 		fault, err := misfit(ctx, schema, *call.Result)
-		if found = fitted(fault, held.citeCalls([]*model.ToolCall{call})); err != nil || found.passed {
+		if found = fitted(fault, held.citeCalls([]*model.ToolCall{call})); err != nil || found.Passed {
 			return found, err
 		}
 	}
 	return found, nil
 }
 
-func fitted(fault string, at []model.Evidence) finding {
+func fitted(fault string, at []model.Evidence) Finding {
 	if fault == "" {
-		return finding{true, "it fits", at}
+		return Finding{true, "it fits", at}
 	}
-	return finding{false, fault, at}
+	return Finding{false, fault, at}
 }
 
 // misfit says why a text is no JSON that fits the schema, "" if it is. The error is ctx's.

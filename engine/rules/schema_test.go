@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"encoding/json"
@@ -13,14 +13,14 @@ import (
 
 func TestSchemaThatReadsFiles(t *testing.T) {
 	t.Parallel()
-	s := newChecks()
+	s := NewChecker()
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
 	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
-		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), content.Values{}), "not usable")
+		require.ErrorContains(t, s.Validate(t.Context(), []byte(schema), content.Values{}), "not usable")
 	}
 	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
-	require.NoError(t, s.validate(t.Context(), recursive, content.Values{"next": map[string]any{"next": map[string]any{}}}))
-	require.ErrorContains(t, s.validate(t.Context(), recursive, content.Values{"next": map[string]any{"x": json.Number("1")}}), "next: additional properties 'x' not allowed")
+	require.NoError(t, s.Validate(t.Context(), recursive, content.Values{"next": map[string]any{"next": map[string]any{}}}))
+	require.ErrorContains(t, s.Validate(t.Context(), recursive, content.Values{"next": map[string]any{"x": json.Number("1")}}), "next: additional properties 'x' not allowed")
 	require.Equal(t, 1, s.schemas.known.Len())
 }

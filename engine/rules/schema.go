@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -22,26 +22,23 @@ const (
 	// much.
 	schemaBytes     = 1 << 20
 	expressionBytes = 256 << 10
-	// maxFault bounds what a model is told about its arguments, in bytes.
-	maxFault = 2_000
+	// MaxFault bounds what a model is told about its arguments, in bytes.
+	MaxFault = 2_000
 )
 
-// checks caches compiled schemas and regular expressions by their texts.
-type checks struct {
-	schemas     *cache.Cache[string, *model.JSONSchema]
-	expressions *cache.Cache[string, *model.Expression]
+// Checker are compiled: schemas, and regular expressions.
+type Checker struct {
+	schemas     *compiled[*model.JSONSchema]
+	expressions *compiled[*model.Expression]
 }
 
-func newChecks() *checks {
-	return &checks{
-		cache.New(schemaBytes, func(text string, _ *model.JSONSchema) int { return len(text) }),
-		cache.New(expressionBytes, func(text string, _ *model.Expression) int { return len(text) }),
-	}
+func NewChecker() *Checker {
+	return &Checker{newCompiled(schemaBytes, model.NewJSONSchema), newCompiled(expressionBytes, model.NewExpression)}
 }
 
-// validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
-func (c *checks) validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
-	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
+// Validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
+func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
+	compiled, err := c.schemas.of(string(schema))
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")
 	}
@@ -56,8 +53,8 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call cont
 
 // faultsIn tells the innermost faults of a validation error.
 func faultsIn(invalid *jsonschema.ValidationError) string {
-	left := maxFault
-	return content.Cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), maxFault)
+	left := MaxFault
+	return content.Cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), MaxFault)
 }
 
 var english = message.NewPrinter(language.English)

@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 
 // Who speaks in a conversation, and what ends it.
 const (
-	speakerAgent   = "agent"
-	speakerContact = "contact"
-	endedByLimit   = "limit"
+	Agent   = "agent"
+	Contact = "contact"
+	Limit   = "limit"
 )
 
 // These bound the evidence of a verdict, in characters of a quote and in entries.
 const (
-	maxQuote    = 1_000
-	maxEvidence = 10
+	MaxQuote    = 1_000
+	MaxEvidence = 10
 )
 
-// heldConversation is a conversation of a test that is over, as checks look at it.
-type heldConversation struct {
+// Conversation is a conversation of a test that is over, as checks look at it.
+type Conversation struct {
 	messages []model.TestMessage
 	calls    []*model.ToolCall
 	// turns are the numbers of the turns that the messages belong to: 0 before the first, or beforehand.
@@ -37,20 +37,20 @@ type heldConversation struct {
 	isMeasured bool
 	took       time.Duration
 	spent      model.Credits
-	// extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
-	extracted       map[string]*string
-	extractionError *string
-	// tag asks the agent's classifier.
-	tag func(context.Context) (*string, error)
+	// Extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
+	Extracted       map[string]*string
+	ExtractionError *string
+	// Tag asks the agent's classifier.
+	Tag func(context.Context) (*string, error)
 }
 
 // beforehand is the turn of messages that the test starts from.
 const beforehand = -1
 
-// heldBy returns the conversation of a run, which begins with so many messages that the test starts from.
-func heldBy(run *model.AgentTestRun, start int, endedBy string) *heldConversation {
+// NewConversation returns the conversation of a run, which begins with so many messages that the test starts from.
+func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
 	// What was called for answers that the test starts from does not count.
-	held := &heldConversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
+	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
 	for _, call := range run.ToolCalls {
 		if int(call.MessageSequence) >= start-1 {
 			held.calls = append(held.calls, call)
@@ -77,7 +77,7 @@ func heldBy(run *model.AgentTestRun, start int, endedBy string) *heldConversatio
 }
 
 // isIn reports whether a message of the run is in a turn; nil is any.
-func (h *heldConversation) isIn(message int, turn *int32) bool {
+func (h *Conversation) isIn(message int, turn *int32) bool {
 	of := h.turns[message]
 	switch {
 	case of == beforehand:
@@ -91,10 +91,10 @@ func (h *heldConversation) isIn(message int, turn *int32) bool {
 }
 
 // citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
-func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
+func (h *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	var cited []model.Evidence
 	agent := model.MessageRoleAssistant
-	for _, call := range calls[:min(len(calls), maxEvidence)] {
+	for _, call := range calls[:min(len(calls), MaxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
 			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
@@ -103,7 +103,7 @@ func (h *heldConversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	return cited
 }
 
-func (h *heldConversation) lastMessage() []model.Evidence {
+func (h *Conversation) lastMessage() []model.Evidence {
 	if last := len(h.messages) - 1; last >= 0 {
 		return h.lastOf(h.messages[last].Role)
 	}
@@ -111,7 +111,7 @@ func (h *heldConversation) lastMessage() []model.Evidence {
 }
 
 // lastOf quotes the last message of the run that somebody wrote in it.
-func (h *heldConversation) lastOf(role model.MessageRole) []model.Evidence {
+func (h *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 	for i, m := range slices.Backward(h.messages) {
 		if m.Role == role && h.turns[i] != beforehand {
 			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role, Kind: new(model.EvidenceKindSaid)}}
@@ -121,14 +121,14 @@ func (h *heldConversation) lastOf(role model.MessageRole) []model.Evidence {
 }
 
 func shortQuote(text string) string {
-	if runes := []rune(text); len(runes) > maxQuote {
-		return string(runes[:maxQuote])
+	if runes := []rune(text); len(runes) > MaxQuote {
+		return string(runes[:MaxQuote])
 	}
 	return text
 }
 
 // saying quotes the last message in which a value stands as it is.
-func (h *heldConversation) saying(value string) []model.Evidence {
+func (h *Conversation) saying(value string) []model.Evidence {
 	for i, m := range slices.Backward(h.messages) {
 		if quote := read.Find(m.Text, value); quote != "" {
 			return []model.Evidence{{

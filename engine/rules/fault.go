@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Fault is why a run has no verdict.
+type Fault struct {
+	model.RunError
+	// Err is the underlying error, only for the log. It may be nil.
+	Err error
+}
+
+func (f *Fault) Error() string {
+	if f.Err == nil {
+		return f.Message
+	}
+	return fmt.Sprintf("%s (%v)", f.Message, f.Err)
+}
+
+func (f *Fault) Unwrap() error { return f.Err }
+
+// FaultOfGateway is a failure of the gateway itself. Its cause is only for the log.
+func FaultOfGateway(err error) *Fault {
+	return &Fault{
+		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
+		Err:      err,
+	}
+}

@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	"engine/llm/openai":              "engine/llm",
 	"engine/llm/offline":             "engine/lazyregexp engine/llm cache engine/read model/ordered",
 	"engine/read":                    "engine/lazyregexp",
-	"engine/rules":                   "model engine/content engine/read",
+	"engine/rules":                   "model engine/content engine/read engine/llm",
 	"query":                          "model db cache db/pg",
 	"observe":                        "db gateway engine/endpoint engine/llm",
 	"resolvers":                      "graph model db query engine engine/knowledge",

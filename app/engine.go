@@ -84,7 +84,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 		return nil, nil, err
 	}
 	options := engine.Options{
-		Tested: tested, Rephraser: rephraser, Rules: offline.Judge(),
+		Tested: tested, Rephraser: rephraser,
 		// The model has a time-out of its own for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,

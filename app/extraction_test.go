@@ -40,7 +40,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	extractor := &failing{Model: offline.Extractor()}
 	extractor.failures.Store(1)
 	e := engine.New(offline.New(), engine.Options{
-		Extractor: extractor, Contact: offline.Contact(), Judge: offline.Judge(), Rules: offline.Judge(), Log: slog.New(slog.DiscardHandler),
+		Extractor: extractor, Contact: offline.Contact(), Judge: offline.Judge(), Log: slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit},
 	})
 	g := &gatewayUnderTest{store: store, url: serveEngine(t, store, e)}

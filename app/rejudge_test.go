@@ -13,7 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -38,7 +37,7 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	e := engine.New(&cast{}, engine.Options{
-		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Rules: offline.Judge(), Log: slog.New(slog.DiscardHandler),
+		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Log: slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit, OutputTokens: 1000 * model.Credit},
 	})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest}))

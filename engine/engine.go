@@ -33,9 +33,6 @@ type Options struct {
 	Judges []llm.Model
 	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
 	ReviewContact bool
-	// Rules decides criteria that need no language model, at no cost, and fails on every other, which Judge then judges.
-	// Nil decides none.
-	Rules llm.Model
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
 	// takes longer than 5 seconds, the knowledge base is asked the message as it is.
 	Rephraser llm.Model
@@ -76,7 +73,6 @@ type Engine struct {
 	judges     map[string]llm.Model
 	judgeNames []string
 	isReviewed bool
-	rules      llm.Model
 	limits     limits
 	caller     *endpoint.Caller
 	webhook    string
@@ -94,7 +90,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
-		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, rules: o.Rules, isReviewed: o.ReviewContact,
+		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, isReviewed: o.ReviewContact,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

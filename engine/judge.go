@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -51,10 +50,10 @@ type question struct {
 }
 
 // judge judges each criterion on its own, and returns the verdicts in the order of the criteria. Rules decide those that
-// they understand, the model p all others. Weights are those of the criteria at the same places. If the judge fails on
+// they know about the conversation that was held, nil for none, and the model p all others. Weights are those of the criteria at the same places. If the judge fails on
 // some of them, the error is the *rules.Fault of the first, and the other verdicts are returned with it. Once ctx has ended
 // the error is ctx's.
-func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t transcript, weights ...*int32) ([]model.CriterionResult, error) {
+func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript, weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
 	verdicts := make([]*model.CriterionResult, len(criteria))
 	faults := make([]error, len(criteria))
@@ -62,7 +61,10 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 	group.SetLimit(judgedAtOnce)
 	for i, criterion := range criteria {
 		group.Go(func() error {
-			if verdicts[i] = decide(ctx, rules, criterion, t); verdicts[i] == nil {
+			if held != nil {
+				verdicts[i] = rules.Decide(held, t.values.Filled(criterion))
+			}
+			if verdicts[i] == nil {
 				verdicts[i], faults[i] = vote(ctx, p, criterion, shown)
 			}
 			return nil
@@ -73,6 +75,7 @@ func judge(ctx context.Context, rules llm.Model, p part, criteria []string, t tr
 	var first error
 	for i := range criteria {
 		if faults[i] == nil {
+			verdicts[i].Criterion = criteria[i]
 			if i < len(weights) {
 				verdicts[i].Weight = weights[i]
 			}
@@ -98,29 +101,6 @@ func judgeOne(ctx context.Context, p part, criterion string, t transcript, setti
 	return askFor(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
 		return readVerdict(a.Text, criterion, t)
 	})
-}
-
-// decide returns the verdict of rules on a criterion that needs no language model, nil for any other. They see the whole
-// transcript, and quote from it what they were given.
-func decide(ctx context.Context, rules llm.Model, criterion string, t transcript) *model.CriterionResult {
-	if rules == nil {
-		return nil
-	}
-	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(question{t, t.values.Filled(criterion)})}}}
-	answer, err := llm.Collect(rules.Chat(ctx, req))
-	if err != nil {
-		return nil
-	}
-	verdict, err := parseVerdict(answer.Text)
-	if err != nil {
-		return nil
-	}
-	result, err := verdict.cite(criterion, t, true)
-	if err != nil {
-		return nil
-	}
-	result.ByProgram = true
-	return result
 }
 
 // verdict is an answer of the judge, of which every member is there and within its bounds.
@@ -192,7 +172,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	if err != nil {
 		return nil, err
 	}
-	result, err := verdict.cite(criterion, t, false)
+	result, err := verdict.cite(criterion, t)
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +190,8 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	return result, nil
 }
 
-// cite looks up the evidence in the transcript. What is trusted stands there even if it is too short to be looked up.
-func (v *verdict) cite(criterion string, t transcript, isTrusted bool) (*model.CriterionResult, error) {
+// cite looks up the evidence in the transcript.
+func (v *verdict) cite(criterion string, t transcript) (*model.CriterionResult, error) {
 	result := &model.CriterionResult{Criterion: criterion, Passed: v.passed, DoesNotApply: v.doesNotApply, Rationale: v.rationale, Evidence: []model.Evidence{}}
 	cited := map[string]bool{}
 	for _, e := range v.evidence {
@@ -227,14 +207,14 @@ func (v *verdict) cite(criterion string, t transcript, isTrusted bool) (*model.C
 		}
 		message := t.at(*e.MessageIndex)
 		found, callID := message.find(*e.Quote, cited)
-		if found == "" && !isTrusted {
+		if found == "" {
 			return nil, unusablef("the quote %q is neither in message %d nor in one of its calls", *e.Quote, *e.MessageIndex)
 		}
 		if callID != nil {
 			cited[*callID] = true
 		}
 		result.Evidence = append(result.Evidence, model.Evidence{
-			MessageIndex: int32(*e.MessageIndex), Quote: cmp.Or(found, *e.Quote), ToolCallID: callID, Speaker: message.role(),
+			MessageIndex: int32(*e.MessageIndex), Quote: found, ToolCallID: callID, Speaker: message.role(),
 			Kind: new(message.kindOf(*e.Quote, callID)),
 		})
 	}

@@ -99,7 +99,7 @@ func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cited, err := review.cite("", t, false)
+	cited, err := review.cite("", t)
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 		first, _, _ := strings.Cut(req.System, "\n")
 		prompts = append(prompts, first)
 		return line{text: map[bool]string{true: "Monday, Ana {day}", false: "7, nobody"}[strings.Contains(first, "Ana")]}
-	}}, Options{Contact: lines("I want one."), Judge: lines("nothing"), Rules: offline.Judge(), Log: slog.New(slog.DiscardHandler)})
+	}}, Options{Contact: lines("I want one."), Judge: lines("nothing"), Log: slog.New(slog.DiscardHandler)})
 	said := map[string]string{}
 	for _, run := range runs {
 		require.NoError(t, e.RunTest(ctx, tenant, run.ID, 1))

@@ -116,7 +116,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	if err := e.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	runner := &tester{contact: take.contact, rules: e.rules, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: e.isReviewed, now: now, checks: e.checks}
+	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: e.isReviewed, now: now, checks: e.checks}
 	if run.RejudgeOfID != nil {
 		return e.rejudge(ctx, t, runner, run)
 	}

@@ -9,16 +9,13 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
-	contact part
-	// rules decide criteria before the judge. They may be nil.
-	rules      llm.Model
+	contact    part
 	judge      part
 	classifier part
 	extractor  part
@@ -99,7 +96,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	if len(test.Checks) > 0 {
 		run.CheckResults, unchecked = decideChecks(ctx, t.checks, test.Checks, values, held)
 	}
-	run.CriteriaResults, unjudged = judge(ctx, t.rules, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
+	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
 		unjudged = t.judge.fault(nil, "says that no criterion applies, so nothing was judged")
 	}

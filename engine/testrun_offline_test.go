@@ -14,7 +14,7 @@ import (
 // withoutKey returns a tester whose parts are all offline. The agent books what it is asked for.
 func withoutKey() *tester {
 	return &tester{
-		contact: as(offline.Contact(), model.RunErrorCauseSimulator), rules: offline.Judge(), judge: as(offline.Judge(), model.RunErrorCauseJudge),
+		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
 		classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
 		now:        func() time.Time { return startOfTest },
 		reply: func(_ context.Context, s situation) (*reply, []*model.ToolCall, error) {

@@ -21,6 +21,7 @@ type Finding struct {
 	Evidence []model.Evidence
 }
 
+// Check decides whether a conversation meets an expectation, whose placeholders are filled. The error is a *Fault, or ctx's.
 func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
@@ -62,7 +63,7 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Con
 }
 
 // saying returns where something is said.
-func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Conversation) (cited []model.Evidence, err error) {
+func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Conversation) ([]model.Evidence, error) {
 	find := func(text string) (string, bool, error) {
 		found := read.Find(text, *e.Text)
 		return found, found != "", nil
@@ -74,19 +75,7 @@ func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Co
 		}
 		find = func(text string) (string, bool, error) { return expression.Find(ctx, text) }
 	}
-	for i, m := range held.messages {
-		if m.Role != e.Role || !held.isIn(i, e.Turn) {
-			continue
-		}
-		quote, found, err := find(m.Text)
-		if err != nil {
-			return nil, err
-		}
-		if found && len(cited) < MaxEvidence {
-			cited = append(cited, model.Evidence{MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &held.messages[i].Role, Kind: new(model.EvidenceKindSaid)})
-		}
-	}
-	return cited, nil
+	return held.where(e.Role, e.Turn, find)
 }
 
 // fitting looks for JSON that fits a schema.

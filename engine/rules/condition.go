@@ -7,6 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// Applies reports whether a rule of a mock is meant for a call with these arguments and this number, counted from 0.
 func (c *Checker) Applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
 	if rule.CallIndex != nil && *rule.CallIndex != number {
 		return false

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -77,44 +76,66 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 }
 
 // isIn reports whether a message of the run is in a turn; nil is any.
-func (h *Conversation) isIn(message int, turn *int32) bool {
-	of := h.turns[message]
+func (c *Conversation) isIn(message int, turn *int32) bool {
+	of := c.turns[message]
 	switch {
 	case of == beforehand:
 		return false
 	case turn == nil:
 		return true
 	case *turn < 0:
-		return of > 0 && of == h.turns[len(h.turns)-1]+1+*turn
+		return of > 0 && of == c.turns[len(c.turns)-1]+1+*turn
 	}
 	return of == *turn
 }
 
+// where quotes what find finds in the messages that somebody wrote in a turn; nil is any.
+func (c *Conversation) where(role model.MessageRole, turn *int32, find func(text string) (string, bool, error)) (cited []model.Evidence, err error) {
+	for i, m := range c.messages {
+		if m.Role != role || !c.isIn(i, turn) {
+			continue
+		}
+		quote, found, err := find(m.Text)
+		if err != nil {
+			return nil, err
+		}
+		if found && len(cited) < MaxEvidence {
+			cited = append(cited, c.quote(i, quote))
+		}
+	}
+	return cited, nil
+}
+
+// quote returns evidence from the text of a message.
+func (c *Conversation) quote(message int, text string) model.Evidence {
+	return model.Evidence{MessageIndex: int32(message), Quote: shortQuote(text), Speaker: &c.messages[message].Role, Kind: new(model.EvidenceKindSaid)}
+}
+
 // citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
-func (h *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
+func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	var cited []model.Evidence
 	agent := model.MessageRoleAssistant
 	for _, call := range calls[:min(len(calls), MaxEvidence)] {
 		cited = append(cited, model.Evidence{
-			MessageIndex: min(call.MessageSequence+1, int32(len(h.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(json.RawMessage(call.Arguments))), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
+			MessageIndex: min(call.MessageSequence+1, int32(len(c.messages)-1)),
+			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(call.Arguments)), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
 		})
 	}
 	return cited
 }
 
-func (h *Conversation) lastMessage() []model.Evidence {
-	if last := len(h.messages) - 1; last >= 0 {
-		return h.lastOf(h.messages[last].Role)
+func (c *Conversation) lastMessage() []model.Evidence {
+	if last := len(c.messages) - 1; last >= 0 {
+		return c.lastOf(c.messages[last].Role)
 	}
 	return nil
 }
 
 // lastOf quotes the last message of the run that somebody wrote in it.
-func (h *Conversation) lastOf(role model.MessageRole) []model.Evidence {
-	for i, m := range slices.Backward(h.messages) {
-		if m.Role == role && h.turns[i] != beforehand {
-			return []model.Evidence{{MessageIndex: int32(i), Quote: shortQuote(m.Text), Speaker: &role, Kind: new(model.EvidenceKindSaid)}}
+func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
+	for i, m := range slices.Backward(c.messages) {
+		if m.Role == role && c.turns[i] != beforehand {
+			return []model.Evidence{c.quote(i, m.Text)}
 		}
 	}
 	return nil
@@ -128,12 +149,10 @@ func shortQuote(text string) string {
 }
 
 // saying quotes the last message in which a value stands as it is.
-func (h *Conversation) saying(value string) []model.Evidence {
-	for i, m := range slices.Backward(h.messages) {
+func (c *Conversation) saying(value string) []model.Evidence {
+	for i, m := range slices.Backward(c.messages) {
 		if quote := read.Find(m.Text, value); quote != "" {
-			return []model.Evidence{{
-				MessageIndex: int32(i), Quote: shortQuote(quote), Speaker: &h.messages[i].Role, Kind: new(model.EvidenceKindSaid),
-			}}
+			return []model.Evidence{c.quote(i, quote)}
 		}
 	}
 	return nil

@@ -26,12 +26,13 @@ const (
 	MaxFault = 2_000
 )
 
-// Checker are compiled: schemas, and regular expressions.
+// Checker decides by schemas and regular expressions, which it compiles and caches. It is safe for concurrent use.
 type Checker struct {
 	schemas     *compiled[*model.JSONSchema]
 	expressions *compiled[*model.Expression]
 }
 
+// NewChecker returns a Checker with empty caches.
 func NewChecker() *Checker {
 	return &Checker{newCompiled(schemaBytes, model.NewJSONSchema), newCompiled(expressionBytes, model.NewExpression)}
 }

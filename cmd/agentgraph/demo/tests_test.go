@@ -25,7 +25,7 @@ func working(t *testing.T, store *db.Store) {
 	require.NoError(t, err)
 	t.Cleanup(caller.Close)
 	e := engine.New(offline.New(), engine.Options{
-		Contact: offline.Contact(), Judge: offline.Judge(), Rules: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
+		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })

@@ -48,6 +48,9 @@ type wantedValue struct{ Name, Definition, Type string }
 
 type saidMessage struct{ Speaker, Text string }
 
+// agentSpeaker is who speaks for the agent in a conversation, as a part receives it.
+const agentSpeaker = "agent"
+
 // in returns the value as the contact said it last, nil if it did not.
 func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 	p, ok := v.property()

@@ -1,0 +1,124 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// judged is a conversation with everything that the forms look at.
+func judged() *rules.Conversation {
+	made := func(at int32, name, arguments string, failure *string) *model.ToolCall {
+		return &model.ToolCall{TechnicalName: name, Arguments: model.JSONObject(arguments), MessageSequence: at - 1, Error: failure}
+	}
+	return rules.NewConversation(&model.AgentTestRun{
+		Messages: []model.TestMessage{
+			{Role: model.MessageRoleAssistant, Text: "Your refund is approved."}, {Role: model.MessageRoleUser, Text: "Hello, may I have a discount?"},
+			{Role: model.MessageRoleAssistant, Text: "It’s on  Monday,\nyesterday I said “no”. Ça va: déjà vu."}, {Role: model.MessageRoleUser, Text: "Fine"},
+			{Role: model.MessageRoleAssistant, Text: "Goodbye."},
+		},
+		ToolCalls: []*model.ToolCall{
+			made(2, "book_slot", `{"day": "Monday","seats":2,"who":{"name": "Ana"},"vip":true}`, nil), made(2, "transfer_call", `{"reason":"asked"}`, new("nobody is there")),
+			made(4, "find_slots", "", nil),
+		},
+	}, 1, rules.Agent)
+}
+
+// elsewhere is one that the agent ended by a transfer.
+func elsewhere() *rules.Conversation {
+	return rules.NewConversation(&model.AgentTestRun{
+		Messages:  []model.TestMessage{{Role: model.MessageRoleUser, Text: "A human, please"}, {Role: model.MessageRoleAssistant, Text: "One moment."}},
+		ToolCalls: []*model.ToolCall{{TechnicalName: "transfer_call", Arguments: model.JSONObject(`{"reason":"asked"}`)}},
+	}, 0, rules.Limit)
+}
+
+func judge(t *testing.T, c *rules.Conversation, criterion string) *model.CriterionResult {
+	t.Helper()
+	verdict := rules.Decide(c, criterion)
+	require.NotNil(t, verdict, criterion)
+	require.NotEmpty(t, verdict.Rationale)
+	require.NotNil(t, verdict.Evidence)
+	require.True(t, verdict.ByProgram)
+	return verdict
+}
+
+func TestCriteriaOfKnownFormsAreDecided(t *testing.T) {
+	t.Parallel()
+	for criterion, want := range map[string]struct {
+		passed bool
+		quotes []string
+	}{
+		`says "monday"`:                      {true, []string{"Monday"}},
+		`The agent says “on monday”.`:        {true, []string{"on  Monday"}},
+		`says "it's on monday, yesterday"`:   {true, []string{"It’s on  Monday,\nyesterday"}},
+		`SAYS « DÉJÀ VU »`:                   {true, []string{"déjà vu"}},
+		`says "day"`:                         {false, nil},
+		`says "discount"`:                    {false, nil},
+		`says "refund"`:                      {false, nil},
+		`says "on Tuesday, yesterday"`:       {false, []string{"yesterday I said “no”."}},
+		`says "It is Monday"`:                {false, []string{"It’s on  Monday,"}},
+		`says "a table for Tuesday evening"`: {false, nil},
+		`never says "refund"`:                {true, nil},
+		`never says "goodbye"`:               {false, []string{"Goodbye"}},
+		`Never says "discount"`:              {true, nil},
+		`calls book_slot`:                    {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`Calls FIND_SLOTS`:                   {true, []string{"find_slots {}"}},
+		`calls cancel_slot`:                  {false, nil},
+		`calls book_slot with day = monday`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with Day="Monday"`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with seats = 2`:     {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with vip = TRUE.`:   {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with who.name=ana`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with day = Mon`:     {false, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with hour = 9`:      {false, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls cancel_slot with day = Mon`:   {false, nil},
+		`does not call cancel_slot`:          {true, nil},
+		`The agent does not call find_slots`: {false, []string{"find_slots {}"}},
+		`transfers the call`:                 {false, []string{`transfer_call {"reason":"asked"}`}},
+		`Ends the conversation.`:             {true, []string{"Goodbye."}},
+	} {
+		t.Run(criterion, func(t *testing.T) {
+			t.Parallel()
+			verdict := judge(t, judged(), criterion)
+			require.Equal(t, want.passed, verdict.Passed, verdict.Rationale)
+			var quotes []string
+			for _, e := range verdict.Evidence {
+				quotes = append(quotes, e.Quote)
+			}
+			require.Empty(t, cmp.Diff(want.quotes, quotes))
+		})
+	}
+	for criterion, want := range map[string]bool{`transfers the call`: true, `ends the conversation`: false, `says "moment"`: true} {
+		verdict := judge(t, elsewhere(), criterion)
+		require.Equal(t, want, verdict.Passed, criterion)
+		require.Len(t, verdict.Evidence, 1, criterion)
+	}
+}
+
+func TestVerdictsQuoteNoMoreThanTheyMay(t *testing.T) {
+	t.Parallel()
+	long := &model.AgentTestRun{Messages: []model.TestMessage{
+		{Role: model.MessageRoleAssistant, Text: strings.Repeat("é ", 2_000)}, {Role: model.MessageRoleUser, Text: "…"},
+	}}
+	verdict := judge(t, rules.NewConversation(long, 0, rules.Contact), "ends the conversation")
+	require.Len(t, verdict.Evidence, 1)
+	require.Zero(t, verdict.Evidence[0].MessageIndex)
+	require.Equal(t, strings.Repeat("é ", 500), verdict.Evidence[0].Quote)
+	require.Empty(t, judge(t, rules.NewConversation(&model.AgentTestRun{}, 0, rules.Limit), "ends the conversation").Evidence)
+}
+
+func TestEveryOtherCriterionIsLeftToAModel(t *testing.T) {
+	t.Parallel()
+	for _, criterion := range []string{
+		"Is polite", `says "a" or "b"`, `says Monday`, `says ""`, `always says "x"`, `calls the customer by name`,
+		`calls book_slot twice`, `does not call book_slot with day = Monday`, `transfers the call to sales`,
+		`does not end the conversation`, `never calls book_slot`, `calls book_slot with day`, "calls a-b", "",
+	} {
+		require.Nil(t, rules.Decide(judged(), criterion), criterion)
+	}
+}

@@ -34,7 +34,7 @@ func house(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db
 	options := dbtest.Options()
 	options.MaxConnections, options.RunsPerCompany, options.Tracer = 20, runsPerCompany, sent
 	store := dbtest.Open(b, dbtest.URL(b), options)
-	require.NoError(b, store.Work(b.Context(), workers, db.Workers{RunTest: engineOf(model).RunTest}))
+	require.NoError(b, store.Work(b.Context(), workers, db.Workers{RunTest: evaluatorOf(model).RunTest}))
 	b.Cleanup(func() { require.NoError(b, store.StopWork(context.Background())) })
 	return store, model, sent
 }

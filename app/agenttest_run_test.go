@@ -59,6 +59,10 @@ func engineOf(m llm.Model) *engine.Engine {
 	return engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)})
 }
 
+func evaluatorOf(m llm.Model) *engine.Evaluator {
+	return engine.NewEvaluator(engineOf(m), engine.EvaluatorOptions{Log: slog.New(slog.DiscardHandler)})
+}
+
 // onlyRun returns the only run of an execution.
 func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) *model.AgentTestRun {
 	t.Helper()
@@ -72,7 +76,7 @@ func TestARunThatPanics(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	var times atomic.Int32
-	require.NoError(t, s.Store.Work(t.Context(), 1, db.Workers{RunTest: engineOf(&cast{hook: func(context.Context) error {
+	require.NoError(t, s.Store.Work(t.Context(), 1, db.Workers{RunTest: evaluatorOf(&cast{hook: func(context.Context) error {
 		times.Add(1)
 		panic("a mistake with a secret in it")
 	}}).RunTest}))
@@ -93,7 +97,7 @@ func TestARunWhoseContextEnds(t *testing.T) {
 	work := func(cause error) (*model.AgentTestRun, error) {
 		run := onlyRun(t, s.Tenant, dbtest.Execute(t, s.Tenant, ids, 1, 1))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		err := engineOf(&cast{hook: func(ctx context.Context) error {
+		err := evaluatorOf(&cast{hook: func(ctx context.Context) error {
 			cancel(cause)
 			<-ctx.Done()
 			return ctx.Err()
@@ -121,7 +125,7 @@ func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 	const runs = 40
 	s := dbtest.NewStage(t)
 	begun := make(chan struct{}, 10*runs)
-	require.NoError(t, s.Store.Work(t.Context(), 20, db.Workers{RunTest: engineOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
+	require.NoError(t, s.Store.Work(t.Context(), 20, db.Workers{RunTest: evaluatorOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
 		begun <- struct{}{}
 		return nil
 	}}).RunTest}))

@@ -54,6 +54,8 @@ type Options struct {
 	Store *db.Store
 	// Engine holds the conversations. NewEngine creates one.
 	Engine *engine.Engine
+	// Evaluator tests the agents of the Engine. Nil means one without settings.
+	Evaluator *engine.Evaluator
 	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
 	// Console serves the web console. Nil means none.
@@ -77,12 +79,13 @@ type Options struct {
 
 // App is the whole program.
 type App struct {
-	store    *db.Store
-	engine   *engine.Engine
-	server   *gateway.Server
-	settings gateway.Settings
-	workers  int
-	delay    time.Duration
+	store     *db.Store
+	engine    *engine.Engine
+	evaluator *engine.Evaluator
+	server    *gateway.Server
+	settings  gateway.Settings
+	workers   int
+	delay     time.Duration
 	// handler is the server inside its observers.
 	handler http.Handler
 	webhook AuditWebhook
@@ -99,9 +102,13 @@ func New(o Options) (*App, error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
-	resolver := resolvers.New(o.Store, o.Engine, model.Server{
-		Version: o.Version, Model: o.Engine.ModelName(), IsOffline: o.Engine.ModelName() == offline.Name,
-		JudgeModels: o.Engine.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
+	if o.Evaluator == nil {
+		o.Evaluator = engine.NewEvaluator(o.Engine, engine.EvaluatorOptions{Log: o.Log})
+	}
+	name := o.Engine.Model().Name()
+	resolver := resolvers.New(o.Store, o.Engine, o.Evaluator, model.Server{
+		Version: o.Version, Model: name, IsOffline: name == offline.Name,
+		JudgeModels: o.Evaluator.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -158,15 +165,16 @@ func New(o Options) (*App, error) {
 	o.Observer.Watch(o.Store, server, v1.Operations())
 	handler := o.Observer.Handler(server)
 	return &App{
-		settings: settings,
-		workers:  o.Workers,
-		delay:    o.DrainDelay,
-		store:    o.Store,
-		engine:   o.Engine,
-		server:   server,
-		handler:  handler,
-		webhook:  o.AuditWebhook,
-		log:      o.Log,
+		settings:  settings,
+		workers:   o.Workers,
+		delay:     o.DrainDelay,
+		store:     o.Store,
+		engine:    o.Engine,
+		evaluator: o.Evaluator,
+		server:    server,
+		handler:   handler,
+		webhook:   o.AuditWebhook,
+		log:       o.Log,
 		http: &http.Server{
 			Handler:           handler,
 			ReadHeaderTimeout: 10 * time.Second,
@@ -206,7 +214,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
 			return err
 		}
-		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.engine.RunTest, ExtractChat: a.engine.ExtractChat, Index: a.engine.Knowledge().Index}); err != nil {
+		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.evaluator.RunTest, ExtractChat: a.evaluator.ExtractChat, Index: a.engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -19,13 +19,13 @@ import (
 func TestRequestsAreTakenWhileBalancersLookElsewhere(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	e, closeEngine, err := app.NewEngine(app.EngineOptions{Log: log})
+	e, evaluator, closeEngine, err := app.NewEngine(app.EngineOptions{Log: log})
 	require.NoError(t, err)
 	t.Cleanup(closeEngine)
 	options := dbtest.Options()
 	options.Log = log
 	program, err := app.New(app.Options{
-		Store: dbtest.Open(t, dbtest.URL(t), options), Engine: e, Settings: gateway.DefaultSettings(), DrainDelay: time.Hour, Log: log,
+		Store: dbtest.Open(t, dbtest.URL(t), options), Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(), DrainDelay: time.Hour, Log: log,
 	})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -62,43 +62,53 @@ type EngineOptions struct {
 	Log      *slog.Logger
 }
 
-// NewEngine returns the engine that the options describe, and a function that frees its resources.
-func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
+// NewEngine returns the engine and the evaluator that the options describe, and a function that frees their resources.
+func NewEngine(o EngineOptions) (*engine.Engine, *engine.Evaluator, func(), error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
 	speaker, tested, err := o.speakers()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	base, err := o.knowledge()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow, Around: o.Observer.Around()})
 	if err != nil {
-		return nil, nil, fmt.Errorf("allow tools: %w", err)
+		return nil, nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
 	rephraser, err := o.rephraser()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	options := engine.Options{
+	parts, err := o.parts()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e := engine.New(speaker, engine.Options{
 		Tested: tested, Rephraser: rephraser,
 		// The model has a time-out of its own for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
-	}
+	})
+	return e, engine.NewEvaluator(e, parts), caller.Close, nil
+}
+
+// parts returns the models that play the parts in tests other than the agent's.
+func (o EngineOptions) parts() (parts engine.EvaluatorOptions, err error) {
+	parts.Log = o.Log
 	if o.isOffline() {
-		options.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
-		options.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
-		options.Extractor = o.Observer.Model(offline.Extractor(), offlineProvider)
-		options.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
+		parts.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
+		parts.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
+		parts.Extractor = o.Observer.Model(offline.Extractor(), offlineProvider)
+		parts.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
 	if o.Judge.Model != "" {
-		if options.Judge, err = o.own("judge", o.Judge); err != nil {
-			return nil, nil, err
+		if parts.Judge, err = o.own("judge", o.Judge); err != nil {
+			return parts, err
 		}
 	}
 	for _, name := range o.Judges {
@@ -106,18 +116,18 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 		other.Model = name
 		judge, err := o.own("judge", other)
 		if err != nil {
-			return nil, nil, err
+			return parts, err
 		}
-		options.Judges = append(options.Judges, judge)
+		parts.Judges = append(parts.Judges, judge)
 	}
 	if o.Contact.Model != "" {
-		if options.Contact, err = o.own("contact", o.Contact); err != nil {
-			return nil, nil, err
+		if parts.Contact, err = o.own("contact", o.Contact); err != nil {
+			return parts, err
 		}
 	}
 	// A model that judges itself would not notice, and the offline contact plays by rules.
-	options.ReviewContact = o.Judge.Model != "" && (o.Contact.Model != "" || !o.isOffline())
-	return engine.New(speaker, options), caller.Close, nil
+	parts.ReviewContact = o.Judge.Model != "" && (o.Contact.Model != "" || !o.isOffline())
+	return parts, nil
 }
 
 // isOffline reports whether no provider is configured.

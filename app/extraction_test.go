@@ -40,10 +40,12 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	extractor := &failing{Model: offline.Extractor()}
 	extractor.failures.Store(1)
 	e := engine.New(offline.New(), engine.Options{
-		Extractor: extractor, Contact: offline.Contact(), Judge: offline.Judge(), Log: slog.New(slog.DiscardHandler),
-		Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit},
+		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit},
 	})
-	g := &gatewayUnderTest{store: store, url: serveEngine(t, store, e)}
+	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+		Extractor: extractor, Contact: offline.Contact(), Judge: offline.Judge(), Log: slog.New(slog.DiscardHandler),
+	})
+	g := &gatewayUnderTest{store: store, url: serveEngine(t, store, e, v)}
 	tenant, key := g.company(t, "Extraction")
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
 		Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
@@ -87,7 +89,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	require.Equal(t, "Ended", of(first).SimulationChat.Status, "the end waits for no model")
 	require.Nil(t, of(first).SimulationChat.Extracted)
 
-	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest, ExtractChat: e.ExtractChat}))
+	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest, ExtractChat: v.ExtractChat}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	require.Eventually(t, func() bool { return of(first).SimulationChat.ExtractionError != nil }, time.Minute, 50*time.Millisecond)
 	require.Contains(t, *of(first).SimulationChat.ExtractionError, "no credit")
@@ -111,7 +113,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 1, extractedOnce())
-	require.NoError(t, e.ExtractChat(t.Context(), tenant, first, 7), "a job that comes again does nothing")
+	require.NoError(t, v.ExtractChat(t.Context(), tenant, first, 7), "a job that comes again does nothing")
 	require.Equal(t, 1, extractedOnce())
 
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{

@@ -107,10 +107,10 @@ func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, plan
 	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings, Plan: planned})
 }
 
-// serveEngine is serveStore with an engine of the test's own.
-func serveEngine(t testing.TB, store *db.Store, e *engine.Engine) string {
+// serveEngine is serveStore with an engine of the test's own, and an evaluator that may be nil.
+func serveEngine(t testing.TB, store *db.Store, e *engine.Engine, v *engine.Evaluator) string {
 	t.Helper()
-	return serveApp(t, app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true})
+	return serveApp(t, app.Options{Store: store, Engine: e, Evaluator: v, Settings: gateway.DefaultSettings(), Plan: true})
 }
 
 func serveApp(t testing.TB, o app.Options) string {

@@ -42,7 +42,7 @@ func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message 
 	t.Helper()
 	m = &gatedModel{begun: make(chan struct{}, 10), answers: make(chan error, 10)}
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
-	g = &gatewayUnderTest{url: serveEngine(t, store, engineOf(m)), store: store}
+	g = &gatewayUnderTest{url: serveEngine(t, store, engineOf(m), nil), store: store}
 	tenant, key := g.company(t, "Gated")
 	agent, _ := frontDesk(t, tenant)
 	started := g.post(t, "/SimulationChat/start", key, fmt.Sprintf(`{"agentId":%q}`, agent))

@@ -177,11 +177,11 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 	for _, change := range with {
 		change(&options)
 	}
-	e, closeEngine, err := app.NewEngine(options)
+	e, evaluator, closeEngine, err := app.NewEngine(options)
 	require.NoError(t, err)
 	t.Cleanup(closeEngine)
 	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Tracer: options.Observer.Statements(), Log: log})
-	gateway, err := app.New(app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true, Observer: options.Observer, Workers: 10, Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(), Plan: true, Observer: options.Observer, Workers: 10, Log: log})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -37,12 +37,14 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	e := engine.New(&cast{}, engine.Options{
-		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Log: slog.New(slog.DiscardHandler),
-		Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit, OutputTokens: 1000 * model.Credit},
+		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit, OutputTokens: 1000 * model.Credit},
 	})
-	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest}))
+	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
-	g := &gatewayUnderTest{store: s.Store, url: serveEngine(t, s.Store, e)}
+	g := &gatewayUnderTest{store: s.Store, url: serveEngine(t, s.Store, e, v)}
 	_, key := g.keyOf(t, s.Tenant.CompanyID(), model.APIKeyScopeAdmin)
 	testID := s.Tests(t, 1)[0]
 	_, err := s.Tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{

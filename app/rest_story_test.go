@@ -174,8 +174,9 @@ func (s *story) agent(t *testing.T) (agent, tool, subAgent string) {
 // work runs tests and indexes documents until the test ends.
 func (s *story) work(t *testing.T) {
 	t.Helper()
-	e := engine.New(offline.New(), engine.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
-	require.NoError(t, s.store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest, Index: e.Knowledge().Index}))
+	e := engine.New(offline.New(), engine.Options{})
+	v := engine.NewEvaluator(e, engine.EvaluatorOptions{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
+	require.NoError(t, s.store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.WithoutCancel(t.Context()))) })
 }
 

@@ -199,11 +199,14 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 	options.Log = slog.New(slog.NewTextHandler(log, nil))
 	store := dbtest.Open(t, dbtest.URL(t), options)
 	e := engine.New(offline.New(), engine.Options{
-		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
+		Log:    slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1, OutputTokens: 1},
 	})
-	url := serveEngine(t, store, e)
-	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest}))
+	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
+	})
+	url := serveEngine(t, store, e, v)
+	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(t.Context())) })
 	return &gatewayUnderTest{url: url, store: store}, log
 }

@@ -36,7 +36,7 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(caller.Close)
 	e := engine.New(offline.New(), engine.Options{Caller: caller})
-	g := &gatewayUnderTest{url: serveEngine(t, store, e), store: store}
+	g := &gatewayUnderTest{url: serveEngine(t, store, e, nil), store: store}
 	tenant, key := g.company(t, "Clinic")
 
 	type received struct{ id, kind string }

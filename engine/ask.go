@@ -12,6 +12,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// These bound what errors quote of an answer, and errors themselves, in bytes.
+const (
+	maxQuoted  = 100
+	maxMessage = 4_000
+)
+
+// errNoAnswer ends an answer that takes too long.
+var errNoAnswer = errors.New("the answer takes too long")
+
 // part is a role that a language model plays in a test run, other than the agent's.
 type part struct {
 	llm.Model
@@ -27,7 +36,7 @@ type part struct {
 
 // fault returns the failure of the part, for a reason that clients may read.
 func (p part) fault(err error, format string, args ...any) *rules.Fault {
-	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
+	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
 	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
 }
 
@@ -82,7 +91,7 @@ func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) 
 		if answer.Text == "" || cuts == mostCut || !errors.As(err, &failure) || !failure.Retryable() {
 			return answer, err
 		}
-		if wait(ctx, cutBackoff<<cuts) != nil {
+		if Wait(ctx, cutBackoff<<cuts) != nil {
 			return answer, err
 		}
 	}
@@ -90,7 +99,7 @@ func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) 
 
 // answer asks for one answer. An answer without an end or without content is unusable.
 func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errTooSlow)
+	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
 	defer cancel()
 	answer, err := p.collect(limited, req)
 	if err == nil {
@@ -99,7 +108,7 @@ func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	if ctx.Err() != nil {
 		return answer, ctx.Err()
 	}
-	if errors.Is(context.Cause(limited), errTooSlow) {
+	if errors.Is(context.Cause(limited), errNoAnswer) {
 		return answer, p.fault(err, "the language model did not answer within %s", p.timeout)
 	}
 	var failure *llm.Error

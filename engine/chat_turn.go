@@ -44,7 +44,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 		return nil, nil, err
 	}
 	answer := &model.SimulationChatMessage{
-		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
+		Text: said.text, Timestamp: Now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
 		Citations: said.citations,
 	}
 	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
@@ -56,7 +56,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 
 // fail releases the chat and tells its followers why there is no answer.
 func (s *chatTurn) fail(ctx context.Context, err error) {
-	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, reasonsOf(err))
+	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.Reasons(err))
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.Release(writing, s.calls); err != nil {
@@ -108,7 +108,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 // effects are the effects on the real world of a conversation with the tenant's agent.
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
-		now: now, wait: wait,
+		now: Now, wait: Wait,
 		begin: func(context.Context, *model.ToolCall) error { return nil },
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
 			ctx, ended := e.observe(ctx, tool.TechnicalName)
@@ -137,8 +137,8 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	return real
 }
 
-// wait returns after the delay, or with ctx's error as soon as ctx ends.
-func wait(ctx context.Context, delay time.Duration) error {
+// Wait returns after the delay, or with ctx's error as soon as ctx ends.
+func Wait(ctx context.Context, delay time.Duration) error {
 	select {
 	case <-time.After(delay):
 		return nil
@@ -160,7 +160,7 @@ func (s *chatTurn) play(ctx context.Context, c *conversation) (*reply, error) {
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
-				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure, reasonsOf(failure))
+				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure, llm.Reasons(failure))
 			}
 			return event.reply, nil
 		case event.started != nil:
@@ -198,7 +198,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 		Mocked: call.Mocked, MockRule: call.MockRule, DurationMs: call.DurationMs, Error: call.Error,
 	})
 	if done.cause != nil {
-		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause, reasonsOf(done.cause))
+		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause, llm.Reasons(done.cause))
 	}
 	for _, warning := range done.warnings {
 		s.turn.Warn(warning)

@@ -61,7 +61,7 @@ func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
 			test:    model.AgentTestRow{Scenario: "Books", Criteria: []string{"The agent is helpful"}, MaxTurns: 3, Checks: []model.TestCheck{{Expect: e}}},
 		}
 		tester := r.tester()
-		tester.checks = rules.NewChecker()
+		tester.checker = rules.NewChecker()
 		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
 		require.NoError(t, tester.simulate(t.Context(), run))
 		require.Equal(t, model.AgentTestRunStatusFailed, run.Status, e.String())
@@ -92,7 +92,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 		},
 	}
 	tester := r.tester()
-	tester.checks = rules.NewChecker()
+	tester.checker = rules.NewChecker()
 	run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
 	require.NoError(t, tester.simulate(t.Context(), run))
 	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
@@ -123,5 +123,5 @@ func TestChecksOfWhatTheAgentDoesNotHave(t *testing.T) {
 		{Expect: model.TestExpectation{Tag: new("A")}}, {Expect: model.TestExpectation{Tag: new("B")}}, {Expect: model.TestExpectation{Called: calling("look")}},
 		{Expect: model.TestExpectation{Called: calling("lok")}}, {Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
 	}
-	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, s.knownTo(checks, s.callable()))
+	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, unknownTo(s, checks, s.callable()))
 }

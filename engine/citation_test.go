@@ -78,11 +78,7 @@ func TestWhatIsKeptOfARetrieval(t *testing.T) {
 	require.LessOrEqual(t, len(long), maxResult)
 	require.Contains(t, long, `"short"`)
 	require.Contains(t, long, content.CutMark)
-	excerpts := excerptsOf(&model.ToolCall{Result: &long})
-	require.Len(t, excerpts, 3)
-	message := transcriptMessage{Calls: []transcriptCall{{Name: knowledgeBase, excerpts: []string{"First \"line\"\nsecond line"}}}}
-	quoted, _ := message.find("\"line\" second", nil)
-	require.Equal(t, "\"line\"\nsecond", quoted, "the judge can quote what was found")
+	require.Len(t, FoundBy(&model.ToolCall{Kind: model.ToolCallKindRetrieval, Result: &long}), 3)
 }
 
 func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {

@@ -96,5 +96,5 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 			return result, nil
 		}
 	}
-	return nil, unusablef("there is no tag %q, only %s, or null", content.Cut(*result.TagProduced, maxName), strings.Join(names, ", "))
+	return nil, unusablef("there is no tag %q, only %s, or null", content.Cut(*result.TagProduced, maxQuoted), strings.Join(names, ", "))
 }

@@ -34,7 +34,7 @@ const (
 var contactEnd = llm.Tool{
 	Name:        llm.EndConversation,
 	Description: "Ends the conversation for good, after what you say in the same answer.",
-	Parameters:  json.RawMessage(reasonSchema),
+	Parameters:  json.RawMessage(llm.ReasonSchema),
 }
 
 // contactMessage is what the contact does next: it says something, ends the conversation, or both.
@@ -98,14 +98,14 @@ func readContact(answer llm.Answer) (contactMessage, error) {
 	said := contactMessage{text: withoutThoughts(content.Clean(answer.Text))}
 	for _, call := range answer.ToolCalls {
 		if call.Name != llm.EndConversation {
-			return said, unusablef("there is no tool %q, only %s", content.Cut(call.Name, maxName), llm.EndConversation)
+			return said, unusablef("there is no tool %q, only %s", content.Cut(call.Name, maxQuoted), llm.EndConversation)
 		}
 		given, _, err := content.ParseArguments(call.Arguments)
 		if err != nil {
 			return said, unusable(err.Error())
 		}
 		reason, _ := given.Text("reason")
-		reason = content.Cut(strings.TrimSpace(reason), maxError)
+		reason = content.Cut(strings.TrimSpace(reason), maxMessage)
 		said.endReason = &reason
 	}
 	switch {

@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -16,13 +15,35 @@ import (
 func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.SimulationChat) (map[string][]*model.CallCoverage, error) {
 	surveys := make([]*survey, len(chats))
 	for i, chat := range chats {
-		surveys[i] = &survey{
-			mocking: &chat.ToolMocking, canTransfer: e.canTransfer(), depth: e.limits.depth,
-			calls: []*model.CallCoverage{}, listed: map[string]bool{chat.AgentID: true},
-			next: []place{{agentIDs: []string{chat.AgentID}, path: []string{}}},
-		}
+		surveys[i] = surveyOf(chat.AgentID, &chat.ToolMocking, e.canTransfer(), e.limits.depth)
 	}
-	known := map[string]*speaker{}
+	if err := reach(ctx, t, surveys, map[string]*speaker{}); err != nil {
+		return nil, err
+	}
+	coverage := make(map[string][]*model.CallCoverage, len(chats))
+	for i, chat := range chats {
+		coverage[chat.ID] = surveys[i].calls
+	}
+	return coverage, nil
+}
+
+// Callable returns, by the ids of agents, what each of them, or one that it delegates to, could call without a mocking. The known
+// speakers are not read again.
+func (e *Engine) Callable(ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*speaker) (map[string][]*model.CallCoverage, error) {
+	callable := make(map[string][]*model.CallCoverage, len(agentIDs))
+	surveys := make([]*survey, len(agentIDs))
+	for i, id := range agentIDs {
+		surveys[i] = surveyOf(id, &model.ToolMocking{}, true, e.limits.depth)
+	}
+	err := reach(ctx, t, surveys, maps.Clone(known))
+	for i, id := range agentIDs {
+		callable[id] = surveys[i].calls
+	}
+	return callable, err
+}
+
+// reach lists the calls of each survey to its end. It reads the speakers of each level that are not known together.
+func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[string]*speaker) error {
 	for {
 		var wanted []string
 		for _, survey := range surveys {
@@ -34,7 +55,7 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 		}
 		found, err := loadSpeakers(ctx, t, wanted)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, id := range wanted {
 			// An agent that was deleted meanwhile calls nothing. Its nil speaker is known.
@@ -46,14 +67,9 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 			isOver = isOver && len(survey.next) == 0
 		}
 		if isOver {
-			break
+			return nil
 		}
 	}
-	coverage := make(map[string][]*model.CallCoverage, len(chats))
-	for i, chat := range chats {
-		coverage[chat.ID] = surveys[i].calls
-	}
-	return coverage, nil
 }
 
 // CoverageOfAgents returns, by the id of the agent, what Coverage would be of a chat with it and the mocking, which may be nil.
@@ -63,61 +79,6 @@ func (e *Engine) CoverageOfAgents(ctx context.Context, t *db.Tenant, ids []strin
 		chats[i] = &model.SimulationChat{ID: id, AgentID: id, ToolMocking: *mockingOf(mocking)}
 	}
 	return e.Coverage(ctx, t, chats)
-}
-
-// CoverageOfTests returns, by the id of the simulation test, what Coverage would be of its runs.
-func (e *Engine) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
-	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "tool_mocking")
-	if err != nil {
-		return nil, err
-	}
-	chats := make([]*model.SimulationChat, len(found))
-	for i, row := range found {
-		test := rowOfTest(row)
-		chats[i] = &model.SimulationChat{ID: test.ID, AgentID: test.AgentID, ToolMocking: *mockingOf(test.ToolMocking)}
-	}
-	return e.Coverage(ctx, t, chats)
-}
-
-// CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as they are now.
-func (e *Engine) CoverageOfExecution(ctx context.Context, t *db.Tenant, in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
-	tests, err := t.TestsToRun(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	named := map[string]*model.AgentTestRow{}
-	for _, test := range tests {
-		if test.Kind == model.AgentTestKindSimulation {
-			ids = append(ids, test.ID)
-			named[test.ID] = test
-		}
-	}
-	ofTests, err := e.CoverageOfTests(ctx, t, ids)
-	if err != nil {
-		return nil, err
-	}
-	coverage := &model.AgentTestExecutionCoverage{Simulations: int32(len(ids)), Calls: []*model.AgentTestCallCoverage{}}
-	known := map[string]*model.AgentTestCallCoverage{}
-	for _, id := range ids {
-		for _, call := range ofTests[id] {
-			key := content.Encode([]any{named[id].AgentID, call})
-			if known[key] == nil {
-				known[key] = &model.AgentTestCallCoverage{Call: call, AgentID: named[id].AgentID}
-				coverage.Calls = append(coverage.Calls, known[key])
-			}
-			known[key].TestIds, known[key].TestNames = append(known[key].TestIds, id), append(known[key].TestNames, named[id].Name)
-		}
-	}
-	slices.SortStableFunc(coverage.Calls, func(a, b *model.AgentTestCallCoverage) int {
-		return cmp.Compare(urgency[a.Call.Effect], urgency[b.Call.Effect])
-	})
-	return coverage, nil
-}
-
-// urgency orders what would happen to calls by how soon one wants to know.
-var urgency = map[model.CallEffect]int{
-	model.CallEffectReal: 0, model.CallEffectDenied: 1, model.CallEffectUnavailable: 2, model.CallEffectMocked: 3,
 }
 
 // survey lists the possible calls of one chat, level by level of its delegations.
@@ -133,6 +94,13 @@ type survey struct {
 	next []place
 }
 
+func surveyOf(agentID string, mocking *model.ToolMocking, canTransfer bool, depth int) *survey {
+	return &survey{
+		mocking: mocking, canTransfer: canTransfer, depth: depth, calls: []*model.CallCoverage{}, listed: map[string]bool{agentID: true},
+		next: []place{{agentIDs: []string{agentID}, path: []string{}}},
+	}
+}
+
 // place is an agent in the delegations of a chat.
 type place struct {
 	// agentIDs lead from the chat's own agent to this one. path has the names of the delegations between them.
@@ -140,6 +108,13 @@ type place struct {
 }
 
 func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
+
+// callable returns what the agent could call by itself, without a mocking.
+func (s *speaker) callable() []*model.CallCoverage {
+	own := surveyOf(s.agent.ID, &model.ToolMocking{}, true, 0)
+	own.descend(map[string]*speaker{s.agent.ID: s})
+	return own.calls
+}
 
 // descend lists the calls of the next level and collects the level below.
 func (s *survey) descend(known map[string]*speaker) {

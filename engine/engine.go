@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -26,13 +27,6 @@ const (
 type Options struct {
 	// Tested speaks for the agents in tests. Nil means the model of their chats.
 	Tested llm.Model
-	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of conversations that are over. Nil
-	// means the agents' own model.
-	Contact, Judge, Classifier, Extractor llm.Model
-	// Judges are models that executions can be judged again by, beside the judge.
-	Judges []llm.Model
-	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
-	ReviewContact bool
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
 	// takes longer than 5 seconds, the knowledge base is asked the message as it is.
 	Rephraser llm.Model
@@ -68,29 +62,24 @@ type Engine struct {
 	model     llm.Model
 	tested    llm.Model
 	rephraser llm.Model
-	tests     parts
-	// judges are the models that can judge, by their names, of which the first is the judge's.
-	judges     map[string]llm.Model
-	judgeNames []string
-	isReviewed bool
-	limits     limits
-	caller     *endpoint.Caller
-	webhook    string
-	lease      time.Duration
-	checks     *rules.Checker
-	speakers   *speakers
-	base       *knowledge.Base
-	prices     model.Prices
-	log        *slog.Logger
-	traceID    func(context.Context) string
-	observe    func(context.Context, string) (context.Context, func(error))
+	limits    limits
+	caller    *endpoint.Caller
+	webhook   string
+	lease     time.Duration
+	checks    *rules.Checker
+	speakers  *speakers
+	base      *knowledge.Base
+	prices    model.Prices
+	log       *slog.Logger
+	traceID   func(context.Context) string
+	observe   func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
-		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser, isReviewed: o.ReviewContact,
+		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -98,19 +87,6 @@ func New(m llm.Model, o Options) *Engine {
 			reply:      positive(o.ReplyTimeout, defaultReplyTimeout),
 		},
 	}
-	e.tests = parts{
-		contact:    part{Model: orElse(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: e.limits.reply},
-		judge:      part{name: "the judge", cause: model.RunErrorCauseJudge, timeout: e.limits.reply},
-		classifier: part{Model: orElse(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
-		extractor:  part{Model: orElse(o.Extractor, m), name: "the extraction of values", cause: model.RunErrorCauseAgent, timeout: e.limits.reply},
-	}
-	e.judges = map[string]llm.Model{}
-	for _, judge := range append([]llm.Model{orElse(o.Judge, m)}, o.Judges...) {
-		if e.judges[judge.Name()] == nil {
-			e.judges[judge.Name()], e.judgeNames = &steady{Model: judge}, append(e.judgeNames, judge.Name())
-		}
-	}
-	e.tests.judge.Model = e.judges[e.judgeNames[0]]
 	if e.caller == nil {
 		// Only an allow list can be wrong.
 		e.caller, _ = endpoint.New(endpoint.Options{})
@@ -130,8 +106,8 @@ func New(m llm.Model, o Options) *Engine {
 	return e
 }
 
-// ModelName returns the name of the model that the agents speak through.
-func (e *Engine) ModelName() string { return e.model.Name() }
+// Model returns the model that the agents speak through.
+func (e *Engine) Model() llm.Model { return e.model }
 
 // ReplyTimeout returns the bound on one answer of an agent.
 func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
@@ -149,7 +125,7 @@ func positive[N int | time.Duration](setting, preset N) N {
 // canTransfer reports whether there is a telephony provider.
 func (e *Engine) canTransfer() bool { return e.webhook != "" }
 
-// now is the time of a message, in the database's precision.
-func now() time.Time {
+// Now is the time of a message, in the database's precision.
+func Now() time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }

@@ -116,7 +116,7 @@ func readValue(name string, given json.RawMessage) (any, error) {
 
 // ExtractChat extracts what the agent of a chat wants to know from the chat, which has ended, and keeps it. When the model fails, the chat
 // says why, and the error is returned so that it is tried again.
-func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
+func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	ids := []string{id}
 	found, err := t.FindTogether(ctx,
 		pg.Want{Rows: db.SimulationChatRows, Keys: ids}, pg.Want{Rows: db.MessagesOfChats, Keys: ids}, pg.Want{Rows: db.ToolCallsOfChats, Keys: ids})
@@ -135,15 +135,15 @@ func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int
 		return nil
 	}
 	counted := &meter{}
-	extractor := e.tests.extractor
+	extractor := v.tests.extractor
 	extractor.Model = counted.of(extractor.Model)
 	extracted, fault := extract(ctx, extractor, agents[0].ExtractedValues, chatAsRun(found[1], found[2]), *chat.EndedAt)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	writing, cancel := detached(ctx)
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), e.spent(agents[0], counted, 0))
+	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), v.engine.spent(agents[0], counted, 0))
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.NotFound {
 		return nil // deleted meanwhile
@@ -152,7 +152,7 @@ func (e *Engine) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int
 		return later(err)
 	}
 	if fault != nil {
-		e.log.WarnContext(ctx, "nothing could be extracted from a chat", "chat", id, "error", fault, reasonsOf(fault))
+		v.log.WarnContext(ctx, "nothing could be extracted from a chat", "chat", id, "error", fault, llm.Reasons(fault))
 	}
 	return fault
 }

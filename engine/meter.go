@@ -22,14 +22,6 @@ func (m *meter) of(counted llm.Model) llm.Model {
 	return metered{counted, m}
 }
 
-// ofAll wraps the models of the parts.
-func (m *meter) ofAll(p parts) parts {
-	for _, each := range []*part{&p.contact, &p.judge, &p.classifier, &p.extractor} {
-		each.Model = m.of(each.Model)
-	}
-	return p
-}
-
 type metered struct {
 	llm.Model
 	meter *meter

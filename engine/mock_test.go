@@ -292,12 +292,12 @@ func TestDelayEndsWithTheTurn(t *testing.T) {
 	s.effects.wait = func(ctx context.Context, delay time.Duration) error {
 		require.Equal(t, time.Minute, delay)
 		cancel()
-		return wait(ctx, delay)
+		return Wait(ctx, delay)
 	}
 	got := s.playUntil(ctx, t)
 	require.ErrorIs(t, got.err, context.Canceled)
 	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
-	require.NoError(t, wait(t.Context(), time.Nanosecond))
+	require.NoError(t, Wait(t.Context(), time.Nanosecond))
 }
 
 func TestMocksAreIndependent(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and what is
 // likely a mistake: sentences, none if there is nothing. It takes two round trips, one more when tests have rows, and one for each level of
 // delegation when checks expect calls that only other agents can make.
-func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
+func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks",
 		"criteria_weights", "pass_at", "persona", "contact_says", "rows")
 	if err != nil {
@@ -38,7 +38,7 @@ func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []strin
 	if err != nil {
 		return nil, err
 	}
-	callable, err := e.callable(ctx, t, speakers, tests)
+	callable, err := v.callable(ctx, t, speakers, tests)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []strin
 	for _, test := range tests {
 		// Without an agent it was deleted meanwhile, and its tests are about to be.
 		if speaker := speakers[test.AgentID]; speaker != nil {
-			obstacles[test.ID] = speaker.obstacles(test, callable[test.AgentID])
+			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID])
 		}
 	}
 	return obstacles, nil
@@ -79,7 +79,7 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 // maxObstacles bounds those that rows have.
 const maxObstacles = 10
 
-func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget) []string {
+func obstaclesOf(s *speaker, test *model.AgentTestRow, callable []*model.CallCoverage) []string {
 	obstacles := []string{}
 	if test.Kind == model.AgentTestKindClassification {
 		for _, tag := range test.TagsExpected() {
@@ -96,7 +96,7 @@ func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget)
 	if values, err = inAllRows(values, test.Rows); err != nil {
 		return append(obstacles, "the rows cannot be read")
 	}
-	for _, name := range fillFields(values, s.agent.Fields, now()) {
+	for _, name := range fillFields(values, s.agent.Fields, Now()) {
 		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it", name))
 	}
 	var missing *model.Error
@@ -107,7 +107,7 @@ func (s *speaker) obstacles(test *model.AgentTestRow, callable []callableTarget)
 	if test.HasIdleWeights() {
 		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds")
 	}
-	return append(obstacles, s.knownTo(test.Checks, callable)...)
+	return append(obstacles, unknownTo(s, test.Checks, callable)...)
 }
 
 // expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.

@@ -1,4 +1,4 @@
-package engine_test
+package engine
 
 import (
 	"testing"
@@ -7,18 +7,66 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// clinic is an agent with its company.
+type clinic struct {
+	tenant *db.Tenant
+	agent  *model.Agent
+}
+
+func newClinic(t *testing.T, change func(*model.CreateAgentInput)) *clinic {
+	t.Helper()
+	store := dbtest.New(t)
+	company, err := store.CreateCompany(t.Context(), t.Name())
+	require.NoError(t, err)
+	c := &clinic{tenant: store.Tenant(company.ID)}
+	c.agent = c.another(t, change)
+	return c
+}
+
+func (c *clinic) another(t *testing.T, change func(*model.CreateAgentInput)) *model.Agent {
+	t.Helper()
+	in := model.CreateAgentInput{
+		Name: "Reception", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the receptionist of {clinic}.", Fields: []*model.AgentField{{Name: "clinic", IsMandatory: true}},
+	}
+	if change != nil {
+		change(&in)
+	}
+	agent, err := c.tenant.CreateAgent(t.Context(), in)
+	require.NoError(t, err)
+	return agent
+}
+
+func (c *clinic) tool(t *testing.T, agent *model.Agent, name string) *model.Tool {
+	t.Helper()
+	tool, err := c.tenant.CreateTool(t.Context(), model.CreateToolInput{
+		Name: name, TechnicalName: name, Description: new("To " + name), Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
+	})
+	require.NoError(t, err)
+	_, err = c.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	return tool
+}
+
+func (c *clinic) subAgent(t *testing.T, agent, delegate *model.Agent, name string) {
+	t.Helper()
+	_, _, err := c.tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{
+		AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: name, TechnicalName: name, Description: new("Knows"),
+	})
+	require.NoError(t, err)
+}
 
 func TestObstacles(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) {
 		in.ClassificationTags = []*model.ClassificationTag{{Name: "booked", Definition: "They booked."}}
 	})
-	e := newEngine(offline.New(), engine.Options{})
-	tool := c.tool(t, c.agent, "book", "")
+	e := evaluatorOf(offline.New(), EvaluatorOptions{})
+	tool := c.tool(t, c.agent, "book")
 	simulation, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
 		AgentID: c.agent.ID, Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, Variables: model.JSONObject(`{"clinic":" "}`),
 		ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID}}},
@@ -65,12 +113,12 @@ func TestObstacles(t *testing.T) {
 func TestObstaclesOfChecksAndWeights(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
-	e := newEngine(offline.New(), engine.Options{})
-	expert, deepest := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, nil)
+	e := evaluatorOf(offline.New(), EvaluatorOptions{})
+	expert, deepest := c.another(t, nil), c.another(t, nil)
 	c.subAgent(t, c.agent, expert, "ask_expert")
 	c.subAgent(t, expert, deepest, "ask_deepest")
 	c.subAgent(t, deepest, c.agent, "ask_first")
-	require.NotNil(t, c.tool(t, deepest, "refund", ""))
+	require.NotNil(t, c.tool(t, deepest, "refund"))
 	called := func(name string) *model.TestCheck {
 		return &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{
 			NeverCalledExpectation: model.NeverCalledExpectation{TechnicalName: &name}, Min: 1,

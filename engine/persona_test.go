@@ -116,7 +116,7 @@ func TestWhatTheJudgeSees(t *testing.T) {
 
 func TestAJudgeThatIsNoneOfTheServers(t *testing.T) {
 	t.Parallel()
-	e := New(lines("agent"), Options{Judge: named{lines(), "strict"}, Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})
+	e := evaluatorOf(lines("agent"), EvaluatorOptions{Judge: named{lines(), "strict"}, Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})
 	require.Equal(t, []string{"strict", "lenient"}, e.JudgeModels())
 	take := parts{judge: part{name: "the judge", cause: model.RunErrorCauseJudge}}
 	require.NoError(t, e.withJudge(&take, "", &meter{}))

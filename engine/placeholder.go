@@ -97,9 +97,9 @@ func knowing(b content.Values, instruction string) string {
 	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + content.Encode(told)
 }
 
-// knownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
+// unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
 // delegates to can make.
-func (s *speaker) knownTo(checks []model.TestCheck, callable []callableTarget) []string {
+func unknownTo(s *speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
 	var warnings []string
 	for i, check := range checks {
 		e := check.Expect

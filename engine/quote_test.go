@@ -48,6 +48,13 @@ func TestFindQuote(t *testing.T) {
 	}
 }
 
+func TestWhatWasFoundCanBeQuoted(t *testing.T) {
+	t.Parallel()
+	message := transcriptMessage{Calls: []transcriptCall{{Name: "knowledge_base", excerpts: []string{"First \"line\"\nsecond line"}}}}
+	quoted, _ := message.find("\"line\" second", nil)
+	require.Equal(t, "\"line\"\nsecond", quoted)
+}
+
 func TestAQuoteNamesItsCall(t *testing.T) {
 	t.Parallel()
 	none := "none"

@@ -2,19 +2,95 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
+	"github.com/graph-gophers/dataloader/v7"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rehearse is a tester's reply: it lets the agent answer in a test as it would in a chat. It also returns the calls,
-// even if it fails. A turn can be used only once.
-func (t *turn) rehearse(ctx context.Context, s *speaker, at situation) (*reply, []*model.ToolCall, error) {
-	messages := make([]*model.SimulationChatMessage, len(at.messages))
-	for i, m := range at.messages {
+// Rehearsal is the agent's side of the conversation of one test run. The agent is as it was when the run was created; its tools,
+// sub-agents and knowledge base chat are as they are now.
+type Rehearsal struct {
+	engine  *Engine
+	run     *model.AgentTestRun
+	meter   *meter
+	mocking *model.ToolMocking
+	effects effects
+	load    dataloader.Thunk[*speaker]
+	skipped atomic.Int64
+}
+
+// Rehearse begins to read what the agent of a run can call. Opener and Answer wait for it. The meter counts what the agent's answers
+// take.
+func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *meter) *Rehearsal {
+	agent := run.Snapshot.Agent
+	r := &Rehearsal{
+		engine: e, run: run, meter: m, mocking: mockingOf(run.Snapshot.Test.ToolMocking),
+		load: e.speakers.Load(ctx, speakerOf{run.CompanyID, agent.ID, t}), effects: e.effects(t, run.ID, agent.ID),
+	}
+	if run.Snapshot.VirtualTime {
+		r.effects.wait = func(ctx context.Context, delay time.Duration) error {
+			r.skipped.Add(int64(delay))
+			return ctx.Err()
+		}
+	}
+	return r
+}
+
+// Skipped returns how long nobody waited for simulated delays so far.
+func (r *Rehearsal) Skipped() time.Duration { return time.Duration(r.skipped.Load()) }
+
+// Opener returns what the agent says first without a welcome message; empty for nothing.
+func (r *Rehearsal) Opener() (string, error) {
+	s, err := r.load()
+	if err != nil || s.chat == nil {
+		return "", err
+	}
+	return s.chat.PromptSettings.Opener, nil
+}
+
+// Answer lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is UPSTREAM_FAILED if
+// the language model is at fault.
+func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*reply, []*model.ToolCall, error) {
+	s, err := r.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.mocking.Check(s.tools, s.subAgents); err != nil {
+		return nil, nil, err
+	}
+	own := *s // others may have been given the same
+	own.agent = r.run.Snapshot.Agent
+	e := r.engine
+	next := &turn{
+		model: r.meter.of(e.tested), rephraser: r.meter.of(e.rephraser), limits: e.limits, effects: r.effects, checks: e.checks,
+		variables: at.Values, mocking: r.mocking,
+	}
+	return next.rehearse(ctx, &own, at)
+}
+
+// Situation is the state of a conversation when it is the agent's turn.
+type Situation struct {
+	Values   content.Values
+	Messages []model.TestMessage
+	// Calls are the calls of earlier turns. The MessageSequence of each is the index of the message that it helped to
+	// answer.
+	Calls []*model.ToolCall
+}
+
+// rehearse lets the agent answer in a test as it would in a chat. It also returns the calls, even if it fails. A turn can
+// be used only once.
+func (t *turn) rehearse(ctx context.Context, s *speaker, at Situation) (*reply, []*model.ToolCall, error) {
+	messages := make([]*model.SimulationChatMessage, len(at.Messages))
+	for i, m := range at.Messages {
 		messages[i] = &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text}
 	}
-	s.recognize(at.calls)
-	c, err := t.converse(s, history(messages, at.calls), mockedBefore(at.calls))
+	s.recognize(at.Calls)
+	c, err := t.converse(s, history(messages, at.Calls), mockedBefore(at.Calls))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 // JudgeModels are the names of the models that can judge tests: first the one that does unless another is asked for.
-func (e *Engine) JudgeModels() []string { return slices.Clone(e.judgeNames) }
+func (v *Evaluator) JudgeModels() []string { return slices.Clone(v.judgeNames) }
 
 // withJudge gives the judge of tests the model with a name; empty for the one that judges unless another is asked for.
-func (e *Engine) withJudge(take *parts, name string, counted *meter) error {
+func (v *Evaluator) withJudge(take *parts, name string, counted *meter) error {
 	if name == "" {
 		return nil
 	}
-	judge := e.judges[name]
+	judge := v.judges[name]
 	if judge == nil {
 		return take.judge.fault(nil, "the model %q is none of those that can judge here", name)
 	}
@@ -30,7 +30,7 @@ func (e *Engine) withJudge(take *parts, name string, counted *meter) error {
 }
 
 // rejudge decides the conversation again that another run held, and sets the outcome in the run as simulate does.
-func (e *Engine) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
+func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
 		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
 	if err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,10 +36,11 @@ type retrieval struct {
 
 // retrievalResult is the record of a retrieval.
 type retrievalResult struct {
-	Chunks []retrievedChunk `json:"chunks"`
+	Chunks []FoundChunk `json:"chunks"`
 }
 
-type retrievedChunk struct {
+// FoundChunk is a chunk in the record of a retrieval.
+type FoundChunk struct {
 	Number           int      `json:"number"`
 	ChunkID          string   `json:"chunkId"`
 	DocumentID       string   `json:"documentId"`
@@ -48,6 +50,15 @@ type retrievedChunk struct {
 	TermSimilarity   float64  `json:"termSimilarity"`
 	VectorSimilarity *float64 `json:"vectorSimilarity"`
 	Content          string   `json:"content"`
+}
+
+// FoundBy returns the chunks in the record of a retrieval; none for other calls.
+func FoundBy(call *model.ToolCall) []FoundChunk {
+	var found retrievalResult
+	if call.Kind != model.ToolCallKindRetrieval || call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {
+		return nil
+	}
+	return found.Chunks
 }
 
 // consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions. If
@@ -167,9 +178,9 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 // resultOfRetrieval returns the chunks found as JSON. It shortens their contents if the JSON would be too long to store.
 func resultOfRetrieval(found []*model.RetrievedChunk) string {
 	for most := maxResult; ; most /= 2 {
-		result := retrievalResult{Chunks: make([]retrievedChunk, len(found))}
+		result := retrievalResult{Chunks: make([]FoundChunk, len(found))}
 		for i, f := range found {
-			result.Chunks[i] = retrievedChunk{
+			result.Chunks[i] = FoundChunk{
 				Number: i + 1, ChunkID: f.ID, DocumentID: f.DocumentID, DocumentName: f.Document.Name, Position: f.Position,
 				Score: f.Score, TermSimilarity: f.TermSimilarity, VectorSimilarity: f.VectorSimilarity,
 			}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -33,7 +32,7 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	obstacles, err := New(offline.New(), Options{Log: slog.New(slog.DiscardHandler)}).ObstaclesOfTests(ctx, tenant, []string{test.ID})
+	obstacles, err := evaluatorOf(offline.New(), EvaluatorOptions{}).ObstaclesOfTests(ctx, tenant, []string{test.ID})
 	require.NoError(t, err)
 	require.Equal(t, []string{"message 1 has the placeholder {unknown}, for which there is no value; it stays as it is"}, obstacles[test.ID])
 
@@ -42,11 +41,11 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
 	require.NoError(t, err)
 	var prompts []string
-	e := New(&player{by: func(req llm.Request) line {
+	e := evaluatorOf(&player{by: func(req llm.Request) line {
 		first, _, _ := strings.Cut(req.System, "\n")
 		prompts = append(prompts, first)
 		return line{text: map[bool]string{true: "Monday, Ana {day}", false: "7, nobody"}[strings.Contains(first, "Ana")]}
-	}}, Options{Contact: lines("I want one."), Judge: lines("nothing"), Log: slog.New(slog.DiscardHandler)})
+	}}, EvaluatorOptions{Contact: lines("I want one."), Judge: lines("nothing")})
 	said := map[string]string{}
 	for _, run := range runs {
 		require.NoError(t, e.RunTest(ctx, tenant, run.ID, 1))

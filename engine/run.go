@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -14,16 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// parts are the roles in a test other than the agent's.
-type parts struct{ contact, judge, classifier, extractor part }
-
-func orElse(chosen, preset llm.Model) llm.Model {
-	if chosen != nil {
-		return chosen
-	}
-	return preset
-}
 
 const (
 	// claimDelay is how long a run waits if the database was away when it should have been claimed.
@@ -40,7 +29,7 @@ const (
 // outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is finished,
 // with the status Error. The error is a db.Later if the database does not answer, either when claiming the run or later,
 // after which the run is released too.
-func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: claimDelay, Err: err} // nothing was tried that could have failed
@@ -50,7 +39,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	}
 	held, release := t.WatchRun(ctx, run)
 	defer release()
-	fault := e.test(held, t, run)
+	fault := v.test(held, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if pg.IsAway(fault) {
@@ -58,7 +47,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
-		e.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, reasonsOf(fault))
+		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.Reasons(fault))
 	}
 	if !run.Status.IsFinal() {
 		switch cause := context.Cause(held); {
@@ -84,7 +73,7 @@ func keep(ctx context.Context, write func() error) error {
 		if err == nil || errors.Is(err, db.ErrRunLost) {
 			return nil
 		}
-		if wait(ctx, backoff) != nil {
+		if Wait(ctx, backoff) != nil {
 			return err
 		}
 	}
@@ -92,10 +81,10 @@ func keep(ctx context.Context, write func() error) error {
 
 // test runs a run's snapshot and sets the outcome in the run. The agent's tools, sub-agents and knowledge base chat are
 // as they are now, the agent itself as it was.
-func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
+func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			e.log.ErrorContext(ctx, "a run panicked", "run", run.ID, "reason", reason, "stack", string(debug.Stack()))
+			v.log.ErrorContext(ctx, "a run panicked", "run", run.ID, "reason", reason, "stack", string(debug.Stack()))
 			err = conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("panic: %v", reason)))
 		}
 	}()
@@ -110,17 +99,17 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		}
 		return run.TurnCount
 	}
-	defer func() { run.Spent = e.spent(subject, counted, answers()) }()
-	take := counted.ofAll(e.tests)
+	defer func() { run.Spent = v.engine.spent(subject, counted, answers()) }()
+	take := v.tests.metered(counted)
 	take.judge.votes = int(run.Snapshot.Votes)
-	if err := e.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
+	if err := v.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: e.isReviewed, now: now, checks: e.checks}
+	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: v.isReviewed, now: Now, checker: v.checker}
 	if run.RejudgeOfID != nil {
-		return e.rejudge(ctx, t, runner, run)
+		return v.rejudge(ctx, t, runner, run)
 	}
-	runner.spent = func(turns int32) model.Credits { return e.spent(subject, counted, turns).Credits }
+	runner.spent = func(turns int32) model.Credits { return v.engine.spent(subject, counted, turns).Credits }
 	if test.Kind == model.AgentTestKindClassification {
 		if err := expects(subject, test.TagExpected); err != nil {
 			return conclude(ctx, run, false, faultOfAgent(err))
@@ -128,39 +117,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		return runner.classify(ctx, run)
 	}
 	// The contact need not wait until the agent is loaded.
-	load := e.speakers.Load(ctx, speakerOf{run.CompanyID, subject.ID, t})
-	real := e.effects(t, run.ID, subject.ID)
-	if run.Snapshot.VirtualTime {
-		var skipped atomic.Int64
-		real.wait = func(ctx context.Context, delay time.Duration) error {
-			skipped.Add(int64(delay))
-			return ctx.Err()
-		}
-		runner.skipped = func() time.Duration { return time.Duration(skipped.Load()) }
-	}
-	runner.opener = func() (string, error) {
-		s, err := load()
-		if err != nil || s.chat == nil {
-			return "", err
-		}
-		return s.chat.PromptSettings.Opener, nil
-	}
-	runner.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
-		s, err := load()
-		if err != nil {
-			return nil, nil, err
-		}
-		mocking := mockingOf(test.ToolMocking)
-		if err := mocking.Check(s.tools, s.subAgents); err != nil {
-			return nil, nil, err
-		}
-		own := *s // others may have been given the same
-		own.agent = subject
-		next := &turn{
-			model: counted.of(e.tested), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, checks: e.checks,
-			variables: at.variables, mocking: mocking,
-		}
-		return next.rehearse(ctx, &own, at)
-	}
+	rehearsal := v.engine.Rehearse(ctx, t, run, counted)
+	runner.reply, runner.opener, runner.skipped = rehearsal.Answer, rehearsal.Opener, rehearsal.Skipped
 	return runner.simulate(ctx, run)
 }

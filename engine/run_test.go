@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graph-gophers/dataloader/v7"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +16,12 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// evaluatorOf returns an evaluator whose parts and agents are a model, except those of the options.
+func evaluatorOf(m llm.Model, o EvaluatorOptions) *Evaluator {
+	o.Log = slog.New(slog.DiscardHandler)
+	return NewEvaluator(New(m, Options{Log: o.Log}), o)
+}
 
 // newRun returns the only run of a new execution, and a function that reads it again.
 func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored func() *model.AgentTestRun) {
@@ -56,7 +61,8 @@ func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
 		return line{text: "Your appointment is booked."}
 	}}
 	// A model that waits for an hour would not answer in time.
-	e := New(offline.New().Paced(time.Hour), Options{Tested: tested, Contact: tested, Judge: tested, Log: slog.New(slog.DiscardHandler)})
+	waiting := New(offline.New().Paced(time.Hour), Options{Tested: tested})
+	e := NewEvaluator(waiting, EvaluatorOptions{Contact: tested, Judge: tested, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, e.RunTest(t.Context(), tenant, id, 1))
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 }
@@ -87,15 +93,15 @@ func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
 	require.NoError(t, err)
 
 	var agents, classifiers []string
-	e := New(&player{by: func(req llm.Request) line {
+	e := evaluatorOf(&player{by: func(req llm.Request) line {
 		agents = append(agents, req.System)
 		return line{text: "Your appointment is booked."}
-	}}, Options{
+	}}, EvaluatorOptions{
 		Contact: lines("I want one."), Judge: lines(`{"evidence":[],"rationale":"It was booked.","passed":true}`),
 		Classifier: &player{by: func(req llm.Request) line {
 			classifiers = append(classifiers, req.System)
 			return line{text: `{"rationale":"It is.","tag":"Done"}`}
-		}}, Log: slog.New(slog.DiscardHandler),
+		}},
 	})
 	ids := []string{id, runs[0].ID, runs[1].ID}
 	waiting, err := e.InstructionsOfRuns(ctx, tenant, ids)
@@ -123,20 +129,17 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
-	e := New(&player{by: func(req llm.Request) line {
+	away := model.Errorf(model.Unavailable, "the database cannot be reached")
+	isAway := true
+	e := evaluatorOf(&player{by: func(req llm.Request) line {
+		if isAway {
+			return line{err: away}
+		}
 		if len(req.Schema) > 0 {
 			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
 		}
 		return line{text: "Your appointment is booked."}
-	}}, Options{Log: slog.New(slog.DiscardHandler)})
-	answers, away := e.speakers, model.Errorf(model.Unavailable, "the database cannot be reached")
-	e.speakers = dataloader.NewBatchedLoader(func(_ context.Context, wanted []speakerOf) []*dataloader.Result[*speaker] {
-		results := make([]*dataloader.Result[*speaker], len(wanted))
-		for i := range results {
-			results[i] = &dataloader.Result[*speaker]{Error: away}
-		}
-		return results
-	})
+	}}, EvaluatorOptions{})
 	var later *db.Later
 	err := e.RunTest(t.Context(), tenant, id, 1)
 	require.ErrorIs(t, err, away)
@@ -146,7 +149,7 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	require.Zero(t, left.Lost)
 	require.Empty(t, left.Messages)
 
-	e.speakers = answers
+	isAway = false
 	require.NoError(t, e.RunTest(t.Context(), tenant, id, 2))
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 
@@ -182,11 +185,11 @@ func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{Tracer: failed}))
 	begun, answer := make(chan struct{}), make(chan struct{})
-	e := New(&player{by: func(llm.Request) line {
+	e := evaluatorOf(&player{by: func(llm.Request) line {
 		close(begun)
 		<-answer
 		return line{text: "I would like an appointment."}
-	}}, Options{Log: slog.New(slog.DiscardHandler)})
+	}}, EvaluatorOptions{})
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.RunTest(ctx, tenant, id, 1) }()

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
@@ -61,11 +60,7 @@ func dateOf(run *model.AgentTestRun, given int) time.Time {
 func passagesOf(calls []*model.ToolCall) (shown []passage, leftOut int) {
 	seen, size := map[string]bool{}, 0
 	for _, call := range calls {
-		var found retrievalResult
-		if call.Kind != model.ToolCallKindRetrieval || call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {
-			continue
-		}
-		for _, chunk := range found.Chunks {
+		for _, chunk := range FoundBy(call) {
 			if seen[chunk.ChunkID] {
 				continue
 			}

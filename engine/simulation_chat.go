@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/content"
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -31,7 +28,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if s.chat != nil {
 		opener = s.chat.PromptSettings.Opener
 	}
-	opening, err := begin(s.agent, opener, given, now())
+	opening, err := begin(s.agent, opener, given, Now())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +79,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 		return nil, nil, err
 	}
 	s := &chatTurn{Engine: e, tenant: t, turn: held}
-	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: now()}
+	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: Now()}
 	held.Announce(model.TurnStarted{TurnID: held.ID, MessageSequence: held.Chat.LastSequence + 1, Text: in.Text})
 	answer, chat, err := s.answer(ctx, message)
 	if err != nil {
@@ -95,13 +92,4 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 // EndSimulationChat ends a chat and drops a reply in progress. Ending it again changes nothing.
 func (e *Engine) EndSimulationChat(ctx context.Context, t *db.Tenant, in model.EndSimulationChatInput) (*model.SimulationChat, error) {
 	return t.EndSimulationChat(ctx, in.SimulationChatID)
-}
-
-// reasonsOf returns the details of a model's failure that only the log gets.
-func reasonsOf(err error) slog.Attr {
-	var failure *llm.Error
-	if !errors.As(err, &failure) {
-		return slog.Attr{}
-	}
-	return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
 }

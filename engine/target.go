@@ -32,19 +32,15 @@ type target struct {
 	mock *model.Mock
 }
 
-const (
-	reasonSchema = `{"type":"object","properties":{"reason":{"type":"string","description":"Why, in your own words."}},` +
-		`"required":["reason"],"additionalProperties":false}`
-	requestSchema = `{"type":"object","properties":{"request":{"type":"string",` +
-		`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
-		`"required":["request"],"additionalProperties":false}`
-)
+const requestSchema = `{"type":"object","properties":{"request":{"type":"string",` +
+	`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
+	`"required":["request"],"additionalProperties":false}`
 
 // end is how the agent ends a conversation. It calls nothing, and is recorded only if it is wrong.
 var end = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
-	parameters:   json.RawMessage(reasonSchema), text: "reason",
+	parameters:   json.RawMessage(llm.ReasonSchema), text: "reason",
 }
 
 // targets returns what the speaker can call in a chat with the mocking, in the order in which it is offered.
@@ -69,7 +65,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		transfer := &target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
 			description:  "Transfers the contact to a human, which ends the conversation with you.",
-			parameters:   json.RawMessage(reasonSchema), text: "reason",
+			parameters:   json.RawMessage(llm.ReasonSchema), text: "reason",
 		}
 		if mocking.MockCallTransfer {
 			transfer.mock = &model.Mock{}

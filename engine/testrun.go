@@ -23,28 +23,19 @@ type tester struct {
 	isReviewed bool
 	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
 	// UPSTREAM_FAILED if the language model is at fault.
-	reply func(context.Context, situation) (*reply, []*model.ToolCall, error)
+	reply func(context.Context, Situation) (*reply, []*model.ToolCall, error)
 	// opener returns what the agent says first without a welcome message. Nil means that it says nothing.
 	opener func() (string, error)
 	// now returns the time of a message.
 	now func() time.Time
 	// Checker decide the checks of tests.
-	checks *rules.Checker
+	checker *rules.Checker
 	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation of so
 	// many turns has cost, nil for nothing.
 	skipped func() time.Duration
 	spent   func(turns int32) model.Credits
 	// took is how long the agent took for its answers of the run.
 	took time.Duration
-}
-
-// situation is the state of a conversation when it is the agent's turn.
-type situation struct {
-	variables content.Values
-	messages  []model.TestMessage
-	// calls are the calls of earlier turns. The MessageSequence of each is the index of the message that it helped to
-	// answer.
-	calls []*model.ToolCall
 }
 
 // simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets the
@@ -94,7 +85,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	transcript.show(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {
-		run.CheckResults, unchecked = decideChecks(ctx, t.checks, test.Checks, values, held)
+		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
 	}
 	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
@@ -282,7 +273,7 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 // answer adds the agent's answer to the last message, with its calls.
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*reply, error) {
 	began, skipped := time.Now(), t.delayed()
-	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
+	said, calls, err := t.reply(ctx, Situation{Values: variables, Messages: run.Messages, Calls: run.ToolCalls})
 	t.took += time.Since(began) + t.delayed() - skipped
 	for _, call := range calls {
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil

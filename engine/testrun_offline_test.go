@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -17,9 +19,9 @@ func withoutKey() *tester {
 		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
 		classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
 		now:        func() time.Time { return startOfTest },
-		reply: func(_ context.Context, s situation) (*reply, []*model.ToolCall, error) {
+		reply: func(_ context.Context, s Situation) (*reply, []*model.ToolCall, error) {
 			result, done := `{"status":"success"}`, "All is done."
-			switch len(s.messages) {
+			switch len(s.Messages) {
 			case 2:
 				return &reply{text: "On which day?"}, nil, nil
 			case 4:
@@ -102,7 +104,7 @@ func TestTheProgramQuotesWhatIsTooShortToBeLookedUp(t *testing.T) {
 	run := offlineRun(`says "A"`)
 	run.Snapshot.Test.MaxTurns = 1
 	typed := withoutKey()
-	typed.reply = func(context.Context, situation) (*reply, []*model.ToolCall, error) {
+	typed.reply = func(context.Context, Situation) (*reply, []*model.ToolCall, error) {
 		return &reply{text: "It is type A."}, nil, nil
 	}
 	require.NoError(t, typed.simulate(t.Context(), run))
@@ -123,5 +125,42 @@ func TestOfflineClassification(t *testing.T) {
 		}}
 		require.NoError(t, withoutKey().classify(t.Context(), run))
 		require.Equal(t, want, run.Status, text)
+	}
+}
+
+// TestAllOffline runs a test without any language model, not even for the agent.
+func TestAllOffline(t *testing.T) {
+	t.Parallel()
+	tenant, _, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Clinic", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You answer for a clinic. The clinic is open from nine to five.", InboundWelcomeMessage: new("Good morning."),
+	})
+	require.NoError(t, err)
+	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{
+		Name: "Book", TechnicalName: "book_slot", Description: new("Books a slot at the clinic."),
+		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string","description":"the day","enum":["Monday","Friday"]}},"required":["day"]}`),
+	})
+	require.NoError(t, err)
+	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: agent.ID, Name: "Books", MaxTurns: 10, ToolMocking: &model.ToolMocking{MockAllTools: true},
+		Scenario: "You are a patient. You want to book a slot at the clinic. The day is Friday.",
+		Criteria: []string{`calls book_slot with day = Friday`, `ends the conversation`, `never says "nine"`},
+	})
+	require.NoError(t, err)
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2, Concurrency: 2})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	e := evaluatorOf(offline.New(), EvaluatorOptions{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
+	for _, run := range runs {
+		require.NoError(t, e.RunTest(t.Context(), tenant, run.ID, 1))
+		ended, err := dbtest.Find[*model.AgentTestRun](t.Context(), tenant, db.AgentTestRunRows, []string{run.ID})
+		require.NoError(t, err)
+		require.Equal(t, model.AgentTestRunStatusPassed, ended[0].Status, "%v\n%v", textsOf(ended[0].Messages), ended[0].CriteriaResults)
+		require.True(t, ended[0].ToolCalls[0].Mocked)
 	}
 }

@@ -25,7 +25,7 @@ type rehearsal struct {
 	test    model.AgentTestRow
 	agent   model.Agent
 
-	situations []situation
+	situations []Situation
 }
 
 type agentLine struct {
@@ -46,7 +46,7 @@ func (r *rehearsal) tester() *tester {
 			clock = clock.Add(time.Second)
 			return clock
 		},
-		reply: func(_ context.Context, s situation) (*reply, []*model.ToolCall, error) {
+		reply: func(_ context.Context, s Situation) (*reply, []*model.ToolCall, error) {
 			due := r.replies[min(len(r.situations), len(r.replies)-1)]
 			r.situations = append(r.situations, s)
 			if due.hook != nil {
@@ -268,10 +268,10 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	require.Len(t, r.test.ConversationMessages, 1, "the snapshot stays as it was")
 
 	require.Len(t, r.situations, 3)
-	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].variables)
-	require.Empty(t, r.situations[0].calls)
-	require.Len(t, r.situations[1].calls, 2)
-	require.Equal(t, []string{"user: Hello", "assistant: Fine", "user: One"}, textsOf(r.situations[1].messages))
+	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].Values)
+	require.Empty(t, r.situations[0].Calls)
+	require.Len(t, r.situations[1].Calls, 2)
+	require.Equal(t, []string{"user: Hello", "assistant: Fine", "user: One"}, textsOf(r.situations[1].Messages))
 }
 
 func TestRunsEndWithTheirContext(t *testing.T) {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,8 +97,8 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 		shown := transcriptCall{
 			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
 		}
-		if call.Kind == model.ToolCallKindRetrieval {
-			shown.excerpts = excerptsOf(call)
+		for _, chunk := range FoundBy(call) {
+			shown.excerpts = append(shown.excerpts, chunk.Content)
 		}
 		if call.DelegationID != nil {
 			shown.Within = names[*call.DelegationID]
@@ -188,19 +187,6 @@ func (t transcript) at(index int) *transcriptMessage {
 		return nil
 	}
 	return &t.Messages[at]
-}
-
-// excerptsOf returns the texts that a retrieval found.
-func excerptsOf(call *model.ToolCall) []string {
-	var found retrievalResult
-	if call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {
-		return nil
-	}
-	texts := make([]string, len(found.Chunks))
-	for i, chunk := range found.Chunks {
-		texts[i] = chunk.Content
-	}
-	return texts
 }
 
 func shorten(text *string) *string {

@@ -42,7 +42,7 @@ func (r *classificationTestResolver) History(ctx context.Context, obj *model.Cla
 }
 
 func (r *classificationTestResolver) Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error) {
-	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
+	return query.Value(ctx, obj, "obstacles", r.evaluator.ObstaclesOfTests)
 }
 
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
@@ -133,7 +133,7 @@ func (r *simulationTestResolver) History(ctx context.Context, obj *model.Simulat
 }
 
 func (r *simulationTestResolver) Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error) {
-	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
+	return query.Value(ctx, obj, "obstacles", r.evaluator.ObstaclesOfTests)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error) {
@@ -141,7 +141,7 @@ func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.Simulation
 }
 
 func (r *simulationTestResolver) Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error) {
-	return query.Value(ctx, obj, "coverage", r.engine.CoverageOfTests)
+	return query.Value(ctx, obj, "coverage", r.evaluator.CoverageOfTests)
 }
 
 func (r *Resolver) ClassificationTest() graph.ClassificationTestResolver {

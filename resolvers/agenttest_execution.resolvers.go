@@ -132,7 +132,7 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 }
 
 func (r *mutationResolver) RejudgeAgentTestExecution(ctx context.Context, input model.RejudgeAgentTestExecutionInput) (*model.RejudgeAgentTestExecutionPayload, error) {
-	if err := input.Choose(r.engine.JudgeModels()); err != nil {
+	if err := input.Choose(r.evaluator.JudgeModels()); err != nil {
 		return nil, err
 	}
 	execution, err := r.tenant(ctx).RejudgeAgentTestExecution(ctx, input)
@@ -158,7 +158,7 @@ func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string
 }
 
 func (r *queryResolver) AgentTestExecutionCoverage(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
-	return r.engine.CoverageOfExecution(ctx, r.tenant(ctx), input)
+	return r.evaluator.CoverageOfExecution(ctx, r.tenant(ctx), input)
 }
 
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {

@@ -33,7 +33,7 @@ func (r *agentTestRunResolver) DraftPrompt(ctx context.Context, obj *model.Agent
 }
 
 func (r *agentTestRunResolver) Instructions(ctx context.Context, obj *model.AgentTestRun) (*string, error) {
-	instructions, err := query.Value(ctx, obj, "instructions", r.engine.InstructionsOfRuns)
+	instructions, err := query.Value(ctx, obj, "instructions", r.evaluator.InstructionsOfRuns)
 	if err != nil {
 		return nil, err
 	}

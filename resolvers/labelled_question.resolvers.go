@@ -24,7 +24,7 @@ func (r *mutationResolver) DraftLabelledQuestions(ctx context.Context, input mod
 	if r.server.IsOffline {
 		return nil, model.Errorf(model.Unprocessable, "the offline model writes no questions: let the server have a language model (OPENAI_API_KEY or OPENAI_BASE_URL)")
 	}
-	drafted, err := r.engine.DraftLabelledQuestions(ctx, r.tenant(ctx), input)
+	drafted, err := r.evaluator.DraftLabelledQuestions(ctx, r.tenant(ctx), input)
 	if err != nil {
 		return nil, err
 	}

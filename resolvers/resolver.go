@@ -12,14 +12,15 @@ import (
 
 // Resolver holds what the fields need.
 type Resolver struct {
-	store  *db.Store
-	engine *engine.Engine
-	server model.Server
+	store     *db.Store
+	engine    *engine.Engine
+	evaluator *engine.Evaluator
+	server    model.Server
 }
 
-// New returns the resolvers of a store and an engine on it, in a server of which clients are told this.
-func New(store *db.Store, engine *engine.Engine, server model.Server) *Resolver {
-	return &Resolver{store: store, engine: engine, server: server}
+// New returns the resolvers of a store, and of an engine and an evaluator on it, in a server of which clients are told this.
+func New(store *db.Store, e *engine.Engine, v *engine.Evaluator, server model.Server) *Resolver {
+	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }
 
 // Config returns the resolvers and directives for the generated schema.

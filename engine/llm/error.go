@@ -1,6 +1,10 @@
 package llm
 
-import "time"
+import (
+	"errors"
+	"log/slog"
+	"time"
+)
 
 // Cause is the class of a model's failure. The set is closed.
 type Cause string
@@ -49,4 +53,13 @@ func (e *Error) Unwrap() error { return e.Err }
 // Retryable reports whether the same request may succeed a little later.
 func (e *Error) Retryable() bool {
 	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
+}
+
+// Reasons returns the details of a model's failure that only the log gets. It is empty for other errors.
+func Reasons(err error) slog.Attr {
+	var failure *Error
+	if !errors.As(err, &failure) {
+		return slog.Attr{}
+	}
+	return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
 }

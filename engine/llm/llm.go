@@ -17,6 +17,10 @@ const EndConversation = "end_conversation"
 // human. Its arguments are {"reason": string}, the reason in the model's own words.
 const TransferCall = "transfer_call"
 
+// ReasonSchema is the JSON Schema of these arguments.
+const ReasonSchema = `{"type":"object","properties":{"reason":{"type":"string","description":"Why, in your own words."}},` +
+	`"required":["reason"],"additionalProperties":false}`
+
 // Model answers conversations. Implementations are safe for concurrent use.
 type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.

@@ -24,10 +24,10 @@ func working(t *testing.T, store *db.Store) {
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
 	t.Cleanup(caller.Close)
-	e := engine.New(offline.New(), engine.Options{
-		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest, Index: e.Knowledge().Index}))
+	log := slog.New(slog.DiscardHandler)
+	e := engine.New(offline.New(), engine.Options{Caller: caller, Log: log})
+	v := engine.NewEvaluator(e, engine.EvaluatorOptions{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: log})
+	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 

@@ -88,7 +88,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	defer closeObserver()
 	options := c.options(observer, log)
 	options.OfflinePause = c.OfflinePause
-	engine, closeEngine, err := app.NewEngine(options)
+	engine, evaluator, closeEngine, err := app.NewEngine(options)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers,
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	url := "http://" + listener.Addr().String()
 	shown := banner{
 		GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, Database: database.name, DataDirectory: directory,
-		Model: engine.ModelName(),
+		Model: engine.Model().Name(),
 	}
 	if shown.Warnings, err = admin.BudgetWarnings(ctx, store); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	go warnOfModel(ctx, options, log)
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
 

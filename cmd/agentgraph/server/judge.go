@@ -170,7 +170,7 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	if c.JudgeModel == "" && c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
 		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or AGENTGRAPH_JUDGE_MODEL with its key"))
 	}
-	engine, release, err := app.NewEngine(flags.options(nil, slog.New(slog.DiscardHandler)))
+	_, evaluator, release, err := app.NewEngine(flags.options(nil, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 			if by == "" {
 				by = "contact"
 			}
-			result, err := engine.JudgeAlone(ctx, v.of.run(), by, v.Criterion, c.Votes)
+			result, err := evaluator.JudgeAlone(ctx, v.of.run(), by, v.Criterion, c.Votes)
 			if err != nil {
 				v.Error = err.Error()
 				return ctx.Err()

@@ -82,7 +82,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	defer closeObserver()
 	options := c.options(observer, log)
-	engine, closeEngine, err := app.NewEngine(options)
+	engine, evaluator, closeEngine, err := app.NewEngine(options)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	defer store.Close()
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers, DrainDelay: c.DrainDelay,
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	go warnOfModel(ctx, options, log)
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", cli.Version(cmd), "metrics", observer.MetricsAddress())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector", store.ComparesVectors(), "version", cli.Version(cmd), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
 

@@ -107,30 +107,6 @@ func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
 	require.NotNil(t, got.calls[0].Error)
 }
 
-func TestATestBeginsWithTheOpener(t *testing.T) {
-	t.Parallel()
-	chatID := "chat"
-	for name, test := range map[string]struct {
-		change func(*model.AgentTestRun)
-		want   string
-	}{
-		"no welcome message": {func(*model.AgentTestRun) {}, "Ask me anything."},
-		"welcome message":    {func(run *model.AgentTestRun) { run.Snapshot.Agent.InboundWelcomeMessage = new("Good morning.") }, "Good morning."},
-		"no chat":            {func(run *model.AgentTestRun) { run.Snapshot.Agent.KnowledgeBaseChatID = nil }, "I want to book a slot."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run := offlineRun("ends the conversation")
-			run.Snapshot.Agent.InboundWelcomeMessage, run.Snapshot.Agent.KnowledgeBaseChatID = nil, &chatID
-			test.change(run)
-			tester := withoutKey()
-			tester.opener = func() (string, error) { return "Ask me anything.", nil }
-			require.NoError(t, tester.simulate(t.Context(), run))
-			require.Equal(t, test.want, run.Messages[0].Text)
-		})
-	}
-}
-
 func TestATurnThatIsLeftWhileItAsksTheKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("Never"))

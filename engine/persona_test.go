@@ -96,7 +96,7 @@ func TestWhatTheJudgeSees(t *testing.T) {
 		run := r.run()
 		tester := r.tester()
 		require.NoError(t, tester.simulate(t.Context(), run))
-		run.ToolCalls = []*model.ToolCall{{ID: "call", Kind: model.ToolCallKindRetrieval, TechnicalName: knowledgeBase, Result: &found}}
+		run.ToolCalls = []*model.ToolCall{{ID: "call", Kind: model.ToolCallKindRetrieval, TechnicalName: "knowledge_base", Result: &found}}
 		require.NoError(t, tester.decide(t.Context(), run, content.Values{"name": "Ada"}))
 		return r.judge.lastOf(1)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -59,8 +60,8 @@ func engineOf(m llm.Model) *engine.Engine {
 	return engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)})
 }
 
-func evaluatorOf(m llm.Model) *engine.Evaluator {
-	return engine.NewEvaluator(engineOf(m), engine.EvaluatorOptions{Log: slog.New(slog.DiscardHandler)})
+func evaluatorOf(m llm.Model) *evaluation.Evaluator {
+	return evaluation.New(engineOf(m), evaluation.Options{Log: slog.New(slog.DiscardHandler)})
 }
 
 // onlyRun returns the only run of an execution.

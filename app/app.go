@@ -20,6 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
@@ -55,7 +56,7 @@ type Options struct {
 	// Engine holds the conversations. NewEngine creates one.
 	Engine *engine.Engine
 	// Evaluator tests the agents of the Engine. Nil means one without settings.
-	Evaluator *engine.Evaluator
+	Evaluator *evaluation.Evaluator
 	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
 	// Console serves the web console. Nil means none.
@@ -81,7 +82,7 @@ type Options struct {
 type App struct {
 	store     *db.Store
 	engine    *engine.Engine
-	evaluator *engine.Evaluator
+	evaluator *evaluation.Evaluator
 	server    *gateway.Server
 	settings  gateway.Settings
 	workers   int
@@ -103,7 +104,7 @@ func New(o Options) (*App, error) {
 		o.Observer = &observe.Observer{}
 	}
 	if o.Evaluator == nil {
-		o.Evaluator = engine.NewEvaluator(o.Engine, engine.EvaluatorOptions{Log: o.Log})
+		o.Evaluator = evaluation.New(o.Engine, evaluation.Options{Log: o.Log})
 	}
 	name := o.Engine.Model().Name()
 	resolver := resolvers.New(o.Store, o.Engine, o.Evaluator, model.Server{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
@@ -63,7 +64,7 @@ type EngineOptions struct {
 }
 
 // NewEngine returns the engine and the evaluator that the options describe, and a function that frees their resources.
-func NewEngine(o EngineOptions) (*engine.Engine, *engine.Evaluator, func(), error) {
+func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
@@ -94,11 +95,11 @@ func NewEngine(o EngineOptions) (*engine.Engine, *engine.Evaluator, func(), erro
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
 	})
-	return e, engine.NewEvaluator(e, parts), caller.Close, nil
+	return e, evaluation.New(e, parts), caller.Close, nil
 }
 
 // parts returns the models that play the parts in tests other than the agent's.
-func (o EngineOptions) parts() (parts engine.EvaluatorOptions, err error) {
+func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
 	if o.isOffline() {
 		parts.Contact = o.Observer.Model(offline.Contact(), offlineProvider)

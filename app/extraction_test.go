@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
@@ -42,7 +43,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	e := engine.New(offline.New(), engine.Options{
 		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit},
 	})
-	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+	v := evaluation.New(e, evaluation.Options{
 		Extractor: extractor, Contact: offline.Contact(), Judge: offline.Judge(), Log: slog.New(slog.DiscardHandler),
 	})
 	g := &gatewayUnderTest{store: store, url: serveEngine(t, store, e, v)}

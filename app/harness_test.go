@@ -22,6 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
@@ -108,7 +109,7 @@ func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, plan
 }
 
 // serveEngine is serveStore with an engine of the test's own, and an evaluator that may be nil.
-func serveEngine(t testing.TB, store *db.Store, e *engine.Engine, v *engine.Evaluator) string {
+func serveEngine(t testing.TB, store *db.Store, e *engine.Engine, v *evaluation.Evaluator) string {
 	t.Helper()
 	return serveApp(t, app.Options{Store: store, Engine: e, Evaluator: v, Settings: gateway.DefaultSettings(), Plan: true})
 }

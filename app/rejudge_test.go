@@ -12,6 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -39,7 +40,7 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	e := engine.New(&cast{}, engine.Options{
 		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit, OutputTokens: 1000 * model.Credit},
 	})
-	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+	v := evaluation.New(e, evaluation.Options{
 		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))

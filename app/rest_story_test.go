@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
 	"github.com/agentgraph/agentgraph/model"
@@ -175,7 +176,7 @@ func (s *story) agent(t *testing.T) (agent, tool, subAgent string) {
 func (s *story) work(t *testing.T) {
 	t.Helper()
 	e := engine.New(offline.New(), engine.Options{})
-	v := engine.NewEvaluator(e, engine.EvaluatorOptions{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
+	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
 	require.NoError(t, s.store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.WithoutCancel(t.Context()))) })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -202,7 +203,7 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 		Log:    slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1, OutputTokens: 1},
 	})
-	v := engine.NewEvaluator(e, engine.EvaluatorOptions{
+	v := evaluation.New(e, evaluation.Options{
 		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
 	})
 	url := serveEngine(t, store, e, v)

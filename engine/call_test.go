@@ -128,7 +128,7 @@ func TestCallOfNothingIsRecorded(t *testing.T) {
 			s.mocking.MockAllTools = true
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Nil(t, got.reply.endReason)
+			require.Nil(t, got.reply.EndReason)
 			require.Len(t, got.calls, 1)
 			call := got.calls[0]
 			require.Equal(t, model.ToolCallKindTool, call.Kind)
@@ -204,7 +204,7 @@ func TestToolThatFails(t *testing.T) {
 			s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) { return "", test.err }
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, "Sorry", got.reply.text)
+			require.Equal(t, "Sorry", got.reply.Text)
 			require.Equal(t, test.want, *got.calls[0].Error)
 			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.told(1))
 		})
@@ -214,7 +214,7 @@ func TestToolThatFails(t *testing.T) {
 func TestToolWithoutEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), say("Sorry"))
-	s.main.tools[1].Endpoint = nil
+	s.main.Tools[1].Endpoint = nil
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, "the tool has no endpoint, so it cannot be called", *got.calls[0].Error)
@@ -244,15 +244,15 @@ func TestEndTogetherWithOtherCalls(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"look{}"}, s.effected)
-	require.Equal(t, "all is said", *got.reply.endReason)
+	require.Equal(t, "all is said", *got.reply.EndReason)
 
 	s = newScene(do(llm.EndConversation, allSaid, "look", `{}`).saying("Goodbye"), say("I could not look."))
-	s.main.tools[1].Endpoint = nil
+	s.main.Tools[1].Endpoint = nil
 	got = s.play(t)
 	require.NoError(t, got.err)
-	require.Nil(t, got.reply.endReason, "the agent learns of what failed before it hangs up")
+	require.Nil(t, got.reply.EndReason, "the agent learns of what failed before it hangs up")
 	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.", s.told(1)[0])
-	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.text)
+	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
 }
 
 func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
@@ -286,7 +286,7 @@ func TestNothingIsDoneUnlessItIsKeptThatItBegins(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Empty(t, s.effected)
 	require.NotContains(t, s.script.asked, expert)
-	require.Nil(t, got.reply.endReason)
+	require.Nil(t, got.reply.EndReason)
 	for _, call := range got.calls {
 		require.Equal(t, "something went wrong that is not the agent's fault", *call.Error)
 	}

@@ -21,9 +21,9 @@ type chatTurn struct {
 	turn   *db.Turn
 	// calls are the calls made, in the order in which they began.
 	calls []*model.ToolCall
-	// agent is the chat's own agent, and meter counts the tokens of the turn.
+	// Agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
-	meter meter
+	meter Meter
 }
 
 // saveTimeout bounds writing the outcome of a turn, which happens even if the client is gone.
@@ -44,10 +44,10 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 		return nil, nil, err
 	}
 	answer := &model.SimulationChatMessage{
-		Text: said.text, Timestamp: Now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
+		Text: said.Text, Timestamp: Now(), IsConversationEnded: said.EndReason != nil, EndReason: said.EndReason,
 		Citations: said.citations,
 	}
-	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
+	s.turn.Spent = s.Spent(s.agent, &s.meter, 1)
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
@@ -88,14 +88,14 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	if speaker == nil {
 		return nil, model.Missing("agent", chat.AgentID)
 	}
-	speaker.agent = speaker.agent.Trying(chat.DraftPrompt)
-	s.agent = speaker.agent
+	speaker.Agent = speaker.Agent.Trying(chat.DraftPrompt)
+	s.agent = speaker.Agent
 	variables, err := content.ValuesOf(chat.DataBag)
 	if err != nil {
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.of(s.model), rephraser: s.meter.of(s.rephraser), limits: s.limits,
+		model: s.meter.Of(s.model), rephraser: s.meter.Of(s.rephraser), limits: s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
@@ -119,7 +119,7 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 			}
 			return e.caller.Call(ctx, *tool.Endpoint, headers, arguments)
 		},
-		open: func(ctx context.Context, sub *model.SubAgent) (*speaker, error) {
+		open: func(ctx context.Context, sub *model.SubAgent) (*Speaker, error) {
 			return loadSpeaker(ctx, t, sub.DelegateAgentID)
 		},
 		retrieve: func(ctx context.Context, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
@@ -148,7 +148,7 @@ func Wait(ctx context.Context, delay time.Duration) error {
 }
 
 // play runs the conversation while the chat is held, and announces and collects its events.
-func (s *chatTurn) play(ctx context.Context, c *conversation) (*reply, error) {
+func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 	held, stop := s.turn.KeepAlive(ctx)
 	defer stop()
 	for event, err := range c.events(held) {

@@ -85,12 +85,12 @@ func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("It says so [1] [2] [3]."))
 	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}", ShowQuote: true}}
-	s.main.agent.Channel = model.ChannelWeb
+	s.main.Agent.Channel = model.ChannelWeb
 	chunk := strings.Repeat("x", 200<<10)
 	s.effects.retrieve = retrieves(foundChunks(chunk, chunk, chunk)...)
 	got := s.play(t)
 	require.NoError(t, got.err)
-	require.Equal(t, "It says so [1] [2].", got.reply.text)
+	require.Equal(t, "It says so [1] [2].", got.reply.Text)
 	require.Len(t, got.reply.citations, 2)
 	require.Equal(t, []string{"what the knowledge base found is too long for the agent's instructions: 1 of 3 chunks were left out"}, got.warnings)
 	excerpts, _ := llm.Excerpts(s.script.asked["Main"][0].System)

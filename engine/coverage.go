@@ -17,7 +17,7 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 	for i, chat := range chats {
 		surveys[i] = surveyOf(chat.AgentID, &chat.ToolMocking, e.canTransfer(), e.limits.depth)
 	}
-	if err := reach(ctx, t, surveys, map[string]*speaker{}); err != nil {
+	if err := reach(ctx, t, surveys, map[string]*Speaker{}); err != nil {
 		return nil, err
 	}
 	coverage := make(map[string][]*model.CallCoverage, len(chats))
@@ -29,7 +29,7 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 
 // Callable returns, by the ids of agents, what each of them, or one that it delegates to, could call without a mocking. The known
 // speakers are not read again.
-func (e *Engine) Callable(ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*speaker) (map[string][]*model.CallCoverage, error) {
+func (e *Engine) Callable(ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker) (map[string][]*model.CallCoverage, error) {
 	callable := make(map[string][]*model.CallCoverage, len(agentIDs))
 	surveys := make([]*survey, len(agentIDs))
 	for i, id := range agentIDs {
@@ -43,7 +43,7 @@ func (e *Engine) Callable(ctx context.Context, t *db.Tenant, agentIDs []string, 
 }
 
 // reach lists the calls of each survey to its end. It reads the speakers of each level that are not known together.
-func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[string]*speaker) error {
+func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[string]*Speaker) error {
 	for {
 		var wanted []string
 		for _, survey := range surveys {
@@ -53,7 +53,7 @@ func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[strin
 				}
 			}
 		}
-		found, err := loadSpeakers(ctx, t, wanted)
+		found, err := LoadSpeakers(ctx, t, wanted)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[strin
 func (e *Engine) CoverageOfAgents(ctx context.Context, t *db.Tenant, ids []string, mocking *model.ToolMocking) (map[string][]*model.CallCoverage, error) {
 	chats := make([]*model.SimulationChat, len(ids))
 	for i, id := range ids {
-		chats[i] = &model.SimulationChat{ID: id, AgentID: id, ToolMocking: *mockingOf(mocking)}
+		chats[i] = &model.SimulationChat{ID: id, AgentID: id, ToolMocking: *MockingOf(mocking)}
 	}
 	return e.Coverage(ctx, t, chats)
 }
@@ -109,15 +109,15 @@ type place struct {
 
 func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
 
-// callable returns what the agent could call by itself, without a mocking.
-func (s *speaker) callable() []*model.CallCoverage {
-	own := surveyOf(s.agent.ID, &model.ToolMocking{}, true, 0)
-	own.descend(map[string]*speaker{s.agent.ID: s})
+// Callable returns what the agent could call by itself, without a mocking.
+func (s *Speaker) Callable() []*model.CallCoverage {
+	own := surveyOf(s.Agent.ID, &model.ToolMocking{}, true, 0)
+	own.descend(map[string]*Speaker{s.Agent.ID: s})
 	return own.calls
 }
 
 // descend lists the calls of the next level and collects the level below.
-func (s *survey) descend(known map[string]*speaker) {
+func (s *survey) descend(known map[string]*Speaker) {
 	level := s.next
 	s.next = nil
 	for _, at := range level {

@@ -29,7 +29,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	variables := content.Values{}
 	maps.Copy(variables, c.variables)
 	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
-	missing := fillFields(variables, s.agent.Fields, c.effects.now())
+	missing := FillFields(variables, s.Agent.Fields, c.effects.now())
 	inner, err := c.conversation(s, variables, delegated(c.mocking), delegateInstruction)
 	if err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 		return "", err
 	}
 	request, _ := call.arguments.Text("request")
-	inner.path = append(slices.Clone(c.path), s.agent.ID)
+	inner.path = append(slices.Clone(c.path), s.Agent.ID)
 	inner.delegation, inner.channel = &call.record.ID, c.channel
 	inner.req.Messages = []llm.Message{{Role: llm.RoleUser, Text: request}}
 	reply, err := inner.reply(ctx, func(e event) bool {
@@ -60,5 +60,5 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 		return "", callError("the sub-agent could not answer")
 	}
 	call.cause = reply.failure
-	return reply.text, nil
+	return reply.Text, nil
 }

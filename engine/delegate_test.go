@@ -72,7 +72,7 @@ func TestDelegationThatFails(t *testing.T) {
 			s.script.answers[expert] = test.answers
 			got := s.play(t)
 			require.NoError(t, got.err, "the agent can say so")
-			require.Equal(t, "Sorry", got.reply.text)
+			require.Equal(t, "Sorry", got.reply.Text)
 			require.Equal(t, "the sub-agent could not answer", *got.calls[0].Error, "no provider and no status")
 			require.Equal(t, []string{"The call failed: the sub-agent could not answer."}, s.told(1))
 			require.Len(t, got.causes, 1, "the log has more")
@@ -89,13 +89,13 @@ func TestDelegationThatFails(t *testing.T) {
 func TestSubAgentHasItsOwnFields(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
-	s.others["expert"].agent.Prompt = "Expert {name} {today} {mood} {phone}"
-	s.others["expert"].agent.Fields = []model.AgentField{
+	s.others["expert"].Agent.Prompt = "Expert {name} {today} {mood} {phone}"
+	s.others["expert"].Agent.Fields = []model.AgentField{
 		{Name: "name", IsMandatory: true}, {Name: "today", IsSystem: true}, {Name: "phone", IsSystem: true, IsMandatory: true},
 	}
 	s.script.answers["Expert Ana 2026-03-01 {mood} +12025550143"] = []answer{do("deeper", `{"request":"y"}`), say("42")}
-	s.others["expert"].subAgents = []*model.SubAgent{{ID: "sub_deep", DelegateAgentID: "deep", TechnicalName: "deeper"}}
-	s.others["deep"] = &speaker{agent: &model.Agent{ID: "deep", Prompt: "Deep {today}"}}
+	s.others["expert"].SubAgents = []*model.SubAgent{{ID: "sub_deep", DelegateAgentID: "deep", TechnicalName: "deeper"}}
+	s.others["deep"] = &Speaker{Agent: &model.Agent{ID: "deep", Prompt: "Deep {today}"}}
 	s.script.answers["Deep 2026-03-01"] = []answer{say("43")}
 	got := s.play(t)
 	require.NoError(t, got.err)
@@ -105,7 +105,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.Equal(t, []string{"ask_expert", "deeper"}, s.begun)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
-	s.others["expert"].agent.Fields = []model.AgentField{{Name: "shoe", IsMandatory: true}}
+	s.others["expert"].Agent.Fields = []model.AgentField{{Name: "shoe", IsMandatory: true}}
 	s.script.answers[expert] = []answer{say("42")}
 	got = s.play(t)
 	require.NoError(t, got.err)
@@ -118,11 +118,11 @@ func chain(s *scene, length int) {
 	for i := range length {
 		name := fmt.Sprintf("agent_%d", i)
 		sub := &model.SubAgent{ID: fmt.Sprint("sub_", i), TechnicalName: "deeper", DelegateAgentID: fmt.Sprintf("agent_%d", (i+1)%length)}
-		s.others[name] = &speaker{agent: &model.Agent{ID: name, Prompt: name}, subAgents: []*model.SubAgent{sub}}
+		s.others[name] = &Speaker{Agent: &model.Agent{ID: name, Prompt: name}, SubAgents: []*model.SubAgent{sub}}
 		s.script.answers[name] = []answer{do("deeper", `{"request":"on"}`), say("end of " + name)}
 	}
 	s.main = s.others["agent_0"]
-	s.main.agent.Prompt = "Main"
+	s.main.Agent.Prompt = "Main"
 	s.script.answers["Main"] = s.script.answers["agent_0"]
 }
 
@@ -174,8 +174,8 @@ func TestDelegationsShareTheTurnsBound(t *testing.T) {
 func TestMocksInADelegation(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
-	s.others["expert"].subAgents = []*model.SubAgent{{ID: "sub_other", TechnicalName: "other", DelegateAgentID: "other"}}
-	s.others["other"] = &speaker{agent: &model.Agent{ID: "other", Prompt: "Other"}}
+	s.others["expert"].SubAgents = []*model.SubAgent{{ID: "sub_other", TechnicalName: "other", DelegateAgentID: "other"}}
+	s.others["other"] = &Speaker{Agent: &model.Agent{ID: "other", Prompt: "Other"}}
 	s.script.answers[expert] = []answer{do("dig", `{}`, "other", `{"request":"y"}`), say("42")}
 	s.script.answers["Other"] = []answer{say("43")}
 	s.mocking = model.ToolMocking{

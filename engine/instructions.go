@@ -44,13 +44,13 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 		if err != nil {
 			return nil, err
 		}
-		instructions[chat.ID] = instruct(agent.Trying(chat.DraftPrompt), variables)
+		instructions[chat.ID] = Instruct(agent.Trying(chat.DraftPrompt), variables)
 	}
 	return instructions, nil
 }
 
-// instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
-func instruct(agent *model.Agent, values content.Values) Instructions {
+// Instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
+func Instruct(agent *model.Agent, values content.Values) Instructions {
 	prompt, _, err := content.Render(agent.Prompt, values)
 	if err != nil {
 		return Instructions{Err: err}

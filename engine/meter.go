@@ -10,12 +10,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// meter counts the tokens of a conversation's answers, whichever models gave them. If a model does not report tokens,
+// Meter counts the tokens of a conversation's answers, whichever models gave them. If a model does not report tokens,
 // they are estimated. An answer that failed or was abandoned does not count.
-type meter struct{ input, output atomic.Int64 }
+type Meter struct{ input, output atomic.Int64 }
 
-// of wraps the model so that its answers are counted. Nil stays nil.
-func (m *meter) of(counted llm.Model) llm.Model {
+// Of wraps the model so that its answers are counted. Nil stays nil.
+func (m *Meter) Of(counted llm.Model) llm.Model {
 	if counted == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (m *meter) of(counted llm.Model) llm.Model {
 
 type metered struct {
 	llm.Model
-	meter *meter
+	meter *Meter
 }
 
 // Chat forwards the model's answer and counts its tokens.
@@ -50,8 +50,8 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// spent returns the usage of a conversation with the agent. messages counts those that the agent wrote.
-func (e *Engine) spent(agent *model.Agent, m *meter, messages int32) *model.UsageEntry {
+// Spent returns the usage of a conversation with the agent. messages counts those that the agent wrote.
+func (e *Engine) Spent(agent *model.Agent, m *Meter, messages int32) *model.UsageEntry {
 	return &model.UsageEntry{
 		AgentID: agent.ID, Channel: agent.Channel,
 		Credits: e.prices.Of(int64(messages), m.input.Load(), m.output.Load()),

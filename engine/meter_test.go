@@ -35,12 +35,12 @@ func (c counting) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error]
 
 func TestMeter(t *testing.T) {
 	t.Parallel()
-	var m meter
+	var m Meter
 	req := llm.Request{
 		System: "1234", Schema: []byte("{}"), Tools: []llm.Tool{{Name: "book", Description: "Books", Parameters: []byte("{}")}},
 		Messages: []llm.Message{{Text: "12345"}, {ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}"}}}},
 	}
-	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.of(c).Chat(t.Context(), req)) }
+	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.Of(c).Chat(t.Context(), req)) }
 	answer, err := ask(counting{usage: llm.Usage{InputTokens: 100, OutputTokens: 20}})
 	require.NoError(t, err)
 	require.Equal(t, "12345678", answer.Text)
@@ -48,7 +48,7 @@ func TestMeter(t *testing.T) {
 
 	_, err = ask(counting{err: errors.New("broken")})
 	require.EqualError(t, err, "broken")
-	for _, err := range m.of(counting{}).Chat(t.Context(), req) {
+	for _, err := range m.Of(counting{}).Chat(t.Context(), req) {
 		require.NoError(t, err)
 		break
 	}
@@ -60,6 +60,6 @@ func TestMeter(t *testing.T) {
 	require.Equal(t, []int64{107, 24}, []int64{m.input.Load(), m.output.Load()})
 
 	e := New(counting{}, Options{Prices: model.Prices{Message: 5, InputTokens: 1_000, OutputTokens: 10_000}})
-	spent := e.spent(&model.Agent{ID: "agent_1", Channel: model.ChannelWeb}, &m, 2)
+	spent := e.Spent(&model.Agent{ID: "agent_1", Channel: model.ChannelWeb}, &m, 2)
 	require.Equal(t, &model.UsageEntry{AgentID: "agent_1", Channel: model.ChannelWeb, Credits: 10 + 107 + 240}, spent)
 }

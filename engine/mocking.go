@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mockingOf returns the mocking of a chat with its defaults filled in.
-func mockingOf(given *model.ToolMocking) *model.ToolMocking {
+// MockingOf returns the mocking of a chat with its defaults filled in.
+func MockingOf(given *model.ToolMocking) *model.ToolMocking {
 	mocking := model.ToolMocking{}
 	if given != nil {
 		mocking = *given

@@ -12,7 +12,7 @@ import (
 func TestPlaceholdersThatNothingFills(t *testing.T) {
 	t.Parallel()
 	s := newScene()
-	s.main.tools = append(s.main.tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`), newTool("plain", `{"type":"object","properties":{}}`))
+	s.main.Tools = append(s.main.Tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`), newTool("plain", `{"type":"object","properties":{}}`))
 	mock := func(template string) model.Mock {
 		return model.Mock{ResultTemplate: ptr("fine"), Rules: []model.MockRule{{ResultTemplate: &template}, {}}}
 	}
@@ -35,8 +35,8 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 func TestCoverageOfWhatCannotHappen(t *testing.T) {
 	t.Parallel()
 	s := newScene()
-	s.main.tools[1].Endpoint = nil
-	s.main.subAgents = append(s.main.subAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main", TechnicalName: "self"})
+	s.main.Tools[1].Endpoint = nil
+	s.main.SubAgents = append(s.main.SubAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main", TechnicalName: "self"})
 	effects := func(m *model.ToolMocking) map[string]model.CallEffect {
 		of := map[string]model.CallEffect{}
 		for _, t := range s.main.targets(m, false) {

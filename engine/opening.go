@@ -11,21 +11,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// opening is how a conversation begins.
-type opening struct {
-	// values are the given values and those of the system fields.
-	values content.Values
-	// welcome is what the agent says first, nil if the contact begins.
-	welcome  *string
+// Opening is how a conversation begins.
+type Opening struct {
+	// Values are the given values and those of the system fields.
+	Values content.Values
+	// Welcome is what the agent says first, nil if the contact begins.
+	Welcome  *string
 	warnings []string
 }
 
-// begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
+// Begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
 // message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
-func begin(agent *model.Agent, opener string, given content.Values, at time.Time) (*opening, error) {
-	o := &opening{values: maps.Clone(given), warnings: []string{}}
-	if o.values == nil {
-		o.values = content.Values{}
+func Begin(agent *model.Agent, opener string, given content.Values, at time.Time) (*Opening, error) {
+	o := &Opening{Values: maps.Clone(given), warnings: []string{}}
+	if o.Values == nil {
+		o.Values = content.Values{}
 	}
 	if err := o.fill(agent.Fields, at); err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ func begin(agent *model.Agent, opener string, given content.Values, at time.Time
 		if err != nil {
 			return nil, err
 		}
-		o.welcome = &welcome
+		o.Welcome = &welcome
 	}
 	return o, nil
 }
 
 // fill gives the system fields values and checks for missing and unknown ones.
-func (o *opening) fill(fields []model.AgentField, at time.Time) error {
-	if missing := fillFields(o.values, fields, at); len(missing) > 0 {
+func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
+	if missing := FillFields(o.Values, fields, at); len(missing) > 0 {
 		var faults model.Fields
 		for _, name := range missing {
 			faults.Add("dataBag."+name, "is mandatory for this agent")
@@ -63,7 +63,7 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 	for _, field := range fields {
 		known[field.Name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.values)) {
+	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
 		if !known[name] {
 			o.warn("the data bag's %q is not a field of the agent; it is kept", name)
 		}
@@ -71,8 +71,8 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 	return nil
 }
 
-// fillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
-func fillFields(values content.Values, fields []model.AgentField, at time.Time) []string {
+// FillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
+func FillFields(values content.Values, fields []model.AgentField, at time.Time) []string {
 	var missing []string
 	for _, field := range fields {
 		switch value, _ := values.Text(field.Name); {
@@ -86,13 +86,13 @@ func fillFields(values content.Values, fields []model.AgentField, at time.Time) 
 	return missing
 }
 
-func (o *opening) render(where, text string) (string, error) {
-	rendered, unknown, err := content.Render(text, o.values)
+func (o *Opening) render(where, text string) (string, error) {
+	rendered, unknown, err := content.Render(text, o.Values)
 	o.warnings = append(o.warnings, content.Unfilled(where, unknown)...)
 	return rendered, err
 }
 
-func (o *opening) warn(format string, args ...any) {
+func (o *Opening) warn(format string, args ...any) {
 	o.warnings = append(o.warnings, fmt.Sprintf(format, args...))
 }
 

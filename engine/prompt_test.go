@@ -23,19 +23,19 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
+	o, err := Begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
-	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
+	require.Equal(t, "Hello Ana, {agency} here.", *o.Welcome)
 	require.Equal(t, content.Values{
 		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
-	}, o.values)
+	}, o.Values)
 	require.Equal(t, []string{
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
 		"the prompt has the placeholder {topic}, for which there is no value; it stays as it is",
 		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
 	}, o.warnings)
 
-	_, err = begin(agent, "", content.Values{"firstName": " "}, at)
+	_, err = Begin(agent, "", content.Values{"firstName": " "}, at)
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -44,14 +44,14 @@ func TestBegin(t *testing.T) {
 	require.Contains(t, known.Fields, "dataBag.city")
 
 	agent.Direction = model.DirectionInbound
-	o, err = begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = Begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
-	require.Equal(t, inbound, *o.welcome)
+	require.Equal(t, inbound, *o.Welcome)
 
 	agent.InboundWelcomeMessage = nil
-	o, err = begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = Begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
-	require.Nil(t, o.welcome, "the contact begins")
+	require.Nil(t, o.Welcome, "the contact begins")
 }
 
 func TestFictional(t *testing.T) {

@@ -18,7 +18,7 @@ func TestCallsBeforeASimulationAreTold(t *testing.T) {
 	calls[0].Arguments, calls[0].Result = model.JSONObject(`{"day":"Monday"}`), new("free")
 	calls[1].Error, calls[2].Result = new("the line is busy"), new("x")
 	start := []model.TestMessage{{Role: model.MessageRoleUser, Text: "Is Monday free?"}, {Role: model.MessageRoleAssistant, Text: "Yes."}, {Role: model.MessageRoleUser, Text: "Book it."}}
-	s := &speaker{tools: []*model.Tool{{ID: "tool_1", TechnicalName: "find"}}}
+	s := &Speaker{Tools: []*model.Tool{{ID: "tool_1", TechnicalName: "find"}}}
 	s.recognize(calls)
 	require.Equal(t, "tool_1", *calls[0].TargetID)
 	require.EqualValues(t, 2, mockedBefore(calls)["tool_1"], "rules of mocks that count calls go on")

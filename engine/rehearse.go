@@ -17,19 +17,19 @@ import (
 type Rehearsal struct {
 	engine  *Engine
 	run     *model.AgentTestRun
-	meter   *meter
+	meter   *Meter
 	mocking *model.ToolMocking
 	effects effects
-	load    dataloader.Thunk[*speaker]
+	load    dataloader.Thunk[*Speaker]
 	skipped atomic.Int64
 }
 
 // Rehearse begins to read what the agent of a run can call. Opener and Answer wait for it. The meter counts what the agent's answers
 // take.
-func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *meter) *Rehearsal {
+func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *Meter) *Rehearsal {
 	agent := run.Snapshot.Agent
 	r := &Rehearsal{
-		engine: e, run: run, meter: m, mocking: mockingOf(run.Snapshot.Test.ToolMocking),
+		engine: e, run: run, meter: m, mocking: MockingOf(run.Snapshot.Test.ToolMocking),
 		load: e.speakers.Load(ctx, speakerOf{run.CompanyID, agent.ID, t}), effects: e.effects(t, run.ID, agent.ID),
 	}
 	if run.Snapshot.VirtualTime {
@@ -55,19 +55,19 @@ func (r *Rehearsal) Opener() (string, error) {
 
 // Answer lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is UPSTREAM_FAILED if
 // the language model is at fault.
-func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*reply, []*model.ToolCall, error) {
+func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.ToolCall, error) {
 	s, err := r.load()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.mocking.Check(s.tools, s.subAgents); err != nil {
+	if err := r.mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, nil, err
 	}
 	own := *s // others may have been given the same
-	own.agent = r.run.Snapshot.Agent
+	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
 	next := &turn{
-		model: r.meter.of(e.tested), rephraser: r.meter.of(e.rephraser), limits: e.limits, effects: r.effects, checks: e.checks,
+		model: r.meter.Of(e.tested), rephraser: r.meter.Of(e.rephraser), limits: e.limits, effects: r.effects, checks: e.checks,
 		variables: at.Values, mocking: r.mocking,
 	}
 	return next.rehearse(ctx, &own, at)
@@ -84,7 +84,7 @@ type Situation struct {
 
 // rehearse lets the agent answer in a test as it would in a chat. It also returns the calls, even if it fails. A turn can
 // be used only once.
-func (t *turn) rehearse(ctx context.Context, s *speaker, at Situation) (*reply, []*model.ToolCall, error) {
+func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, []*model.ToolCall, error) {
 	messages := make([]*model.SimulationChatMessage, len(at.Messages))
 	for i, m := range at.Messages {
 		messages[i] = &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text}
@@ -94,7 +94,7 @@ func (t *turn) rehearse(ctx context.Context, s *speaker, at Situation) (*reply, 
 	if err != nil {
 		return nil, nil, err
 	}
-	var said *reply
+	var said *Reply
 	var calls []*model.ToolCall
 	for event, err := range c.events(ctx) {
 		switch {
@@ -116,17 +116,17 @@ func (t *turn) rehearse(ctx context.Context, s *speaker, at Situation) (*reply, 
 }
 
 // recognize gives calls that a test starts from the targets that they have today. Without one a call is not told again.
-func (s *speaker) recognize(calls []*model.ToolCall) {
+func (s *Speaker) recognize(calls []*model.ToolCall) {
 	for _, call := range calls {
 		if call.TargetID != nil || call.Kind != model.ToolCallKindTool {
 			continue
 		}
-		for _, tool := range s.tools {
+		for _, tool := range s.Tools {
 			if tool.TechnicalName == call.TechnicalName {
 				call.TargetID = &tool.ID
 			}
 		}
-		for _, subAgent := range s.subAgents {
+		for _, subAgent := range s.SubAgents {
 			if subAgent.TechnicalName == call.TechnicalName {
 				call.Kind, call.TargetID = model.ToolCallKindSubAgent, &subAgent.ID
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // rehearse lets the scene's agent answer the last message of a test.
-func (s *scene) rehearse(t *testing.T, messages []model.TestMessage, calls []*model.ToolCall) (*reply, []*model.ToolCall, error) {
+func (s *scene) rehearse(t *testing.T, messages []model.TestMessage, calls []*model.ToolCall) (*Reply, []*model.ToolCall, error) {
 	t.Helper()
 	turn := &turn{model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(), variables: content.Values{}, mocking: &s.mocking}
 	return turn.rehearse(t.Context(), s.main, Situation{Messages: messages, Calls: calls})
@@ -33,15 +33,15 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 	messages := []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "Good morning."}, {Role: model.MessageRoleUser, Text: "Monday"}}
 	said, calls, err := s.rehearse(t, messages, nil)
 	require.NoError(t, err)
-	require.Equal(t, "Booked. Anything else?", said.text)
+	require.Equal(t, "Booked. Anything else?", said.Text)
 	require.Len(t, calls, 1)
 	require.Equal(t, "the first", *calls[0].Result)
 
 	calls[0].MessageSequence, calls[0].IsTurnKept = 1, true
-	messages = append(messages, model.TestMessage{Role: model.MessageRoleAssistant, Text: said.text}, model.TestMessage{Role: model.MessageRoleUser, Text: "Friday too"})
+	messages = append(messages, model.TestMessage{Role: model.MessageRoleAssistant, Text: said.Text}, model.TestMessage{Role: model.MessageRoleUser, Text: "Friday too"})
 	said, later, err := s.rehearse(t, messages, calls)
 	require.NoError(t, err)
-	require.Equal(t, "done", *said.endReason)
+	require.Equal(t, "done", *said.EndReason)
 	var made []string
 	for _, c := range later {
 		require.NotNil(t, c.Result)

@@ -64,7 +64,7 @@ func FoundBy(call *model.ToolCall) []FoundChunk {
 // consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions. If
 // nothing is found and the chat has a text for that, it returns this as the reply, and the model need not be asked.
 // Followers see a call like any other, but mocks and denied side effects do not apply to it.
-func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*reply, error) {
+func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
 	call := model.ToolCall{
@@ -105,7 +105,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*rep
 	case !emit(event{text: empty}):
 		return nil, errLeft
 	default:
-		return &reply{text: empty}, nil
+		return &Reply{Text: empty}, nil
 	}
 }
 

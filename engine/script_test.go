@@ -100,8 +100,8 @@ func (a answer) saying(texts ...string) answer {
 // scene is a turn of the agent "Main" with effects that the test controls.
 type scene struct {
 	script  script
-	main    *speaker
-	others  map[string]*speaker
+	main    *Speaker
+	others  map[string]*Speaker
 	mocking model.ToolMocking
 	history []llm.Message
 	made    map[string]int32
@@ -122,16 +122,16 @@ type scene struct {
 func newScene(answers ...answer) *scene {
 	s := &scene{
 		script: script{answers: map[string][]answer{"Main": answers}},
-		main: &speaker{
-			agent: &model.Agent{ID: "main", Prompt: "Main", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
-			tools: []*model.Tool{newTool("book", `{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`), newTool("look", `{"type":"object"}`)},
-			subAgents: []*model.SubAgent{
+		main: &Speaker{
+			Agent: &model.Agent{ID: "main", Prompt: "Main", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
+			Tools: []*model.Tool{newTool("book", `{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`), newTool("look", `{"type":"object"}`)},
+			SubAgents: []*model.SubAgent{
 				{ID: "sub_expert", DelegateAgentID: "expert", TechnicalName: "ask_expert", Description: "Knows"},
 			},
 		},
-		others: map[string]*speaker{"expert": {
-			agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
-			tools: []*model.Tool{newTool("dig", `{"type":"object"}`)},
+		others: map[string]*Speaker{"expert": {
+			Agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
+			Tools: []*model.Tool{newTool("dig", `{"type":"object"}`)},
 		}},
 		limits: limits{modelCalls: 8, depth: 5, reply: time.Minute},
 	}
@@ -142,7 +142,7 @@ func newScene(answers ...answer) *scene {
 			s.effect(tool.TechnicalName + string(arguments))
 			return "result of " + tool.TechnicalName, nil
 		},
-		open: func(_ context.Context, sub *model.SubAgent) (*speaker, error) {
+		open: func(_ context.Context, sub *model.SubAgent) (*Speaker, error) {
 			if other := s.others[sub.DelegateAgentID]; other != nil {
 				return other, nil
 			}
@@ -184,7 +184,7 @@ func (s *scene) note(to *[]time.Duration, d time.Duration) {
 // outcome is the outcome of a turn.
 type outcome struct {
 	text  string
-	reply *reply
+	reply *Reply
 	// calls are in the order in which they began.
 	calls []model.ToolCall
 	// order is the order in which calls began (+) and ended (-).

@@ -23,34 +23,34 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
-	s.agent = s.agent.Trying(in.Prompt)
+	s.Agent = s.Agent.Trying(in.Prompt)
 	opener := ""
 	if s.chat != nil {
 		opener = s.chat.PromptSettings.Opener
 	}
-	opening, err := begin(s.agent, opener, given, Now())
+	opening, err := Begin(s.Agent, opener, given, Now())
 	if err != nil {
 		return nil, err
 	}
-	mocking := mockingOf(in.ToolMocking)
-	if err := mocking.Check(s.tools, s.subAgents); err != nil {
+	mocking := MockingOf(in.ToolMocking)
+	if err := mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, err
 	}
 	targets := s.targets(mocking, e.canTransfer())
-	opening.warnings = append(opening.warnings, unfillable(targets, opening.values)...)
+	opening.warnings = append(opening.warnings, unfillable(targets, opening.Values)...)
 	if s.chat != nil {
-		_, unknown, err := renderKnowledge(s.chat.PromptSettings.Prompt, opening.values, "")
+		_, unknown, err := renderKnowledge(s.chat.PromptSettings.Prompt, opening.Values, "")
 		if err != nil {
 			return nil, err
 		}
 		opening.warnings = append(opening.warnings, content.Unfilled(promptOfKnowledge, unknown)...)
 	}
-	bag, err := model.ObjectOf(opening.values)
+	bag, err := model.ObjectOf(opening.Values)
 	if err != nil {
 		return nil, err
 	}
 	chat := &model.SimulationChat{
-		AgentID: s.agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: model.Unique(opening.warnings),
+		AgentID: s.Agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: model.Unique(opening.warnings),
 		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
 	}
 	var first []model.TestMessage
@@ -59,8 +59,8 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 		for _, message := range in.Messages {
 			first = append(first, *message)
 		}
-	case opening.welcome != nil:
-		first = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: *opening.welcome}}
+	case opening.Welcome != nil:
+		first = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: *opening.Welcome}}
 	}
 	return chat, t.CreateSimulationChat(ctx, chat, first...)
 }

@@ -25,33 +25,33 @@ type speakerOf struct {
 
 // speakers reads the agents of runs that begin at the same time together. It caches nothing: every row is read after it
 // was asked for.
-type speakers = dataloader.Loader[speakerOf, *speaker]
+type speakers = dataloader.Loader[speakerOf, *Speaker]
 
 func newSpeakers() *speakers {
-	return dataloader.NewBatchedLoader(readSpeakers, dataloader.WithWait[speakerOf, *speaker](loadWindow),
-		dataloader.WithCache[speakerOf, *speaker](&dataloader.NoCache[speakerOf, *speaker]{}))
+	return dataloader.NewBatchedLoader(readSpeakers, dataloader.WithWait[speakerOf, *Speaker](loadWindow),
+		dataloader.WithCache[speakerOf, *Speaker](&dataloader.NoCache[speakerOf, *Speaker]{}))
 }
 
-func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[*speaker] {
+func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[*Speaker] {
 	// A run that ends must not cancel the read for the others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	type read struct {
-		speakers map[string]*speaker
+		speakers map[string]*Speaker
 		err      error
 	}
 	agents, of := map[string][]string{}, map[string]read{}
 	for _, w := range wanted {
 		agents[w.companyID] = append(agents[w.companyID], w.agentID)
 	}
-	results := make([]*dataloader.Result[*speaker], len(wanted))
+	results := make([]*dataloader.Result[*Speaker], len(wanted))
 	for i, w := range wanted {
 		found, known := of[w.companyID]
 		if !known {
-			found.speakers, found.err = loadSpeakers(ctx, w.tenant, agents[w.companyID])
+			found.speakers, found.err = LoadSpeakers(ctx, w.tenant, agents[w.companyID])
 			of[w.companyID] = found
 		}
-		results[i] = &dataloader.Result[*speaker]{Data: found.speakers[w.agentID], Error: found.err}
+		results[i] = &dataloader.Result[*Speaker]{Data: found.speakers[w.agentID], Error: found.err}
 		if found.err == nil && results[i].Data == nil {
 			results[i].Error = model.Missing("agent", w.agentID)
 		}
@@ -70,11 +70,11 @@ func wantSpeakers(agentIDs []string) []pg.Want {
 }
 
 // speakersOf makes speakers of the rows that wantSpeakers names, by the id of the agent.
-func speakersOf(found [][]model.Row) map[string]*speaker {
-	speakers := make(map[string]*speaker, len(found[0]))
+func speakersOf(found [][]model.Row) map[string]*Speaker {
+	speakers := make(map[string]*Speaker, len(found[0]))
 	for _, row := range found[0] {
 		agent := row.(*model.Agent)
-		speakers[agent.ID] = &speaker{agent: agent}
+		speakers[agent.ID] = &Speaker{Agent: agent}
 	}
 	for _, rows := range found[1:] {
 		for _, row := range rows {
@@ -84,9 +84,9 @@ func speakersOf(found [][]model.Row) map[string]*speaker {
 			}
 			switch row := row.(type) {
 			case *model.Tool:
-				s.tools = append(s.tools, row)
+				s.Tools = append(s.Tools, row)
 			case *model.SubAgent:
-				s.subAgents = append(s.subAgents, row)
+				s.SubAgents = append(s.SubAgents, row)
 			case *model.KnowledgeBaseChat:
 				s.chat = row
 			}
@@ -95,11 +95,11 @@ func speakersOf(found [][]model.Row) map[string]*speaker {
 	return speakers
 }
 
-// loadSpeakers reads agents with their tools, sub-agents and knowledge base chats in one round trip. It returns them by
+// LoadSpeakers reads agents with their tools, sub-agents and knowledge base chats in one round trip. It returns them by
 // the id of the agent.
-func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*speaker, error) {
+func LoadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*Speaker, error) {
 	if len(agentIDs) == 0 {
-		return map[string]*speaker{}, nil
+		return map[string]*Speaker{}, nil
 	}
 	found, err := t.FindTogether(ctx, wantSpeakers(model.Unique(agentIDs))...)
 	if err != nil {
@@ -110,8 +110,8 @@ func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[str
 
 // loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat. The error is NOT_FOUND if it does not
 // exist.
-func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*speaker, error) {
-	speakers, err := loadSpeakers(ctx, t, []string{agentID})
+func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*Speaker, error) {
+	speakers, err := LoadSpeakers(ctx, t, []string{agentID})
 	if err != nil {
 		return nil, err
 	}

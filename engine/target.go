@@ -7,11 +7,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// speaker is an agent and what it is connected to.
-type speaker struct {
-	agent     *model.Agent
-	tools     []*model.Tool
-	subAgents []*model.SubAgent
+// Speaker is an agent and what it is connected to.
+type Speaker struct {
+	Agent     *model.Agent
+	Tools     []*model.Tool
+	SubAgents []*model.SubAgent
 	// chat is its knowledge base chat. It may be nil.
 	chat *model.KnowledgeBaseChat
 }
@@ -44,24 +44,24 @@ var end = target{
 }
 
 // targets returns what the speaker can call in a chat with the mocking, in the order in which it is offered.
-func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
-	targets := make([]*target, 0, len(s.tools)+len(s.subAgents)+1)
-	for _, tool := range s.tools {
+func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
+	targets := make([]*target, 0, len(s.Tools)+len(s.SubAgents)+1)
+	for _, tool := range s.Tools {
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindTool, TargetID: &tool.ID, TechnicalName: tool.TechnicalName},
 			description:  tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
 			mock: mockOfTool(mocking, tool.ID),
 		}).decide(mocking.Denies(), tool.Endpoint != nil))
 	}
-	for _, sub := range s.subAgents {
+	for _, sub := range s.SubAgents {
 		// Delegating is no side effect, though the other agent may have some.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID, TechnicalName: sub.TechnicalName},
 			description:  sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
 			mock: mockOfSubAgent(mocking, sub.ID),
-		}).decide(false, sub.DelegateAgentID != s.agent.ID))
+		}).decide(false, sub.DelegateAgentID != s.Agent.ID))
 	}
-	if s.agent.CanTransfer() {
+	if s.Agent.CanTransfer() {
 		transfer := &target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
 			description:  "Transfers the contact to a human, which ends the conversation with you.",

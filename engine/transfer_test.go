@@ -52,8 +52,8 @@ func TestTransfer(t *testing.T) {
 			s.mocking = test.mocking
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, test.text, got.reply.text)
-			require.Equal(t, "wants a human", *got.reply.endReason)
+			require.Equal(t, test.text, got.reply.Text)
+			require.Equal(t, "wants a human", *got.reply.EndReason)
 			require.Equal(t, test.done, s.effected)
 			for _, call := range got.calls {
 				if call.Kind == model.ToolCallKindCallTransfer {
@@ -97,12 +97,12 @@ func TestTurnThatIsOverDoesNotFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(test.answers...)
-			s.main.agent.Language, s.limits.modelCalls = test.language, test.last
+			s.main.Agent.Language, s.limits.modelCalls = test.language, test.last
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, test.want, got.reply.text)
+			require.Equal(t, test.want, got.reply.Text)
 			require.Equal(t, test.want, got.text, "what is streamed is what is kept")
-			require.Equal(t, "wants a human", *got.reply.endReason)
+			require.Equal(t, "wants a human", *got.reply.EndReason)
 			if test.failure == "" {
 				require.NoError(t, got.reply.failure)
 			} else {
@@ -134,7 +134,7 @@ func TestTransferThatDoesNotComeAbout(t *testing.T) {
 			s.effects.transfer, s.mocking = test.transfer, test.mocking
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Nil(t, got.reply.endReason, "the conversation goes on")
+			require.Nil(t, got.reply.EndReason, "the conversation goes on")
 			require.Equal(t, test.want, *got.calls[0].Error)
 			require.NotEmpty(t, s.script.asked["Main"][1].Tools)
 		})
@@ -147,7 +147,7 @@ func TestTransferTwice(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"transfer: wants a human"}, s.effected)
-	require.Equal(t, "wants a human", *got.reply.endReason)
+	require.Equal(t, "wants a human", *got.reply.EndReason)
 	require.Equal(t, "the contact has been transferred already", *got.calls[1].Error)
 }
 
@@ -167,8 +167,8 @@ func TestTransferBySubAgent(t *testing.T) {
 			s.mocking = test.mocking
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, "A colleague takes over.", got.reply.text)
-			require.Equal(t, "wants a human", *got.reply.endReason, "the whole call is gone")
+			require.Equal(t, "A colleague takes over.", got.reply.Text)
+			require.Equal(t, "wants a human", *got.reply.EndReason, "the whole call is gone")
 			require.Equal(t, test.done, s.effected)
 			require.Equal(t, got.calls[0].ID, *got.calls[1].DelegationID)
 		})
@@ -177,8 +177,8 @@ func TestTransferBySubAgent(t *testing.T) {
 	s.script.answers[expert] = []answer{do(llm.TransferCall, wish), {err: errors.New("broken")}}
 	got := s.play(t)
 	require.NoError(t, got.err, "neither model said a word")
-	require.Equal(t, "I am transferring you now.", got.reply.text)
-	require.Equal(t, "wants a human", *got.reply.endReason)
+	require.Equal(t, "I am transferring you now.", got.reply.Text)
+	require.Equal(t, "wants a human", *got.reply.EndReason)
 	require.Len(t, got.causes, 1)
 }
 
@@ -211,9 +211,9 @@ func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 				return
 			}
 			require.NoError(t, got.err)
-			require.Equal(t, test.want, got.reply.text)
+			require.Equal(t, test.want, got.reply.Text)
 			require.Equal(t, test.want, got.text)
-			require.Equal(t, "wants a human", *got.reply.endReason)
+			require.Equal(t, "wants a human", *got.reply.EndReason)
 			require.ErrorIs(t, got.reply.failure, context.Canceled)
 			last := got.calls[len(got.calls)-1]
 			require.Equal(t, model.ToolCallKindCallTransfer, last.Kind)
@@ -252,8 +252,8 @@ func TestTransferOfATurnBefore(t *testing.T) {
 			s.before = []*model.ToolCall{test.before}
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, "Well.", got.reply.text)
-			require.Equal(t, test.reason, got.reply.endReason)
+			require.Equal(t, "Well.", got.reply.Text)
+			require.Equal(t, test.reason, got.reply.EndReason)
 			require.Equal(t, test.begun, s.begun)
 			if test.told == "" {
 				require.Empty(t, s.script.asked["Main"][0].Tools, "the conversation is over")
@@ -273,7 +273,7 @@ func TestMockedTransferFails(t *testing.T) {
 		s.mocking = model.ToolMocking{MockCallTransfer: true, CallTransferFailure: &failure}
 		got := s.play(t)
 		require.NoError(t, got.err)
-		require.Nil(t, got.reply.endReason, "the conversation goes on")
+		require.Nil(t, got.reply.EndReason, "the conversation goes on")
 		require.True(t, got.calls[0].Mocked)
 		require.Equal(t, want, *got.calls[0].Error)
 		require.Empty(t, s.effected)

@@ -61,7 +61,7 @@ type effects struct {
 	// call calls a tool that has an endpoint, and returns its answer.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
 	// open returns the agent behind a sub-agent.
-	open func(context.Context, *model.SubAgent) (*speaker, error)
+	open func(context.Context, *model.SubAgent) (*Speaker, error)
 	// transfer hands the contact over to a human, for a reason. Nil means that there is no provider.
 	transfer func(context.Context, string) error
 	// retrieve returns what a knowledge base chat finds for a question, best first.
@@ -78,8 +78,8 @@ type event struct {
 	started *model.ToolCall
 	// finished is a call that ended. Every call that started finishes, whatever happens to the turn.
 	finished *finished
-	// reply is set on the last event only.
-	reply *reply
+	// Reply is set on the last event only.
+	reply *Reply
 }
 
 // finished is a call that ended.
@@ -93,11 +93,11 @@ type finished struct {
 	warnings []string
 }
 
-// reply is the agent's answer.
-type reply struct {
-	text string
-	// endReason is why the agent ends the conversation with it, nil if it goes on.
-	endReason *string
+// Reply is the agent's answer.
+type Reply struct {
+	Text string
+	// EndReason is why the agent ends the conversation with it, nil if it goes on.
+	EndReason *string
 	// failure is what the model did wrong after the end of the conversation, only for the log. It may be nil.
 	failure error
 	// citations are the sources of the numbers in the text.
@@ -136,13 +136,13 @@ type conversation struct {
 
 // converse returns the conversation of the chat's agent, whose last message is the contact's. made counts the mocked
 // calls of earlier turns by target.
-func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
+func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
 	c, err := t.conversation(s, t.variables, t.mocking, instruction)
 	if err != nil {
 		return nil, err
 	}
 	c.offer(&end)
-	c.made, c.path, c.req.Messages = made, []string{s.agent.ID}, messages
+	c.made, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
 	if c.endReason = t.transfer.done(); c.endReason != nil {
 		c.req.Tools = nil
 	}
@@ -150,13 +150,13 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
-func (t *turn) conversation(s *speaker, variables content.Values, mocking *model.ToolMocking, instruction string) (*conversation, error) {
-	prompt, unknown, err := content.Render(s.agent.Prompt, variables)
+func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+	prompt, unknown, err := content.Render(s.Agent.Prompt, variables)
 	if err != nil {
 		return nil, err
 	}
 	c := &conversation{
-		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.agent.Channel, language: s.agent.Language,
+		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel, language: s.Agent.Language,
 		prompt: prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}
 	if s.chat != nil {
@@ -193,10 +193,10 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 // errLeft means that nobody wants the rest of the turn.
 var errLeft = errors.New("left")
 
-// reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
+// Reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
 // but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent ended
 // the conversation, there is a reply whatever the model does, because what is done must not be done again.
-func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply, error) {
+func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
 		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {
 			return answer, err
@@ -227,14 +227,14 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 		case text == "":
 			return nil, c.fault("gave an empty answer")
 		default:
-			return &reply{text: text, citations: citations}, nil
+			return &Reply{Text: text, citations: citations}, nil
 		}
 	}
 	return nil, c.fault("was asked %d times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound", c.limits.modelCalls)
 }
 
 // close returns the last reply of a conversation that is over. If the model said nothing, it emits a farewell.
-func (c *conversation) close(failure error, emit func(event) bool) (*reply, error) {
+func (c *conversation) close(failure error, emit func(event) bool) (*Reply, error) {
 	text, citations := c.spoken()
 	if text == "" {
 		text = farewell(c.language, c.transfer.done() != nil)
@@ -242,7 +242,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*reply, erro
 			return nil, errLeft
 		}
 	}
-	return &reply{text: text, endReason: c.endReason, failure: failure, citations: citations}, nil
+	return &Reply{Text: text, EndReason: c.endReason, failure: failure, citations: citations}, nil
 }
 
 // spoken returns what the agent has said so far, with its citations.

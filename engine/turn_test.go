@@ -22,52 +22,52 @@ func TestReply(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers []answer
 		text    string
-		reply   reply
+		reply   Reply
 	}{
 		"text": {
 			answers: []answer{say(" Good", " morning\n")},
 			text:    " Good morning\n",
-			reply:   reply{text: "Good morning"},
+			reply:   Reply{Text: "Good morning"},
 		},
 		"what cannot be kept": {
 			answers: []answer{say("a\x00b", "\x00", "c\xff")},
 			text:    "abc\uFFFD",
-			reply:   reply{text: "abc\uFFFD"},
+			reply:   Reply{Text: "abc\uFFFD"},
 		},
 		"an end with a farewell": {
 			answers: []answer{do(llm.EndConversation, `{"reason":" all is said "}`).saying("Goodbye")},
 			text:    "Goodbye",
-			reply:   reply{text: "Goodbye", endReason: &reason},
+			reply:   Reply{Text: "Goodbye", EndReason: &reason},
 		},
 		"an end without a farewell": {
 			answers: []answer{do(llm.EndConversation, allSaid), say("Goodbye")},
 			text:    "Goodbye",
-			reply:   reply{text: "Goodbye", endReason: &reason},
+			reply:   Reply{Text: "Goodbye", EndReason: &reason},
 		},
 		"a call that is corrected": {
 			answers: []answer{do(llm.EndConversation, `{"reason":`).saying("Well,"), do(llm.EndConversation, allSaid).saying("goodbye")},
 			text:    "Well,\n\ngoodbye",
-			reply:   reply{text: "Well,\n\ngoodbye", endReason: &reason},
+			reply:   Reply{Text: "Well,\n\ngoodbye", EndReason: &reason},
 		},
 		"a call that is corrected in silence": {
 			answers: []answer{do(llm.EndConversation, `{}`).saying("Goodbye"), do(llm.EndConversation, allSaid)},
 			text:    "Goodbye",
-			reply:   reply{text: "Goodbye", endReason: &reason},
+			reply:   Reply{Text: "Goodbye", EndReason: &reason},
 		},
 		"a call that is taken back": {
 			answers: []answer{do(llm.EndConversation, `[]`), say("What else?")},
 			text:    "What else?",
-			reply:   reply{text: "What else?"},
+			reply:   Reply{Text: "What else?"},
 		},
 		"two ends": {
 			answers: []answer{do(llm.EndConversation, allSaid, llm.EndConversation, `{"reason":"other"}`).saying("Goodbye")},
 			text:    "Goodbye",
-			reply:   reply{text: "Goodbye", endReason: &reason},
+			reply:   Reply{Text: "Goodbye", EndReason: &reason},
 		},
 		"text before a call and none after it": {
 			answers: []answer{do("look", `{}`).saying("Let me see."), say("")},
 			text:    "Let me see.",
-			reply:   reply{text: "Let me see."},
+			reply:   Reply{Text: "Let me see."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestReply(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, test.text, got.text)
-			require.Empty(t, cmp.Diff(test.reply, *got.reply, cmp.AllowUnexported(reply{})))
+			require.Empty(t, cmp.Diff(test.reply, *got.reply, cmp.AllowUnexported(Reply{})))
 			require.Len(t, s.script.asked["Main"], len(test.answers))
 		})
 	}
@@ -93,13 +93,13 @@ func TestWhatTheModelIsOffered(t *testing.T) {
 	require.Equal(t, []string{"book", "look", "ask_expert", llm.TransferCall, llm.EndConversation}, names)
 	book := s.script.asked["Main"][0].Tools[0]
 	require.Equal(t, "To book", book.Description)
-	require.JSONEq(t, string(s.main.tools[0].Parameters), string(book.Parameters))
+	require.JSONEq(t, string(s.main.Tools[0].Parameters), string(book.Parameters))
 	for _, tool := range s.script.asked["Main"][0].Tools {
 		require.NotContains(t, string(tool.Parameters), "pattern", "what is free text does not look like a code")
 	}
 
 	s = newScene(do(llm.EndConversation, allSaid), say("Goodbye"))
-	s.main.agent.IsCallTransferEnabled = false
+	s.main.Agent.IsCallTransferEnabled = false
 	require.NoError(t, s.play(t).err)
 	require.Len(t, s.script.asked["Main"][0].Tools, 4)
 	require.Empty(t, s.script.asked["Main"][1].Tools, "nothing can be called once the conversation ends")

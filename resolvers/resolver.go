@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,12 +15,12 @@ import (
 type Resolver struct {
 	store     *db.Store
 	engine    *engine.Engine
-	evaluator *engine.Evaluator
+	evaluator *evaluation.Evaluator
 	server    model.Server
 }
 
 // New returns the resolvers of a store, and of an engine and an evaluator on it, in a server of which clients are told this.
-func New(store *db.Store, e *engine.Engine, v *engine.Evaluator, server model.Server) *Resolver {
+func New(store *db.Store, e *engine.Engine, v *evaluation.Evaluator, server model.Server) *Resolver {
 	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }
 

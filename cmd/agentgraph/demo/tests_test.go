@@ -14,6 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/evaluation"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -26,7 +27,7 @@ func working(t *testing.T, store *db.Store) {
 	t.Cleanup(caller.Close)
 	log := slog.New(slog.DiscardHandler)
 	e := engine.New(offline.New(), engine.Options{Caller: caller, Log: log})
-	v := engine.NewEvaluator(e, engine.EvaluatorOptions{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: log})
+	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: log})
 	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }

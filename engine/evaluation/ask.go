@@ -1,0 +1,125 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// These bound what errors quote of an answer, and errors themselves, in bytes.
+const (
+	maxQuoted  = 100
+	maxMessage = 4_000
+)
+
+// errNoAnswer ends an answer that takes too long.
+var errNoAnswer = errors.New("the answer takes too long")
+
+// part is a role that a language model plays in a test run, other than the agent's.
+type part struct {
+	llm.Model
+	// name is how errors call it, such as "the judge".
+	name string
+	// cause is the cause of a run's error when this part fails.
+	cause model.RunErrorCause
+	// timeout bounds one answer.
+	timeout time.Duration
+	// votes is how often the judge is asked about a criterion; 0 means once.
+	votes int
+}
+
+// fault returns the failure of the part, for a reason that clients may read.
+func (p part) fault(err error, format string, args ...any) *rules.Fault {
+	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
+	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
+}
+
+// unusable says what is wrong with an answer. It completes "Your answer cannot be used: ".
+type unusable string
+
+func (u unusable) Error() string { return string(u) }
+
+func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
+
+// askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
+// chance. The error is a *rules.Fault, or ctx's once it has ended.
+func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
+	var none T
+	for again := false; ; again = true {
+		answer, err := p.answer(ctx, req)
+		if err == nil {
+			var value T
+			if value, err = read(answer); err == nil {
+				return value, nil
+			}
+		}
+		var wrong unusable
+		switch {
+		case !errors.As(err, &wrong):
+			return none, err
+		case again:
+			return none, p.fault(nil, "its answer cannot be used, nor could the one before it: %s", wrong)
+		}
+		req.Messages = req.Messages[:len(req.Messages):len(req.Messages)]
+		if answer.Text != "" {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: answer.Text})
+		}
+		req.Messages = append(req.Messages, llm.Message{
+			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), rules.MaxFault) + ". Answer again, in the form that you were given.",
+		})
+	}
+}
+
+const (
+	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before that.
+	mostCut    = 2
+	cutBackoff = 500 * time.Millisecond
+)
+
+// collect asks for a whole answer. One that broke off is asked for again: adapters repeat what failed before its first
+// piece, and they cannot take back pieces, but here nobody has seen any.
+func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	for cuts := 0; ; cuts++ {
+		answer, err := llm.Collect(p.Chat(ctx, req))
+		var failure *llm.Error
+		if answer.Text == "" || cuts == mostCut || !errors.As(err, &failure) || !failure.Retryable() {
+			return answer, err
+		}
+		if engine.Wait(ctx, cutBackoff<<cuts) != nil {
+			return answer, err
+		}
+	}
+}
+
+// answer asks for one answer. An answer without an end or without content is unusable.
+func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
+	defer cancel()
+	answer, err := p.collect(limited, req)
+	if err == nil {
+		return answer, nil
+	}
+	if ctx.Err() != nil {
+		return answer, ctx.Err()
+	}
+	if errors.Is(context.Cause(limited), errNoAnswer) {
+		return answer, p.fault(err, "the language model did not answer within %s", p.timeout)
+	}
+	var failure *llm.Error
+	switch {
+	case !errors.As(err, &failure):
+		return answer, p.fault(err, "the language model failed")
+	case failure.Cause == llm.Empty:
+		return answer, unusable("it is empty")
+	case failure.Cause == llm.TooLong:
+		return answer, unusable("it is too long")
+	}
+	return answer, p.fault(failure.Err, "%s", failure.Message)
+}

@@ -1,0 +1,65 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// checksTimeout bounds the work on the checks of a run, but for what a language model is asked.
+const checksTimeout = 5 * time.Second
+
+// decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first, and the results
+// of the others are returned with it. Once ctx has ended the error is ctx's.
+func decideChecks(ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation) ([]model.CheckResult, error) {
+	results := make([]model.CheckResult, 0, len(all))
+	var first error
+	working, stop := context.WithTimeout(ctx, checksTimeout)
+	defer stop()
+	for _, check := range all {
+		within := working
+		if check.Expect.Tag != nil {
+			within = ctx
+		}
+		expected := filledExpectation(values, check.Expect)
+		found, err := c.Check(within, &expected, held)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && first == nil:
+			first = faultOfCheck(err)
+		case err == nil:
+			results = append(results, model.CheckResult{
+				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.Passed, Observed: found.Observed, Evidence: slices.Concat([]model.Evidence{}, found.Evidence),
+			})
+		}
+	}
+	return results, first
+}
+
+// filledIn says what was expected, where placeholders were filled; empty if there were none.
+func filledIn(given, filled *model.TestExpectation) string {
+	if text := filled.String(); text != given.String() {
+		return text
+	}
+	return ""
+}
+
+func faultOfCheck(err error) error {
+	var fault *rules.Fault
+	switch {
+	case errors.As(err, &fault):
+		return fault
+	case errors.Is(err, context.DeadlineExceeded):
+		return &rules.Fault{Err: err, RunError: model.RunError{
+			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, which is the bound", checksTimeout),
+		}}
+	}
+	return rules.FaultOfGateway(err)
+}

@@ -1,0 +1,128 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func calling(name string, where ...model.MockCondition) *model.CalledExpectation {
+	return &model.CalledExpectation{NeverCalledExpectation: *avoiding(name, where...), Min: 1}
+}
+
+func avoiding(name string, where ...model.MockCondition) *model.NeverCalledExpectation {
+	return &model.NeverCalledExpectation{TechnicalName: &name, Where: where}
+}
+
+func saying(text string) *model.SaidExpectation {
+	return &model.SaidExpectation{Text: &text, Role: model.MessageRoleAssistant}
+}
+
+func TestChecksThatCannotBeDecided(t *testing.T) {
+	t.Parallel()
+	held := rules.NewConversation(&model.AgentTestRun{TurnCount: 2, Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, rules.Agent)
+	held.Tag = func(context.Context) (*string, error) { return nil, faultOfAgent(errors.New("secret")) }
+	all := []model.TestCheck{{Expect: model.TestExpectation{Tag: new("Booking")}}, {Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
+	results, err := decideChecks(t.Context(), rules.NewChecker(), all, nil, held)
+	require.ErrorContains(t, err, "the gateway")
+	require.Len(t, results, 1, "the others are decided all the same")
+
+	says := model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = decideChecks(ctx, rules.NewChecker(), []model.TestCheck{{Expect: says}}, nil, held)
+	require.ErrorIs(t, err, context.Canceled)
+
+	late, stop := context.WithDeadline(t.Context(), startOfTest)
+	defer stop()
+	_, err = rules.NewChecker().Check(late, &says, held)
+	require.ErrorContains(t, faultOfCheck(err), "longer than 5s")
+}
+
+// TestALenientJudgePassesNothingThatTheProgramDecides has a judge that says yes to everything.
+func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
+	t.Parallel()
+	contact, transfer := model.ConversationEnderContact, model.ToolCallKindCallTransfer
+	for _, e := range []model.TestExpectation{
+		{Called: calling("book_slot", model.MockCondition{Argument: "day", Equals: new("Monday")})}, {NeverCalled: avoiding("cancel_slot")}, {Says: saying("nine o'clock")},
+		{NeverSays: saying("all booked")}, {EndedBy: &contact}, {TurnsAtMost: new(int32(0))}, {Called: &model.CalledExpectation{NeverCalledExpectation: model.NeverCalledExpectation{Kind: &transfer}, Min: 1}},
+	} {
+		r := rehearsal{
+			contact: &player{lines: []line{{text: "Monday at nine, please."}}},
+			judge:   &player{lines: []line{{text: `{"evidence":[{"messageIndex":1,"quote":"all booked"}],"rationale":"Yes.","passed":true}`}}},
+			replies: []agentLine{{text: "You are all booked.", calls: []string{"cancel_slot"}, ends: "done"}},
+			test:    model.AgentTestRow{Scenario: "Books", Criteria: []string{"The agent is helpful"}, MaxTurns: 3, Checks: []model.TestCheck{{Expect: e}}},
+		}
+		tester := r.tester()
+		tester.checker = rules.NewChecker()
+		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
+		require.NoError(t, tester.simulate(t.Context(), run))
+		require.Equal(t, model.AgentTestRunStatusFailed, run.Status, e.String())
+		require.True(t, run.CriteriaResults[0].Passed)
+		require.False(t, run.CheckResults[0].Passed, e.String())
+
+		r.test.Checks[0].Weight, r.test.PassAt, r.situations = new(int32(3)), new(0.5), nil
+		r.test.CriteriaWeights = []*int32{new(int32(3))}
+		require.NoError(t, tester.simulate(t.Context(), run))
+		require.Equal(t, model.AgentTestRunStatusPassed, run.Status, "half of the weights is enough")
+		require.InDelta(t, 0.5, *run.Score, 0)
+	}
+}
+
+// TestPlaceholdersOfATest fills them for the contact, the judge and the checks; verdicts keep the texts of the test.
+func TestPlaceholdersOfATest(t *testing.T) {
+	t.Parallel()
+	r := rehearsal{
+		contact: &player{lines: []line{{text: "Hello."}}},
+		judge:   &player{lines: []line{{text: `{"evidence":[],"rationale":"Nobody asked.","applies":false,"passed":false}`}}},
+		replies: []agentLine{{text: "Good day, Ana (VIP).", ends: "done"}},
+		test: model.AgentTestRow{
+			Scenario: "You are {name}, {other}.", Criteria: []string{"If asked, greets {name}"}, MaxTurns: 1, Variables: model.JSONObject(`{"name":"Ana (VIP)"}`),
+			Checks: []model.TestCheck{
+				{Expect: model.TestExpectation{Says: saying("{name}")}},
+				{Expect: model.TestExpectation{Says: &model.SaidExpectation{Matches: new(`day, {name}\.$`), Role: model.MessageRoleAssistant}}},
+			},
+		},
+	}
+	tester := r.tester()
+	tester.checker = rules.NewChecker()
+	run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
+	require.NoError(t, tester.simulate(t.Context(), run))
+	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
+	for _, result := range run.CheckResults {
+		require.True(t, result.Passed, result.Check.Description())
+		require.Contains(t, result.Check.Description(), "{name}")
+		require.Contains(t, result.Expected(), "Ana")
+		require.NotContains(t, result.Expected(), "{name}")
+	}
+	require.Equal(t, "If asked, greets {name}", run.CriteriaResults[0].Criterion)
+	require.Equal(t, "If asked, greets Ana (VIP)", run.CriteriaResults[0].Expected())
+	require.False(t, run.CriteriaResults[0].Applies())
+	require.Contains(t, r.judge.asked[0].Messages[0].Text, "greets Ana (VIP)")
+	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
+	require.Contains(t, r.contact.asked[0].System, "You are Ana (VIP), {other}.")
+	require.Contains(t, r.contact.asked[0].System, `{"name":"Ana (VIP)"}`)
+	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, unfilledIn(content.Values{"name": "Ana"}, &r.test))
+
+	r.test.Checks, r.situations = nil, nil
+	require.ErrorContains(t, tester.simulate(t.Context(), run), "no criterion applies")
+	require.Equal(t, model.AgentTestRunStatusError, run.Status, "nothing was judged")
+}
+
+func TestChecksOfWhatTheAgentDoesNotHave(t *testing.T) {
+	t.Parallel()
+	s := &engine.Speaker{Agent: &model.Agent{ClassificationTags: []model.ClassificationTag{{Name: "A"}}}, Tools: []*model.Tool{{TechnicalName: "look"}}}
+	checks := []model.TestCheck{
+		{Expect: model.TestExpectation{Tag: new("A")}}, {Expect: model.TestExpectation{Tag: new("B")}}, {Expect: model.TestExpectation{Called: calling("look")}},
+		{Expect: model.TestExpectation{Called: calling("lok")}}, {Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
+	}
+	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, unknownTo(s, checks, s.Callable()))
+}

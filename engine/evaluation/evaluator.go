@@ -1,0 +1,75 @@
+// Package evaluation tests agents: contacts that a model plays talk with them, and rules and a judge decide what came of it. It also
+// reads conversations that are over: their tags and the values that agents want to know.
+package evaluation
+
+import (
+	"cmp"
+	"log/slog"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Options tune an Evaluator. The zero value works.
+type Options struct {
+	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of conversations that are over. Nil
+	// means the agents' own model.
+	Contact, Judge, Classifier, Extractor llm.Model
+	// Judges are models that executions can be judged again by, beside the judge.
+	Judges []llm.Model
+	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
+	ReviewContact bool
+	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
+	Log *slog.Logger
+}
+
+// Evaluator tests agents, and reads conversations that are over. It is safe for concurrent use.
+type Evaluator struct {
+	engine *engine.Engine
+	// writer drafts questions.
+	writer part
+	tests  parts
+	// judges are the models that can judge, by their names, of which the first is the judge's.
+	judges     map[string]llm.Model
+	judgeNames []string
+	isReviewed bool
+	checker    *rules.Checker
+	log        *slog.Logger
+}
+
+// parts are the roles in a test other than the agent's.
+type parts struct{ contact, judge, classifier, extractor part }
+
+// metered wraps the models of the parts so that a meter counts their answers.
+func (p parts) metered(by *engine.Meter) parts {
+	for _, each := range []*part{&p.contact, &p.judge, &p.classifier, &p.extractor} {
+		each.Model = by.Of(each.Model)
+	}
+	return p
+}
+
+// New returns an Evaluator of the agents that an Engine lets answer. Their model plays all parts that have none of
+// their own.
+func New(e *engine.Engine, o Options) *Evaluator {
+	m, timeout := e.Model(), e.ReplyTimeout()
+	v := &Evaluator{
+		engine: e, isReviewed: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
+		writer: part{Model: &steady{Model: m}, name: "the language model", timeout: timeout},
+		tests: parts{
+			contact:    part{Model: cmp.Or(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: timeout},
+			judge:      part{name: "the judge", cause: model.RunErrorCauseJudge, timeout: timeout},
+			classifier: part{Model: cmp.Or(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: timeout},
+			extractor:  part{Model: cmp.Or(o.Extractor, m), name: "the extraction of values", cause: model.RunErrorCauseAgent, timeout: timeout},
+		},
+		judges: map[string]llm.Model{},
+	}
+	for _, judge := range append([]llm.Model{cmp.Or(o.Judge, m)}, o.Judges...) {
+		if v.judges[judge.Name()] == nil {
+			v.judges[judge.Name()], v.judgeNames = &steady{Model: judge}, append(v.judgeNames, judge.Name())
+		}
+	}
+	v.tests.judge.Model = v.judges[v.judgeNames[0]]
+	return v
+}

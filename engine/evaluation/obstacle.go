@@ -1,0 +1,120 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and what is
+// likely a mistake: sentences, none if there is nothing. It takes two round trips, one more when tests have rows, and one for each level of
+// delegation when checks expect calls that only other agents can make.
+func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks",
+		"criteria_weights", "pass_at", "persona", "contact_says", "rows")
+	if err != nil {
+		return nil, err
+	}
+	tests := make([]*model.AgentTestRow, len(found))
+	agentIDs := make([]string, len(found))
+	withRows := map[string]*model.AgentTestRow{}
+	for i, row := range found {
+		tests[i] = rowOfTest(row)
+		agentIDs[i] = tests[i].AgentID
+		if len(tests[i].Rows) > 0 {
+			withRows[tests[i].ID] = tests[i]
+		}
+	}
+	if err := readStarts(ctx, t, withRows); err != nil {
+		return nil, err
+	}
+	speakers, err := engine.LoadSpeakers(ctx, t, model.Unique(agentIDs))
+	if err != nil {
+		return nil, err
+	}
+	callable, err := v.callable(ctx, t, speakers, tests)
+	if err != nil {
+		return nil, err
+	}
+	obstacles := make(map[string][]string, len(tests))
+	for _, test := range tests {
+		// Without an agent it was deleted meanwhile, and its tests are about to be.
+		if speaker := speakers[test.AgentID]; speaker != nil {
+			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID])
+		}
+	}
+	return obstacles, nil
+}
+
+// readStarts reads the messages that tests start with, by their ids. They may be megabytes, and have placeholders only where there are
+// rows.
+func readStarts(ctx context.Context, t *db.Tenant, tests map[string]*model.AgentTestRow) error {
+	if len(tests) == 0 {
+		return nil
+	}
+	found, err := t.Find(ctx, db.AgentTestRows, slices.Sorted(maps.Keys(tests)), "conversation_messages")
+	for _, row := range found {
+		start := rowOfTest(row)
+		tests[start.ID].ConversationMessages = start.ConversationMessages
+	}
+	return err
+}
+
+func rowOfTest(row model.Row) *model.AgentTestRow {
+	switch test := row.(type) {
+	case *model.SimulationTest:
+		return test.AgentTestRow
+	case *model.ClassificationTest:
+		return test.AgentTestRow
+	}
+	return row.(*model.AgentTestRow)
+}
+
+// maxObstacles bounds those that rows have.
+const maxObstacles = 10
+
+func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage) []string {
+	obstacles := []string{}
+	if test.Kind == model.AgentTestKindClassification {
+		for _, tag := range test.TagsExpected() {
+			if err := expects(s.Agent, tag); err != nil {
+				obstacles = append(obstacles, err.Error())
+			}
+		}
+		return obstacles[:min(len(obstacles), maxObstacles)]
+	}
+	values, err := content.ValuesOf(test.Variables)
+	if err != nil {
+		return append(obstacles, "the variables cannot be read")
+	}
+	if values, err = inAllRows(values, test.Rows); err != nil {
+		return append(obstacles, "the rows cannot be read")
+	}
+	for _, name := range engine.FillFields(values, s.Agent.Fields, engine.Now()) {
+		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it", name))
+	}
+	var missing *model.Error
+	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); errors.As(err, &missing) {
+		obstacles = append(obstacles, missing.Message)
+	}
+	obstacles = append(obstacles, unfilledIn(values, test)...)
+	if test.HasIdleWeights() {
+		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds")
+	}
+	return append(obstacles, unknownTo(s, test.Checks, callable)...)
+}
+
+// expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.
+func expects(agent *model.Agent, tag string) error {
+	if agent.KnowsTag(tag) {
+		return nil
+	}
+	return model.Errorf(model.Unprocessable, "the agent has no classification tag %q, which the test expects", tag)
+}

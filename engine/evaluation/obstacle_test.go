@@ -1,0 +1,147 @@
+package evaluation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// clinic is an agent with its company.
+type clinic struct {
+	tenant *db.Tenant
+	agent  *model.Agent
+}
+
+func newClinic(t *testing.T, change func(*model.CreateAgentInput)) *clinic {
+	t.Helper()
+	store := dbtest.New(t)
+	company, err := store.CreateCompany(t.Context(), t.Name())
+	require.NoError(t, err)
+	c := &clinic{tenant: store.Tenant(company.ID)}
+	c.agent = c.another(t, change)
+	return c
+}
+
+func (c *clinic) another(t *testing.T, change func(*model.CreateAgentInput)) *model.Agent {
+	t.Helper()
+	in := model.CreateAgentInput{
+		Name: "Reception", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the receptionist of {clinic}.", Fields: []*model.AgentField{{Name: "clinic", IsMandatory: true}},
+	}
+	if change != nil {
+		change(&in)
+	}
+	agent, err := c.tenant.CreateAgent(t.Context(), in)
+	require.NoError(t, err)
+	return agent
+}
+
+func (c *clinic) tool(t *testing.T, agent *model.Agent, name string) *model.Tool {
+	t.Helper()
+	tool, err := c.tenant.CreateTool(t.Context(), model.CreateToolInput{
+		Name: name, TechnicalName: name, Description: new("To " + name), Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
+	})
+	require.NoError(t, err)
+	_, err = c.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	return tool
+}
+
+func (c *clinic) subAgent(t *testing.T, agent, delegate *model.Agent, name string) {
+	t.Helper()
+	_, _, err := c.tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{
+		AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: name, TechnicalName: name, Description: new("Knows"),
+	})
+	require.NoError(t, err)
+}
+
+func TestObstacles(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, func(in *model.CreateAgentInput) {
+		in.ClassificationTags = []*model.ClassificationTag{{Name: "booked", Definition: "They booked."}}
+	})
+	e := evaluatorOf(offline.New(), Options{})
+	tool := c.tool(t, c.agent, "book")
+	simulation, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: c.agent.ID, Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, Variables: model.JSONObject(`{"clinic":" "}`),
+		ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID}}},
+	})
+	require.NoError(t, err)
+	classification, err := c.tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{
+		AgentID: c.agent.ID, Name: "C", TagExpected: "booked",
+		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hi"}}},
+	})
+	require.NoError(t, err)
+	ids := []string{simulation.ID, classification.ID}
+	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, append(ids, "test_unknown"))
+	require.NoError(t, err)
+	noValue := `the agent's field "clinic" is mandatory, and the variables have no value for it`
+	require.Equal(t, map[string][]string{simulation.ID: {noValue}, classification.ID: {}}, found)
+
+	require.NoError(t, c.tenant.DeleteTool(t.Context(), tool.ID))
+	_, err = c.tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: c.agent.ID, ClassificationTags: []*model.ClassificationTag{}})
+	require.NoError(t, err)
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, Variables: model.JSONObject(`{"clinic":"Lakeside"}`)})
+	require.NoError(t, err)
+	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, ids)
+	require.NoError(t, err)
+	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`}, found[simulation.ID])
+	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`}, found[classification.ID])
+
+	// What cannot be carried out is nobody's failure.
+	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 2})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), c.tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	for _, run := range runs {
+		require.NoError(t, e.RunTest(t.Context(), c.tenant, run.ID, 1))
+		ended, err := dbtest.Find[*model.AgentTestRun](t.Context(), c.tenant, db.AgentTestRunRows, []string{run.ID})
+		require.NoError(t, err)
+		require.Equal(t, model.AgentTestRunStatusError, ended[0].Status)
+		require.Equal(t, model.RunErrorCauseAgent, ended[0].Error.Cause)
+		require.Equal(t, "the agent: "+found[run.TestedID][0], ended[0].Error.Message)
+	}
+}
+
+// What agents that an agent delegates to can call, it can call too, as deep as delegations go.
+func TestObstaclesOfChecksAndWeights(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	e := evaluatorOf(offline.New(), Options{})
+	expert, deepest := c.another(t, nil), c.another(t, nil)
+	c.subAgent(t, c.agent, expert, "ask_expert")
+	c.subAgent(t, expert, deepest, "ask_deepest")
+	c.subAgent(t, deepest, c.agent, "ask_first")
+	require.NotNil(t, c.tool(t, deepest, "refund"))
+	called := func(name string) *model.TestCheck {
+		return &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{
+			NeverCalledExpectation: model.NeverCalledExpectation{TechnicalName: &name}, Min: 1,
+		}}}
+	}
+	kind := model.ToolCallKindRetrieval
+	searches := &model.TestCheck{Weight: new(int32(1)), Expect: model.TestExpectation{Called: &model.CalledExpectation{
+		NeverCalledExpectation: model.NeverCalledExpectation{Kind: &kind}, Min: 1,
+	}}}
+	test, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: c.agent.ID, Name: "S", Scenario: "S", MaxTurns: 1, Variables: model.JSONObject(`{"clinic":"Lakeside"}`),
+		Checks: []*model.TestCheck{called("ask_expert"), called("refund"), called("ask_first"), called("refnd"), searches},
+	})
+	require.NoError(t, err)
+	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds",
+		"check 4 expects a call of refnd, which the agent cannot make", "check 5 expects a call of the knowledge base, which the agent cannot make",
+	}, found[test.ID])
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: test.ID, PassAt: new(0.5), Checks: []*model.TestCheck{called("refund"), searches}})
+	require.NoError(t, err)
+	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{"check 2 expects a call of the knowledge base, which the agent cannot make"}, found[test.ID])
+}

@@ -1,0 +1,119 @@
+package evaluation
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxTold and maxToldValue bound what contact and judge are told of the variables, in bytes.
+	maxTold      = 10_000
+	maxToldValue = 500
+)
+
+// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
+// itself.
+func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
+	if e.Called != nil {
+		called := *e.Called
+		called.Where, e.Called = filledConditions(called.Where, b.Replaced), &called
+	}
+	if e.NeverCalled != nil {
+		avoided := *e.NeverCalled
+		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.Replaced), &avoided
+	}
+	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
+		if *said != nil {
+			copied := **said
+			copied.Text, copied.Matches, *said = b.Replaced(copied.Text, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
+		}
+	}
+	if e.Extracts != nil {
+		copied := *e.Extracts
+		copied.Equals, copied.Matches, e.Extracts = b.Replaced(copied.Equals, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
+	}
+	e.Tag = b.Replaced(e.Tag, itself)
+	return e
+}
+
+// unfilledIn returns warnings about placeholders of a test's texts without a value.
+func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
+	var warnings []string
+	look := func(where, text string) {
+		_, unknown := content.Fill(text, b.Text)
+		warnings = append(warnings, content.Unfilled(where, unknown)...)
+	}
+	look("the scenario", test.Scenario)
+	if test.Persona != nil && test.Persona.Knowledge != nil {
+		look("what the contact knows", *test.Persona.Knowledge)
+	}
+	for i, said := range test.ContactSays {
+		if said != nil {
+			look(fmt.Sprintf("message %d of the contact", i+1), *said)
+		}
+	}
+	if len(test.Rows) > 0 {
+		for i, message := range test.ConversationMessages {
+			look(fmt.Sprintf("message %d", i+1), message.Text)
+		}
+	}
+	for i, criterion := range test.Criteria {
+		look(fmt.Sprintf("criterion %d", i+1), criterion)
+	}
+	for i, check := range test.Checks {
+		look(fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n"))
+	}
+	return warnings
+}
+
+// toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
+func toldOfValues(b content.Values) map[string]string {
+	told, size := map[string]string{}, 0
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		value, known := b.Text(name)
+		value = content.Cut(value, maxToldValue)
+		if size += len(name) + len(value); size > maxTold {
+			break
+		}
+		if known && strings.TrimSpace(value) != "" {
+			told[name] = value
+		}
+	}
+	return told
+}
+
+// knowing adds the variables to the contact's instructions, before the scenario.
+func knowing(b content.Values, instruction string) string {
+	told := toldOfValues(b)
+	if len(told) == 0 {
+		return instruction
+	}
+	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + content.Encode(told)
+}
+
+// unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
+// delegates to can make.
+func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
+	var warnings []string
+	for i, check := range checks {
+		e := check.Expect
+		if e.Tag != nil && !content.Placeholder().MatchString(*e.Tag) && !s.Agent.KnowsTag(*e.Tag) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
+		}
+		if e.Extracts != nil && !slices.ContainsFunc(s.Agent.ExtractedValues, func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects the value %q, which the agent does not extract", i+1, e.Extracts.Name))
+		}
+		if e.Called != nil && !canBeCalled(e.Called, callable) {
+			called := model.NeverCalledExpectation{TechnicalName: e.Called.TechnicalName, Kind: e.Called.Kind}
+			warnings = append(warnings, fmt.Sprintf("check %d expects a call of %s, which the agent cannot make", i+1, &called))
+		}
+	}
+	return warnings
+}

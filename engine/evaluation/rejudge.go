@@ -1,0 +1,89 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// JudgeModels are the names of the models that can judge tests: first the one that does unless another is asked for.
+func (v *Evaluator) JudgeModels() []string { return slices.Clone(v.judgeNames) }
+
+// withJudge gives the judge of tests the model with a name; empty for the one that judges unless another is asked for.
+func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) error {
+	if name == "" {
+		return nil
+	}
+	judge := v.judges[name]
+	if judge == nil {
+		return take.judge.fault(nil, "the model %q is none of those that can judge here", name)
+	}
+	take.judge.Model = counted.Of(judge)
+	return nil
+}
+
+// rejudge decides the conversation again that another run held, and sets the outcome in the run as simulate does.
+func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
+	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
+		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
+	if err != nil {
+		if pg.IsAway(err) {
+			return err
+		}
+		return conclude(ctx, run, false, rules.FaultOfGateway(err))
+	}
+	reset(run)
+	if len(found) == 0 || found[0].(*model.AgentTestRun).EndReason == nil {
+		return conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("run %s has no conversation", *run.RejudgeOfID)))
+	}
+	held := found[0].(*model.AgentTestRun)
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
+	run.Extracted = held.Extracted
+	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
+	if err != nil {
+		return conclude(ctx, run, false, rules.FaultOfGateway(err))
+	}
+	began := run.CreatedAt
+	if held.StartedAt != nil {
+		began = *held.StartedAt
+	}
+	opening, err := engine.Begin(run.Snapshot.Agent, "", variables, began)
+	if err != nil {
+		return conclude(ctx, run, false, faultOfAgent(err))
+	}
+	err = runner.decide(ctx, run, opening.Values)
+	if run.Status.IsFinal() {
+		run.Compare(held)
+	}
+	return err
+}
+
+const (
+	contactEnded = "The contact ended the conversation: "
+	limitReached = "The test's limit of "
+)
+
+// conversationOf returns what a run kept of its conversation. Of runs of versions that kept nothing, the reason of the end tells
+// who ended it.
+func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
+	if run.Held != nil {
+		kept := *run.Held
+		return &kept
+	}
+	kept := &model.HeldConversation{EndedBy: rules.Agent}
+	switch {
+	case strings.HasPrefix(*run.EndReason, contactEnded):
+		kept.EndedBy = rules.Contact
+	case strings.HasPrefix(*run.EndReason, limitReached):
+		kept.EndedBy = rules.Limit
+	}
+	return kept
+}

@@ -1,0 +1,147 @@
+package evaluation
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// fillRow puts the row of a run, if it has one, into the test of its snapshot: its values go before the variables, and fill the
+// placeholders of messages, tags and mocks, which nothing fills in other tests. What is filled later stays as it is.
+func fillRow(run *model.AgentTestRun) error {
+	if run.RowValues == nil {
+		return nil
+	}
+	test := *run.Snapshot.Test
+	given := test.Variables
+	if test.ConversationContext != nil {
+		given = test.ConversationContext.DataBag
+	}
+	values, err := content.ValuesOf(given)
+	if err != nil {
+		return err
+	}
+	row, err := content.ValuesOf(*run.RowValues)
+	if err != nil {
+		return err
+	}
+	if values == nil {
+		values = content.Values{}
+	}
+	maps.Copy(values, row)
+	object, err := model.ObjectOf(values)
+	if err != nil {
+		return err
+	}
+	filling := &rowFilling{values: values}
+	if test.ConversationContext != nil {
+		test.ConversationContext = &model.ConversationContext{Messages: filling.messages(test.ConversationContext.Messages), DataBag: object}
+		test.TagExpected = filling.text(test.TagExpected)
+	} else {
+		test.Variables = object
+		test.ConversationMessages = filling.messages(test.ConversationMessages)
+		test.ToolMocking = filling.mocking(test.ToolMocking)
+	}
+	run.Snapshot.Test = &test
+	if filling.size > content.MaxRendered {
+		return model.Errorf(model.Unprocessable, "the test's texts are too long once the values of the row are filled in")
+	}
+	return nil
+}
+
+// rowFilling fills the placeholders of a test. Its texts may together become as long as one may.
+type rowFilling struct {
+	values content.Values
+	size   int
+}
+
+// text leaves texts as they are once there is too much of them.
+func (f *rowFilling) text(text string) string { return *f.optional(&text, itself) }
+
+// optional is text for one that may be nil, with values written in some way.
+func (f *rowFilling) optional(text *string, write func(string) string) *string {
+	if f.size > content.MaxRendered {
+		return text
+	}
+	filled := f.values.Replaced(text, write)
+	if filled != nil {
+		f.size += len(*filled)
+	}
+	return filled
+}
+
+func (f *rowFilling) messages(messages []model.TestMessage) []model.TestMessage {
+	filled := slices.Clone(messages)
+	for i := range filled {
+		filled[i].Text = f.text(filled[i].Text)
+		filled[i].ToolCalls = slices.Clone(filled[i].ToolCalls)
+		for n, call := range filled[i].ToolCalls {
+			filled[i].ToolCalls[n].Result, filled[i].ToolCalls[n].Error = f.optional(call.Result, itself), f.optional(call.Error, itself)
+		}
+	}
+	return filled
+}
+
+// mocking fills the conditions and failures. Placeholders of templates are filled when a call is answered.
+func (f *rowFilling) mocking(given *model.ToolMocking) *model.ToolMocking {
+	if given == nil {
+		return nil
+	}
+	mocking := *given
+	mocking.MockedTools, mocking.MockedSubAgents = slices.Clone(given.MockedTools), slices.Clone(given.MockedSubAgents)
+	for i := range mocking.MockedTools {
+		mocking.MockedTools[i].Rules = f.rules(mocking.MockedTools[i].Rules)
+	}
+	for i := range mocking.MockedSubAgents {
+		mocking.MockedSubAgents[i].Rules = f.rules(mocking.MockedSubAgents[i].Rules)
+	}
+	return &mocking
+}
+
+func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
+	filled := slices.Clone(rules)
+	for i := range filled {
+		filled[i].When = filledConditions(filled[i].When, f.optional)
+		if failure := filled[i].Failure; failure != nil {
+			copied := *failure
+			copied.Body, filled[i].Failure = f.optional(failure.Body, itself), &copied
+		}
+	}
+	return filled
+}
+
+// filledConditions fills the values that conditions compare with. In regular expressions a value stands for itself.
+func filledConditions(conditions []model.MockCondition, fill func(text *string, write func(string) string) *string) []model.MockCondition {
+	filled := slices.Clone(conditions)
+	for i, c := range filled {
+		filled[i].Equals, filled[i].Matches = fill(c.Equals, itself), fill(c.Matches, regexp.QuoteMeta)
+	}
+	return filled
+}
+
+func itself(value string) string { return value }
+
+// inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows differ.
+func inAllRows(b content.Values, rows []model.TestRow) (content.Values, error) {
+	common := maps.Clone(b)
+	if common == nil {
+		common = content.Values{}
+	}
+	var shared content.Values
+	for i := range rows {
+		values, err := content.ValuesOf(rows[i].Values)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			shared = values
+			continue
+		}
+		maps.DeleteFunc(shared, func(name string, _ any) bool { return values[name] == nil })
+	}
+	maps.Copy(common, shared)
+	return common, nil
+}

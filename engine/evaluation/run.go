@@ -1,0 +1,124 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// claimDelay is how long a run waits if the database was away when it should have been claimed.
+	claimDelay = time.Second
+	// finishTimeout bounds writing the outcome, which a worker does even while it is being stopped.
+	finishTimeout = 10 * time.Second
+	// finishBackoff is how long to wait after a failed write. Each further wait is twice as long, up to
+	// lastFinishBackoff. A database that is back should learn of a run's outcome before others take the run over.
+	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
+)
+
+// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts how often a worker was given
+// the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
+// outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is finished,
+// with the status Error. The error is a db.Later if the database does not answer, either when claiming the run or later,
+// after which the run is released too.
+func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+	run, err := t.ClaimRun(ctx, id, attempt)
+	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+		return &db.Later{In: claimDelay, Err: err} // nothing was tried that could have failed
+	}
+	if err != nil || run == nil {
+		return err
+	}
+	held, release := t.WatchRun(ctx, run)
+	defer release()
+	fault := v.test(held, t, run)
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	if pg.IsAway(fault) {
+		// This is nobody's failure, so the run is tried again, however often it happens.
+		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
+	}
+	if fault != nil && run.Status.IsFinal() {
+		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.Reasons(fault))
+	}
+	if !run.Status.IsFinal() {
+		switch cause := context.Cause(held); {
+		case errors.Is(cause, db.ErrRunLost):
+			return nil
+		case errors.Is(cause, db.ErrRunCancelled):
+			run.Status = model.AgentTestRunStatusCancelled
+		case errors.Is(cause, context.DeadlineExceeded):
+			run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
+				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended",
+			}
+		default:
+			return errors.Join(ctx.Err(), keep(writing, func() error { return t.ReleaseRun(writing, run) }))
+		}
+	}
+	return keep(writing, func() error { return t.FinishRun(writing, run) })
+}
+
+// keep retries a write until it succeeds, the run is lost, or ctx ends.
+func keep(ctx context.Context, write func() error) error {
+	for backoff := finishBackoff; ; backoff = min(2*backoff, lastFinishBackoff) {
+		err := write()
+		if err == nil || errors.Is(err, db.ErrRunLost) {
+			return nil
+		}
+		if engine.Wait(ctx, backoff) != nil {
+			return err
+		}
+	}
+}
+
+// test runs a run's snapshot and sets the outcome in the run. The agent's tools, sub-agents and knowledge base chat are
+// as they are now, the agent itself as it was.
+func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			v.log.ErrorContext(ctx, "a run panicked", "run", run.ID, "reason", reason, "stack", string(debug.Stack()))
+			err = conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("panic: %v", reason)))
+		}
+	}()
+	if err := fillRow(run); err != nil {
+		return conclude(ctx, run, false, faultOfAgent(err))
+	}
+	subject, test := run.Snapshot.Agent, run.Snapshot.Test
+	counted := &engine.Meter{}
+	answers := func() int32 {
+		if run.RejudgeOfID != nil {
+			return 0
+		}
+		return run.TurnCount
+	}
+	defer func() { run.Spent = v.engine.Spent(subject, counted, answers()) }()
+	take := v.tests.metered(counted)
+	take.judge.votes = int(run.Snapshot.Votes)
+	if err := v.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
+		return conclude(ctx, run, false, err)
+	}
+	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker}
+	if run.RejudgeOfID != nil {
+		return v.rejudge(ctx, t, runner, run)
+	}
+	runner.spent = func(turns int32) model.Credits { return v.engine.Spent(subject, counted, turns).Credits }
+	if test.Kind == model.AgentTestKindClassification {
+		if err := expects(subject, test.TagExpected); err != nil {
+			return conclude(ctx, run, false, faultOfAgent(err))
+		}
+		return runner.classify(ctx, run)
+	}
+	// The contact need not wait until the agent is loaded.
+	rehearsal := v.engine.Rehearse(ctx, t, run, counted)
+	runner.reply, runner.opener, runner.skipped = rehearsal.Answer, rehearsal.Opener, rehearsal.Skipped
+	return runner.simulate(ctx, run)
+}

@@ -1,0 +1,238 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// evaluatorOf returns an evaluator whose parts and agents are a model, except those of the options.
+func evaluatorOf(m llm.Model, o Options) *Evaluator {
+	o.Log = slog.New(slog.DiscardHandler)
+	return New(engine.New(m, engine.Options{Log: o.Log}), o)
+}
+
+// newRun returns the only run of a new execution, and a function that reads it again.
+func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored func() *model.AgentTestRun) {
+	t.Helper()
+	company, err := store.CreateCompany(t.Context(), "Company")
+	require.NoError(t, err)
+	tenant = store.Tenant(company.ID)
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
+	})
+	require.NoError(t, err)
+	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: agent.ID, Name: "Test", Scenario: "You want an appointment.", Criteria: []string{"It is booked."}, MaxTurns: 1,
+	})
+	require.NoError(t, err)
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1,
+	})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 1})
+	require.NoError(t, err)
+	id = runs[0].ID
+	return tenant, id, func() *model.AgentTestRun {
+		runs, err := dbtest.Find[*model.AgentTestRun](t.Context(), tenant, db.AgentTestRunRows, []string{id})
+		require.NoError(t, err)
+		return runs[0]
+	}
+}
+
+func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
+	t.Parallel()
+	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	tested := &player{by: func(req llm.Request) line {
+		if len(req.Schema) > 0 {
+			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+		}
+		return line{text: "Your appointment is booked."}
+	}}
+	// A model that waits for an hour would not answer in time.
+	waiting := engine.New(offline.New().Paced(time.Hour), engine.Options{Tested: tested})
+	e := New(waiting, Options{Contact: tested, Judge: tested, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, e.RunTest(t.Context(), tenant, id, 1))
+	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
+}
+
+func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tenant, id, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	run, err := tenant.RunsWithSnapshots(ctx, []string{id})
+	require.NoError(t, err)
+	agent, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{
+		AgentID: run[0].Snapshot.Agent.ID, Fields: []*model.AgentField{{Name: "who"}, {Name: "customer_phone", IsSystem: true}},
+		ClassificationTags: []*model.ClassificationTag{{Name: "Done"}},
+	})
+	require.NoError(t, err)
+	tagged, err := tenant.CreateClassificationTest(ctx, model.CreateClassificationTestInput{
+		AgentID: agent.ID, Name: "Tags", TagExpected: "Done",
+		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
+	})
+	require.NoError(t, err)
+	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: *run[0].TestID, Variables: model.JSONObject(`{"who":"Ana"}`)})
+	require.NoError(t, err)
+	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{
+		TestIds: []string{*run[0].TestID, tagged.ID}, Repeats: 1, Concurrency: 5, Prompt: new("Talk with {who}, {customer_phone}, {nobody}."),
+	})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	require.NoError(t, err)
+
+	var agents, classifiers []string
+	e := evaluatorOf(&player{by: func(req llm.Request) line {
+		agents = append(agents, req.System)
+		return line{text: "Your appointment is booked."}
+	}}, Options{
+		Contact: lines("I want one."), Judge: lines(`{"evidence":[],"rationale":"It was booked.","passed":true}`),
+		Classifier: &player{by: func(req llm.Request) line {
+			classifiers = append(classifiers, req.System)
+			return line{text: `{"rationale":"It is.","tag":"Done"}`}
+		}},
+	})
+	ids := []string{id, runs[0].ID, runs[1].ID}
+	waiting, err := e.InstructionsOfRuns(ctx, tenant, ids)
+	require.NoError(t, err)
+	require.Empty(t, waiting, "they have not begun")
+	for _, run := range runs {
+		require.NoError(t, e.RunTest(ctx, tenant, run.ID, 1))
+	}
+	instructions, err := e.InstructionsOfRuns(ctx, tenant, ids)
+	require.NoError(t, err)
+	require.Len(t, instructions, 2)
+	require.Len(t, agents, 1)
+	for _, run := range runs {
+		want := agents[0]
+		if *run.TestID == tagged.ID {
+			want = classifiers[0]
+		}
+		require.Equal(t, want, *instructions[run.ID].Text)
+	}
+	require.Contains(t, agents[0], "Talk with Ana, +12025550143, {nobody}.")
+}
+
+// The database does not answer during a run, but is back when the run is released.
+func TestARunWhoseDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
+	away := model.Errorf(model.Unavailable, "the database cannot be reached")
+	isAway := true
+	e := evaluatorOf(&player{by: func(req llm.Request) line {
+		if isAway {
+			return line{err: away}
+		}
+		if len(req.Schema) > 0 {
+			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+		}
+		return line{text: "Your appointment is booked."}
+	}}, Options{})
+	var later *db.Later
+	err := e.RunTest(t.Context(), tenant, id, 1)
+	require.ErrorIs(t, err, away)
+	require.ErrorAs(t, err, &later, "the queue calls again, and that is no failure of the run")
+	left := stored()
+	require.Equal(t, model.AgentTestRunStatusQueued, left.Status)
+	require.Zero(t, left.Lost)
+	require.Empty(t, left.Messages)
+
+	isAway = false
+	require.NoError(t, e.RunTest(t.Context(), tenant, id, 2))
+	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
+
+	breakOff(t, address)
+	later = nil
+	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "nor is that")
+}
+
+// failedConnections receives the error of each connection that a store could not open.
+type failedConnections chan error
+
+func (failedConnections) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (failedConnections) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (failedConnections) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return ctx
+}
+
+func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConnectEndData) {
+	if data.Err != nil {
+		f <- data.Err
+	}
+}
+
+// A worker is interrupted because its database is away. It releases its run as soon as the database lets it, and does
+// not count as lost.
+func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	failed := make(failedConnections, 1000)
+	address := dbtest.URL(t)
+	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{Tracer: failed}))
+	begun, answer := make(chan struct{}), make(chan struct{})
+	e := evaluatorOf(&player{by: func(llm.Request) line {
+		close(begun)
+		<-answer
+		return line{text: "I would like an appointment."}
+	}}, Options{})
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.RunTest(ctx, tenant, id, 1) }()
+	<-begun
+	breakOff(t, address)
+	interrupt()
+	close(answer)
+	for range 5 {
+		require.Error(t, <-failed)
+	}
+	admit(t, address, true)
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Equal(t, model.AgentTestRunStatusQueued, stored().Status)
+	require.Zero(t, stored().Lost)
+}
+
+// breakOff ends every connection to the database at the address, and makes it refuse others.
+func breakOff(t *testing.T, address string) {
+	t.Helper()
+	admit(t, address, false)
+	aside(t, address, func(conn *pgx.Conn, name string) {
+		_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+		require.NoError(t, err)
+	})
+}
+
+// admit lets the database at the address accept connections, or refuse them.
+func admit(t *testing.T, address string, connections bool) {
+	t.Helper()
+	aside(t, address, func(conn *pgx.Conn, name string) {
+		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", name, connections))
+		require.NoError(t, err)
+	})
+}
+
+// aside calls fn with a connection to another database of the server, and the name of the one at the address.
+func aside(t *testing.T, address string, fn func(conn *pgx.Conn, name string)) {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), dbtest.EmptyURL(t))
+	require.NoError(t, err)
+	fn(conn, config.Database)
+	require.NoError(t, conn.Close(t.Context()))
+}

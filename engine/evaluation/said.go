@@ -1,0 +1,131 @@
+package evaluation
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The words by which wantsSaid recognizes that a criterion is about what the agent says, in English, French and German.
+var (
+	// Of verbs, the base forms need an obliging word like "must" before them.
+	verbsPresent = wordSet(`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
+		explique précise informe sagt nennt erwähnt erklärt informiert`)
+	verbsBase = wordSet(`say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen nennen
+		erwähnen`)
+	verbsPast = wordSet(`said told mentioned stated informed explained announced quoted informé mentionné annoncé gesagt
+		informiert erwähnt`)
+
+	obliging  = wordSet("must should shall will can may needs need has have to doit devrait muss soll sollte")
+	passive   = wordSet("is are was were be been being gets est sont wird werden wurde")
+	negations = wordSet(`not never no cannot doesn't don't didn't isn't wasn't without ne n pas jamais nicht nie kein keine
+		keinen`)
+	nothings = wordSet(`nothing nobody no none not never neither nowhere rien pas jamais personne nichts niemand nicht nie
+		kein keine keinen`)
+	conditions = wordSet(`if when whenever once after before until unless where as si quand lorsque après wenn falls nachdem
+		sobald`)
+
+	agentWords   = wordSet("agent assistant assistante bot it reception answer reply response antwort réponse")
+	contactWords = wordSet(`contact customer caller user client guest patient visitor person he she they cliente appelant
+		utilisateur kunde kundin anrufer anruferin kontakt gast`)
+	skippable = wordSet(`the a an its their to him her them anyone anybody contact customer caller user client le la au dem
+		den der`)
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// clauseEnd and wordPattern match what ends a clause, and the words of one.
+var (
+	clauseEnd   = regexp.MustCompile(`[.;,:()]|\b(?:and|but|then|et|mais|puis|und|aber|dann)\b`)
+	wordPattern = regexp.MustCompile(`[\pL\d]+(?:'t\b)?`)
+)
+
+// wantsSaid reports whether a criterion holds only if the agent says something. Evidence for it must be from a message:
+// what a tool returned, the contact never heard. It goes by the verbs of the criterion and by who does what they say.
+func wantsSaid(criterion string) bool {
+	subject, isCondition := "", false
+	text := strings.ToLower(strings.ReplaceAll(criterion, "’", "'"))
+	for text != "" {
+		end, next := len(text), len(text)
+		if at := clauseEnd.FindStringIndex(text); at != nil {
+			end, next = at[0], at[1]
+		}
+		words := wordPattern.FindAllString(text[:end], -1)
+		if len(words) > 0 {
+			isCondition = conditions[words[0]] || isCondition && subject != ""
+			subject = cmp.Or(subjectOf(words), subject)
+			if saysSomething(words, subject) {
+				return true
+			}
+		}
+		if isCondition && strings.HasPrefix(text[end:], ",") {
+			subject, isCondition = "", false
+		}
+		text = text[next:]
+	}
+	return false
+}
+
+// subjectOf returns who acts in a clause, as far as its beginning tells: "the agent", "if the caller".
+func subjectOf(words []string) string {
+	lead := 2
+	if conditions[words[0]] {
+		lead = 3
+	}
+	for _, w := range words[:min(lead, len(words))] {
+		if agentWords[w] || contactWords[w] {
+			return w
+		}
+	}
+	return ""
+}
+
+// saysSomething reports whether the agent says something in a clause. The subject is who acts in it, "" if nobody is
+// named.
+func saysSomething(words []string, subject string) bool {
+	for i, w := range words {
+		before := words[max(0, i-3):i]
+		has := func(set map[string]bool) bool {
+			return slices.ContainsFunc(before, func(w string) bool { return set[w] })
+		}
+		isVerb := verbsPresent[w] || verbsPast[w] || verbsBase[w] && has(obliging)
+		isPassive := verbsPast[w] && has(passive)
+		switch {
+		case isPassive && agentWords[subject] && (w == "told" || w == "informed"): // The agent is who hears it.
+			continue
+		case isPassive:
+		case contactWords[subject], contactActs(before), !isVerb:
+			continue
+		}
+		if !has(negations) && !isNothing(words[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// contactActs reports whether the words before a verb end with a contact, as in "asks the caller to tell".
+func contactActs(before []string) bool {
+	last := len(before) - 1
+	if last > 0 && before[last] == "to" {
+		last--
+	}
+	return last >= 0 && contactWords[before[last]]
+}
+
+// isNothing reports whether the words behind a verb say that nothing is said.
+func isNothing(words []string) bool {
+	for _, w := range words {
+		if !skippable[w] {
+			return nothings[w]
+		}
+	}
+	return false
+}

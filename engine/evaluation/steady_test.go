@@ -1,0 +1,55 @@
+package evaluation
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// picky rejects requests that have a temperature, or all of them.
+type picky struct {
+	rejectsAll bool
+	asked      []*float64
+}
+
+func (*picky) Name() string { return "picky" }
+
+func (p *picky) Chat(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		p.asked = append(p.asked, req.Temperature)
+		if p.rejectsAll || req.Temperature != nil {
+			yield(llm.Chunk{}, &llm.Error{Cause: llm.Rejected, Message: "the provider answered 400 Bad Request"})
+			return
+		}
+		yield(llm.Chunk{Text: "Yes.", Finish: llm.FinishStop}, nil)
+	}
+}
+
+func TestTheJudgeIsAskedAtTemperatureZero(t *testing.T) {
+	t.Parallel()
+	played := &player{lines: []line{{text: "Yes."}}}
+	_, err := llm.Collect((&steady{Model: played}).Chat(t.Context(), llm.Request{}))
+	require.NoError(t, err)
+	require.InDelta(t, 0, *played.asked[0].Temperature, 0)
+
+	p := &picky{}
+	m := &steady{Model: p}
+	for range 2 {
+		answer, err := llm.Collect(m.Chat(t.Context(), llm.Request{}))
+		require.NoError(t, err)
+		require.Equal(t, "Yes.", answer.Text)
+	}
+	require.Len(t, p.asked, 3, "it is not asked at the temperature again that it rejected")
+	require.NotNil(t, p.asked[0])
+	require.Nil(t, p.asked[2])
+
+	p = &picky{rejectsAll: true}
+	m = &steady{Model: p}
+	_, err = llm.Collect(m.Chat(t.Context(), llm.Request{}))
+	require.ErrorContains(t, err, "400")
+	require.False(t, m.takesNone.Load(), "the temperature was not what it rejected")
+}

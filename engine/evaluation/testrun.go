@@ -1,0 +1,312 @@
+package evaluation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// tester runs tests of agents. It reads no rows: a run comes with everything it needs.
+type tester struct {
+	contact    part
+	judge      part
+	classifier part
+	extractor  part
+	// isReviewed has the judge say of each conversation whether the contact played its part.
+	isReviewed bool
+	// Reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
+	// UPSTREAM_FAILED if the language model is at fault.
+	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
+	// opener returns what the agent says first without a welcome message. Nil means that it says nothing.
+	opener func() (string, error)
+	// now returns the time of a message.
+	now func() time.Time
+	// Checker decide the checks of tests.
+	checker *rules.Checker
+	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation of so
+	// many turns has cost, nil for nothing.
+	skipped func() time.Duration
+	spent   func(turns int32) model.Credits
+	// took is how long the agent took for its answers of the run.
+	took time.Duration
+}
+
+// simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets the
+// outcome in the run: messages, calls, turns, the reason of the end, results, score, error and status. All of these are replaced. The
+// status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log. Once ctx has
+// ended the error is ctx's, the status stays, and there are no results.
+func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
+	test := run.Snapshot.Test
+	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
+	run.TurnCount, run.EndReason, run.Held = 0, nil, nil
+	reset(run)
+	t.took = 0
+	if run.Messages == nil {
+		run.Messages = []model.TestMessage{}
+	}
+	given := len(run.Messages)
+	end, values, err := t.converse(ctx, run)
+	if err != nil {
+		return conclude(ctx, run, false, err)
+	}
+	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true, TookMs: float64(t.took) / float64(time.Millisecond)}
+	if t.spent != nil {
+		held.SpentMicro = int64(t.spent(run.TurnCount))
+	}
+	if t.isReviewed {
+		// A simulation that went wrong has no end: there is nothing to judge, now or later.
+		if err := t.review(ctx, run, given, *end, values); err != nil {
+			return conclude(ctx, run, false, err)
+		}
+	}
+	run.EndReason, run.Held = &end.Reason, held
+	return t.decide(ctx, run, values)
+}
+
+// decide checks and judges the conversation of a run, which is over, and sets what comes of it, as simulate does.
+func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values content.Values) error {
+	test := run.Snapshot.Test
+	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
+	t.extract(ctx, run)
+	held := rules.NewConversation(run, given, end.By)
+	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
+	if run.Extracted != nil {
+		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // texts and nulls, as the extractor has written them
+	}
+	transcript := transcriptOf(run, given, end)
+	transcript.Variables, transcript.values = toldOfValues(values), values
+	transcript.show(run, given, values)
+	var unchecked, unjudged error
+	if len(test.Checks) > 0 {
+		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
+	}
+	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
+	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
+		unjudged = t.judge.fault(nil, "says that no criterion applies, so nothing was judged")
+	}
+	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
+}
+
+// startOf returns the messages that a simulation starts from, and the calls that the agent made for its answers among them.
+func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*model.ToolCall) {
+	messages, calls := slices.Clone(given), []*model.ToolCall{}
+	for i := range messages {
+		for _, call := range messages[i].ToolCalls {
+			calls = append(calls, &model.ToolCall{
+				ID: model.NewID("call"), Position: int32(len(calls)), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName,
+				Arguments: call.Arguments, Result: call.Result, Error: call.Error, Mocked: true, IsTurnKept: true,
+				MessageSequence: int32(i - 1), StartedAt: at,
+			})
+		}
+		messages[i].ToolCalls = nil
+	}
+	return messages, calls
+}
+
+func applies(r model.CriterionResult) bool { return r.Applies() }
+
+// tagOf returns what asks the agent's classifier about a conversation, once: the run keeps its answer.
+func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, error) {
+	return func(ctx context.Context) (*string, error) {
+		if run.Held.Tag == nil {
+			conversation := &model.ConversationContext{Messages: run.Messages, DataBag: run.Snapshot.Test.Variables}
+			result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, conversation, "")
+			if err != nil {
+				return nil, err
+			}
+			run.Held.Tag = new(string)
+			if result.TagProduced != nil {
+				run.Held.Tag = result.TagProduced
+			}
+		}
+		if *run.Held.Tag == "" {
+			return nil, nil
+		}
+		return run.Held.Tag, nil
+	}
+}
+
+// classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
+// simulate does.
+func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
+	test := run.Snapshot.Test
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages), []*model.ToolCall{}, 0, nil
+	reset(run)
+	result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, test.ConversationContext, test.TagExpected)
+	run.ClassificationResult = result
+	return conclude(ctx, run, err == nil && result.Passed, err)
+}
+
+func reset(run *model.AgentTestRun) {
+	run.CheckResults, run.CriteriaResults, run.Score = []model.CheckResult{}, []model.CriterionResult{}, nil
+	run.ClassificationResult, run.Error = nil, nil
+	run.Compared, run.Agreed, run.Extracted, run.ExtractionError = nil, nil, nil, nil
+}
+
+// conclude sets the status, the score and the error of a finished run. What is false decides even if others have no
+// verdict, and the error says why they have none.
+func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
+	if ctx.Err() != nil {
+		reset(run)
+		return ctx.Err()
+	}
+	var fault *rules.Fault
+	if errors.As(err, &fault) {
+		run.Error = &fault.RunError
+	}
+	switch {
+	case run.Weigh():
+		run.Status = model.AgentTestRunStatusFailed
+	case fault != nil:
+		run.Status = model.AgentTestRunStatusError
+	case passed:
+		run.Status = model.AgentTestRunStatusPassed
+	default:
+		run.Status = model.AgentTestRunStatusFailed
+	}
+	return err
+}
+
+// converse holds the conversation of a run, and returns how it ended and the values of the agent's fields.
+func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, content.Values, error) {
+	opening, err := t.open(run)
+	if err != nil {
+		return nil, nil, faultOfAgent(err)
+	}
+	end, err := t.talk(ctx, run, opening.Values)
+	return end, opening.Values, err
+}
+
+// open begins the conversation of a run, with the welcome message if there is one.
+func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
+	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
+	if err != nil {
+		return nil, err
+	}
+	opener := ""
+	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil && run.Snapshot.Agent.KnowledgeBaseChatID != nil {
+		if opener, err = t.opener(); err != nil {
+			return nil, err
+		}
+	}
+	opening, err := engine.Begin(run.Snapshot.Agent, opener, variables, t.now())
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Messages) == 0 && opening.Welcome != nil {
+		t.say(run, model.MessageRoleAssistant, *opening.Welcome)
+	}
+	return opening, nil
+}
+
+// talk lets the contact and the agent talk until the conversation ends.
+func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values content.Values) (*ending, error) {
+	test, given := run.Snapshot.Test, len(run.Messages)
+	for run.TurnCount < test.MaxTurns {
+		var leaving *string
+		if last := len(run.Messages) - 1; last < 0 || run.Messages[last].Role == model.MessageRoleAssistant {
+			next, err := t.contactSays(ctx, test, run.Messages, run.Messages[given:], values)
+			if err != nil {
+				return nil, err
+			}
+			if leaving = next.endReason; next.text == "" {
+				return t.left(run, *leaving)
+			}
+			t.say(run, model.MessageRoleUser, next.text)
+		}
+		said, err := t.answer(ctx, run, values)
+		if err != nil {
+			return nil, err
+		}
+		run.TurnCount++
+		switch {
+		case said.EndReason != nil:
+			return &ending{By: rules.Agent, Reason: *said.EndReason}, nil
+		case leaving != nil:
+			return t.left(run, *leaving)
+		case isOut(test.Persona, run.Messages[given:]):
+			return t.left(run, "its patience was at an end, because the agent went on answering the same.")
+		}
+	}
+	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
+}
+
+// contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its model does. said
+// are the messages of the run itself.
+func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values content.Values) (contactMessage, error) {
+	turn := 0
+	for _, m := range said {
+		if m.Role == model.MessageRoleUser {
+			turn++
+		}
+	}
+	if said := test.SaysIn(turn); said != nil {
+		return contactMessage{text: values.Filled(*said)}, nil
+	}
+	return contactSays(ctx, t.contact, test, messages, values)
+}
+
+// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there is
+// nothing to judge.
+func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
+	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
+		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
+	}
+	if reason == "" {
+		reason = "no reason was given."
+	}
+	return &ending{By: rules.Contact, Reason: contactEnded + reason}, nil
+}
+
+func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text string) {
+	at := t.now()
+	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
+}
+
+// answer adds the agent's answer to the last message, with its calls.
+func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*engine.Reply, error) {
+	began, skipped := time.Now(), t.delayed()
+	said, calls, err := t.reply(ctx, engine.Situation{Values: variables, Messages: run.Messages, Calls: run.ToolCalls})
+	t.took += time.Since(began) + t.delayed() - skipped
+	for _, call := range calls {
+		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil
+		run.ToolCalls = append(run.ToolCalls, call)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, faultOfAgent(err)
+	}
+	t.say(run, model.MessageRoleAssistant, said.Text)
+	return said, nil
+}
+
+// delayed is how long nobody waited for simulated delays so far.
+func (t *tester) delayed() time.Duration {
+	if t.skipped == nil {
+		return 0
+	}
+	return t.skipped()
+}
+
+// faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
+// is, and nobody is told the details.
+func faultOfAgent(err error) *rules.Fault {
+	var known *model.Error
+	if errors.As(err, &known) {
+		switch known.Code {
+		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
+			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Message}, Err: err}
+		}
+	}
+	return rules.FaultOfGateway(err)
+}

@@ -1,0 +1,120 @@
+package evaluation
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// player is a model that answers in turn, or by the request, and remembers its requests.
+type player struct {
+	// lines are the answers in their order. The last one repeats.
+	lines []line
+	// by answers instead of lines if it is set.
+	by func(llm.Request) line
+
+	mutex sync.Mutex
+	asked []llm.Request
+}
+
+// line is one answer. Its text comes before its error.
+type line struct {
+	text  string
+	calls []llm.ToolCall
+	err   error
+	// hook runs before the answer.
+	hook func(context.Context)
+}
+
+func (*player) Name() string { return "played" }
+
+func (p *player) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		p.mutex.Lock()
+		n := len(p.asked)
+		p.asked = append(p.asked, req)
+		p.mutex.Unlock()
+		var due line
+		if p.by != nil {
+			due = p.by(req)
+		} else {
+			due = p.lines[min(n, len(p.lines)-1)]
+		}
+		if due.hook != nil {
+			due.hook(ctx)
+		}
+		if ctx.Err() != nil {
+			due.err = ctx.Err()
+		}
+		if due.err != nil {
+			if due.text == "" || yield(llm.Chunk{Text: due.text}, nil) {
+				yield(llm.Chunk{}, due.err)
+			}
+			return
+		}
+		if due.text != "" && !yield(llm.Chunk{Text: due.text}, nil) {
+			return
+		}
+		finish := llm.FinishStop
+		if len(due.calls) > 0 {
+			finish = llm.FinishToolCalls
+		}
+		yield(llm.Chunk{Finish: finish, ToolCalls: due.calls}, nil)
+	}
+}
+
+func lines(texts ...string) *player {
+	p := &player{}
+	for _, text := range texts {
+		p.lines = append(p.lines, line{text: text})
+	}
+	return p
+}
+
+// leave returns a line that ends the conversation.
+func leave(text, reason string) line {
+	return line{text: text, calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: content.Encode(map[string]any{"reason": reason})}}}
+}
+
+// as gives a model its role.
+func as(m llm.Model, cause model.RunErrorCause) part {
+	return part{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
+}
+
+func written(role model.MessageRole, text string) model.TestMessage {
+	return model.TestMessage{Role: role, Text: text}
+}
+
+// requireRunFault requires that an error is the fault of a part and returns its text.
+func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string {
+	t.Helper()
+	var fault *rules.Fault
+	require.ErrorAs(t, err, &fault)
+	require.Equal(t, cause, fault.Cause)
+	require.NotEmpty(t, fault.Message)
+	return fault.Message
+}
+
+// lastOf returns the last message of the model's request of that number.
+func (p *player) lastOf(number int) string {
+	messages := p.asked[number].Messages
+	return messages[len(messages)-1].Text
+}
+
+func textsOf(messages []model.TestMessage) []string {
+	texts := []string{}
+	for m := range slices.Values(messages) {
+		texts = append(texts, string(m.Role)+": "+m.Text)
+	}
+	return texts
+}

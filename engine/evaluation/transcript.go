@@ -1,0 +1,199 @@
+package evaluation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxShown bounds how much of a call's result the judge sees, in bytes.
+	maxShown = 8_000
+	// maxTranscript is how much of a conversation contact and judge are shown, in bytes: some 40,000 tokens, which the
+	// windows of today's models hold beside everything else. Of one that is longer they see maxText of each message, and
+	// maxOfCall of each result.
+	maxTranscript = 160_000
+	maxText       = 8_000
+	maxOfCall     = 1_000
+)
+
+// transcript is a run as the judge reads it, in JSON.
+type transcript struct {
+	material
+	Messages []transcriptMessage `json:"messages"`
+	Ending   ending              `json:"ending"`
+	// Variables are what the agent knows of the contact.
+	Variables map[string]string `json:"variables,omitempty"`
+	// Values fill the placeholders of criteria.
+	values content.Values
+}
+
+// transcriptMessage is a message of the run. Its index cites it and its calls.
+type transcriptMessage struct {
+	// LeftOutBefore is how many messages before this one are not shown.
+	LeftOutBefore int `json:"leftOutBefore,omitempty"`
+	// MessageIndex counts the messages of the run from 0.
+	MessageIndex int `json:"messageIndex"`
+	// Speaker is "agent" or "contact".
+	Speaker string `json:"speaker"`
+	// IsGiven is true for messages that the test starts from. The agent did not write them in the run.
+	IsGiven bool `json:"isGiven,omitempty"`
+	// Calls are the calls that the agent made before it wrote the message.
+	Calls []transcriptCall `json:"calls,omitempty"`
+	Text  string           `json:"text"`
+	// pieces are the parts of the text that are shown; nil for all of it.
+	pieces []string
+}
+
+// isOwn is true of what the agent wrote and called in the run.
+func (m transcriptMessage) isOwn() bool { return m.Speaker == rules.Agent && !m.IsGiven }
+
+// role returns who speaks, as clients are told.
+func (m transcriptMessage) role() *model.MessageRole {
+	role := model.MessageRoleUser
+	if m.Speaker == rules.Agent {
+		role = model.MessageRoleAssistant
+	}
+	return &role
+}
+
+func (t transcript) hasOwn() bool { return slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) }
+
+// transcriptCall is a call of the agent, or of one that it delegated to.
+type transcriptCall struct {
+	Name      string           `json:"name"`
+	Arguments model.JSONObject `json:"arguments"`
+	// Within is the name of the delegation in whose conversation the call was made.
+	Within string `json:"within,omitempty"`
+	// Result is absent if the call failed, for the reason in Error.
+	Result *string `json:"result,omitempty"`
+	Error  *string `json:"error,omitempty"`
+	// id is that of the call.
+	id string
+	// excerpts are the whole chunks that a retrieval found, which can be quoted.
+	excerpts []string
+}
+
+// ending says how the conversation ended.
+type ending struct {
+	// By is "agent", "contact", or "limit" if the turns of the test were used up.
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+// transcriptOf returns the transcript of a run. given is the number of its messages that the test started from. A call
+// belongs to the message after the one that it helped to answer.
+func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
+	names := map[string]string{}
+	made := map[int][]transcriptCall{}
+	for _, call := range run.ToolCalls {
+		names[call.ID] = call.TechnicalName
+		shown := transcriptCall{
+			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
+		}
+		for _, chunk := range engine.FoundBy(call) {
+			shown.excerpts = append(shown.excerpts, chunk.Content)
+		}
+		if call.DelegationID != nil {
+			shown.Within = names[*call.DelegationID]
+		}
+		answer := int(call.MessageSequence) + 1
+		made[answer] = append(made[answer], shown)
+	}
+	t := transcript{Messages: make([]transcriptMessage, 0, len(run.Messages)), Ending: end}
+	for i, m := range run.Messages {
+		shown := transcriptMessage{MessageIndex: i, Speaker: rules.Contact, IsGiven: i < given, Text: m.Text}
+		if m.Role == model.MessageRoleAssistant {
+			shown.Speaker, shown.Calls = rules.Agent, made[i]
+		}
+		t.Messages = append(t.Messages, shown)
+	}
+	return t
+}
+
+// bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are shortened
+// first; then messages in the middle are left out, because the beginning says what it is about and the end what came of it.
+func (t transcript) bounded(most int) transcript {
+	// What the judge sees beside the messages has bounds of its own.
+	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
+		return t
+	}
+	shown := t
+	shown.Messages = make([]transcriptMessage, len(t.Messages))
+	for i, m := range t.Messages {
+		shown.Messages[i] = m.shortened()
+	}
+	head, tail := ends(shown.Messages, most, func(m transcriptMessage) int { return len(content.Encode(m)) })
+	if head < tail {
+		shown.Messages[tail].LeftOutBefore = tail - head
+		shown.Messages = slices.Delete(shown.Messages, head, tail)
+	}
+	return shown
+}
+
+// shortened returns the message with less of long texts.
+func (m transcriptMessage) shortened() transcriptMessage {
+	m.Text, m.pieces = shortenMiddle(m.Text, maxText)
+	m.Calls = slices.Clone(m.Calls)
+	for i, call := range m.Calls {
+		if call.Result != nil && len(*call.Result) > maxOfCall {
+			short := content.Cut(*call.Result, maxOfCall)
+			m.Calls[i].Result, m.Calls[i].excerpts = &short, nil
+		}
+		if len(call.Arguments) > maxText {
+			m.Calls[i].Arguments = model.JSONObject(`{"leftOut":"They are too long to be shown."}`)
+		}
+	}
+	return m
+}
+
+// ends returns how many messages at the beginning, and from which one on those at the end, are together at most so large:
+// a quarter at the beginning, and the rest at the end. The first and the last one always are.
+func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
+	tail = len(messages)
+	for used := 0; head < tail; head++ {
+		if used += size(messages[head]); head > 0 && used > most/4 {
+			break
+		}
+	}
+	for used := most / 4; tail > head; tail-- {
+		if used += size(messages[tail-1]); tail < len(messages) && used > most {
+			break
+		}
+	}
+	return head, tail
+}
+
+// shortenMiddle leaves out the middle of a text of more than most bytes. pieces are what is left of it, nil for all.
+func shortenMiddle(text string, most int) (short string, pieces []string) {
+	if len(text) <= most {
+		return text, nil
+	}
+	pieces = []string{strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")}
+	return fmt.Sprintf("%s … (%d characters are left out) … %s", pieces[0],
+		utf8.RuneCountInString(text)-utf8.RuneCountInString(pieces[0])-utf8.RuneCountInString(pieces[1]), pieces[1]), pieces
+}
+
+// at returns the message with an index, nil if it is not shown.
+func (t transcript) at(index int) *transcriptMessage {
+	at, found := slices.BinarySearchFunc(t.Messages, index, func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })
+	if !found {
+		return nil
+	}
+	return &t.Messages[at]
+}
+
+func shorten(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	short := content.Cut(*text, maxShown)
+	return &short
+}

@@ -1,19 +1,12 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -56,93 +49,6 @@ type call struct {
 	delay time.Duration
 }
 
-// obey carries out the calls of an answer and tells the model their results: first tools and sub-agents, concurrently,
-// then the transfer, then the end. An answer with wrong calls can be corrected once. Wrong calls are announced and
-// recorded like the others.
-func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
-	if len(asked) > maxCalls {
-		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
-	}
-	calls := make([]*call, len(asked))
-	var wrong *call
-	for i := range asked {
-		calls[i] = c.prepare(ctx, asked[i])
-		if calls[i].wrong != nil {
-			wrong = calls[i]
-		}
-	}
-	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName), content.Cut(wrong.wrong.Error(), rules.MaxFault))
-	}
-	c.corrected = c.corrected || wrong != nil
-	var first, transfers []*call
-	for _, call := range calls {
-		switch {
-		case call.target == &end && call.wrong == nil:
-		case call.target != nil && call.target.Kind == model.ToolCallKindCallTransfer:
-			transfers = append(transfers, call)
-		default:
-			first = append(first, call)
-		}
-	}
-	if err := c.carryOut(ctx, first, maxCallsAtOnce, emit); err != nil {
-		return err
-	}
-	if err := c.carryOut(ctx, transfers, 1, emit); err != nil {
-		return err
-	}
-	c.end(calls)
-	for _, call := range calls {
-		c.req.Messages = append(c.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.asked.ID, Text: call.answer})
-	}
-	return nil
-}
-
-// finalCalls keeps the transfer and the end, the only calls of the model's last possible answer that are carried out. It
-// could never learn the results of the others.
-func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
-	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
-		t := c.targets[call.Name]
-		return t == nil || t != &end && t.Kind != model.ToolCallKindCallTransfer
-	})
-}
-
-// prepare checks a call without side effects.
-func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
-	call := &call{asked: asked, target: c.targets[asked.Name]}
-	var err error
-	call.arguments, call.written, err = content.ParseArguments(asked.Arguments)
-	switch {
-	case call.target == nil:
-		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
-		err = fmt.Errorf("there is no tool %q, only %s", content.Cut(asked.Name, maxName), names)
-	case err == nil:
-		err = c.validate(ctx, call)
-	}
-	if err != nil {
-		call.reject(err)
-		return call
-	}
-	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.made != nil {
-		call.number = c.made[*id]
-		c.made[*id]++
-	}
-	return call
-}
-
-// validate tells the model why the arguments do not fit the call's target. It returns nil if they do.
-func (c *conversation) validate(ctx context.Context, call *call) error {
-	if err := c.checks.Validate(ctx, call.target.parameters, call.arguments); err != nil {
-		return err
-	}
-	if name := call.target.text; name != "" {
-		if text, _ := call.arguments.Text(name); strings.TrimSpace(text) == "" {
-			return fmt.Errorf("the arguments do not fit: %s: is blank", name)
-		}
-	}
-	return nil
-}
-
 func (c *call) reject(err error) {
 	c.wrong, c.failed = err, true
 	c.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
@@ -150,147 +56,6 @@ func (c *call) reject(err error) {
 
 // toldOf is how the model is told of a failure.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
-
-// carryOut carries out calls, at most atOnce concurrently, and returns when all are done. They begin in their order. It
-// returns an error only if the turn is over because ctx ended or nobody wants more.
-func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, emit func(event) bool) error {
-	if len(calls) == 0 {
-		return nil
-	}
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events := make(chan event)
-	go func() {
-		defer close(events)
-		var running sync.WaitGroup
-		slots := make(chan struct{}, atOnce)
-		for _, call := range calls {
-			slots <- struct{}{}
-			if inner.Err() != nil {
-				break
-			}
-			started := c.begin(call)
-			events <- event{started: &started}
-			running.Go(func() {
-				c.perform(inner, call, func(e event) { events <- e })
-				events <- event{finished: &finished{call.record, call.isReal, call.cause, call.warnings}}
-				<-slots
-			})
-		}
-		running.Wait()
-	}()
-	left := false
-	for e := range events {
-		if !left && !emit(e) {
-			left = true
-			cancel()
-		}
-	}
-	if left {
-		return errLeft
-	}
-	return ctx.Err()
-}
-
-// begin returns the record of a call that has not happened yet.
-func (c *conversation) begin(call *call) model.ToolCall {
-	call.record = model.ToolCall{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.asked.Name, maxTechnicalName),
-		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(),
-	}
-	if t := call.target; t != nil && t != &end {
-		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
-		call.record.Mocked = call.wrong == nil && t.Effect == model.CallEffectMocked
-	}
-	return call.record
-}
-
-// perform carries out a call and completes its record.
-func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
-	result, err := c.outcome(ctx, call, emit)
-	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
-	if err == nil {
-		result = content.Cut(result, maxResult)
-		call.record.Result, call.answer = &result, result
-		return
-	}
-	text := content.Cut(messageForModel(err), maxError)
-	isBrokenOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	switch call.failed = true; {
-	case ctx.Err() != nil && call.isReal && isBrokenOff:
-		call.record.Begin()
-		text = *call.record.Error
-	case ctx.Err() != nil && !call.isReal:
-		text = "the turn was broken off before the call ended"
-		call.record.Error = &text
-	default:
-		call.record.Error = &text
-	}
-	if !errors.As(err, new(callError)) {
-		call.cause = err
-	}
-	if call.wrong == nil {
-		call.answer = toldOf(text)
-	}
-}
-
-// outcome carries out a call and returns its result.
-func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)) (string, error) {
-	t := call.target
-	switch {
-	case call.wrong != nil:
-		return "", callError(call.wrong.Error())
-	case t.Kind == model.ToolCallKindCallTransfer:
-		return c.handOver(ctx, call)
-	case t.Effect == model.CallEffectMocked:
-		return c.mocked(ctx, call)
-	case t.Effect == model.CallEffectDenied:
-		return "", denied
-	case t.Kind == model.ToolCallKindSubAgent:
-		return c.delegate(ctx, call, emit)
-	case t.Effect == model.CallEffectUnavailable:
-		return "", callError("the tool has no endpoint, so it cannot be called")
-	}
-	if err := c.beginReal(ctx, call); err != nil {
-		return "", err
-	}
-	return c.effects.call(ctx, t.tool, call.record.Arguments)
-}
-
-// beginReal records that a real call is about to be made, so that an interrupted turn shows it.
-func (c *conversation) beginReal(ctx context.Context, call *call) error {
-	if err := c.effects.begin(ctx, &call.record); err != nil {
-		return err
-	}
-	call.isReal = true
-	return nil
-}
-
-// end ends the conversation if a call asks for it. If another call of the same answer failed, the agent is told so
-// first.
-func (c *conversation) end(calls []*call) {
-	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
-	if reason := c.transfer.done(); reason != nil {
-		c.endReason = reason
-	}
-	for _, call := range calls {
-		switch {
-		case call.target != &end || call.wrong != nil:
-		case failed && c.endReason == nil:
-			call.answer = toldOf("the conversation goes on, because another call of the same answer failed")
-		default:
-			call.answer = "The conversation ends. Say goodbye."
-			if c.endReason == nil {
-				reason, _ := call.arguments.Text("reason")
-				reason = strings.TrimSpace(reason)
-				c.endReason = &reason
-			}
-		}
-	}
-	if c.endReason != nil {
-		c.req.Tools = nil
-	}
-}
 
 // callError tells the model why a call is not carried out.
 type callError string

@@ -27,13 +27,6 @@ const (
 		"Never write another number in square brackets."
 )
 
-// retrieval is a question to the knowledge base, with the chunks that it found.
-type retrieval struct {
-	chat *model.KnowledgeBaseChat
-	// shown are the chunks that the model sees, best first. It cites the first as 1.
-	shown []*model.RetrievedChunk
-}
-
 // retrievalResult is the record of a retrieval.
 type retrievalResult struct {
 	Chunks []FoundChunk `json:"chunks"`

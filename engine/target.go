@@ -2,19 +2,13 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// Speaker is an agent and what it is connected to.
-type Speaker struct {
-	Agent     *model.Agent
-	Tools     []*model.Tool
-	SubAgents []*model.SubAgent
-	// chat is its knowledge base chat. It may be nil.
-	chat *model.KnowledgeBaseChat
-}
 
 // target is something that an agent can call, and what happens when it does.
 type target struct {
@@ -88,4 +82,61 @@ func (t *target) decide(denied, possible bool) *target {
 		t.Effect = model.CallEffectReal
 	}
 	return t
+}
+
+// unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.
+func unfillable(targets []*target, variables content.Values) []string {
+	var warnings []string
+	for _, t := range targets {
+		parameters, closed := parametersOf(t.parameters)
+		if t.mock == nil || !closed {
+			continue
+		}
+		templates := []*string{t.mock.ResultTemplate}
+		for i := range t.mock.Rules {
+			templates = append(templates, t.mock.Rules[i].ResultTemplate)
+		}
+		for _, template := range templates {
+			if template == nil {
+				continue
+			}
+			_, unknown := fillResult(*template, func(name string) any {
+				first, _, _ := strings.Cut(name, ".")
+				if value, isVariable := variables.Text(name); isVariable {
+					return value
+				}
+				if parameters[name] || parameters[first] {
+					return ""
+				}
+				return nil
+			})
+			warnings = append(warnings, content.Unfilled("the mock of "+t.TechnicalName, unknown)...)
+		}
+	}
+	return warnings
+}
+
+// parametersOf returns the names that a schema declares, and whether the schema is simple enough for these to be all.
+func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
+	var keywords map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &keywords); err != nil {
+		return nil, false
+	}
+	plain := []string{"type", "properties", "required", "additionalProperties", "title", "description", "$schema"}
+	for keyword := range keywords {
+		if !slices.Contains(plain, keyword) {
+			return nil, false
+		}
+	}
+	var properties map[string]json.RawMessage
+	if declared, ok := keywords["properties"]; ok {
+		if err := json.Unmarshal(declared, &properties); err != nil {
+			return nil, false
+		}
+	}
+	names := make(map[string]bool, len(properties))
+	for name := range properties {
+		names[name] = true
+	}
+	return names, true
 }

@@ -3,35 +3,10 @@ package engine
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// transfer is the one transfer to a human that a turn can make, in any of its conversations.
-type transfer struct {
-	mutex  sync.Mutex
-	reason *string
-	// isReal: the transfer really happened.
-	isReal bool
-	// isDoubtful: an earlier turn began a transfer that may have happened.
-	isDoubtful bool
-}
-
-// done returns why the contact was transferred, nil if it was not.
-func (t *transfer) done() *string {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return t.reason
-}
-
-// happened reports whether the contact was really transferred.
-func (t *transfer) happened() bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return t.isReal
-}
 
 // recall takes over the outcome of real transfers in earlier turns. A turn with one ends the chat, so those found here
 // are of turns that were not kept.

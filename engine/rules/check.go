@@ -14,13 +14,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Finding is what a check comes to.
-type Finding struct {
-	Passed   bool
-	Observed string
-	Evidence []model.Evidence
-}
-
 // Check decides whether a conversation meets an expectation, whose placeholders are filled. The error is a *Fault, or ctx's.
 func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
 	switch {

@@ -43,6 +43,13 @@ type Conversation struct {
 	Tag func(context.Context) (*string, error)
 }
 
+// Finding is what a check comes to.
+type Finding struct {
+	Passed   bool
+	Observed string
+	Evidence []model.Evidence
+}
+
 // beforehand is the turn of messages that the test starts from.
 const beforehand = -1
 

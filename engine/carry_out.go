@@ -57,8 +57,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	return nil
 }
 
-// finalCalls keeps the transfer and the end, the only calls of the model's last possible answer that are carried out. It
-// could never learn the results of the others.
+// finalCalls keeps the transfer and the end, the only calls of the model's last possible answer that are carried out.
+// It could never learn the results of the others.
 func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
 		t := c.targets[call.Name]

@@ -41,8 +41,8 @@ type limits struct {
 	reply time.Duration
 }
 
-// effects are everything that a turn does outside of itself. The model is told of a failure only if it is a *model.Error
-// or an *endpoint.Error.
+// effects are everything that a turn does outside of itself. The model is told of a failure only if it is a
+// *model.Error or an *endpoint.Error.
 type effects struct {
 	now func() time.Time
 	// wait returns after the time, or with an error as soon as ctx ends.

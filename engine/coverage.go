@@ -12,7 +12,9 @@ import (
 // Coverage returns, by the id of the chat, what would happen to each possible call: of the chat's agent to its tools,
 // its sub-agents, the transfer if allowed, and its knowledge base; and of the agents that it can really delegate to,
 // each listed once with the shortest path to it. The number of statements depends only on the depth of the delegations.
-func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.SimulationChat) (map[string][]*model.CallCoverage, error) {
+func (e *Engine) Coverage(
+	ctx context.Context, t *db.Tenant, chats []*model.SimulationChat,
+) (map[string][]*model.CallCoverage, error) {
 	surveys := make([]*survey, len(chats))
 	for i, chat := range chats {
 		surveys[i] = surveyOf(chat.AgentID, &chat.ToolMocking, e.canTransfer(), e.limits.depth)
@@ -27,9 +29,11 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 	return coverage, nil
 }
 
-// Callable returns, by the ids of agents, what each of them, or one that it delegates to, could call without a mocking. The known
-// speakers are not read again.
-func (e *Engine) Callable(ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker) (map[string][]*model.CallCoverage, error) {
+// Callable returns, by the ids of agents, what each of them, or one that it delegates to, could call without a
+// mocking. The known speakers are not read again.
+func (e *Engine) Callable(
+	ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker,
+) (map[string][]*model.CallCoverage, error) {
 	callable := make(map[string][]*model.CallCoverage, len(agentIDs))
 	surveys := make([]*survey, len(agentIDs))
 	for i, id := range agentIDs {
@@ -72,8 +76,11 @@ func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[strin
 	}
 }
 
-// CoverageOfAgents returns, by the id of the agent, what Coverage would be of a chat with it and the mocking, which may be nil.
-func (e *Engine) CoverageOfAgents(ctx context.Context, t *db.Tenant, ids []string, mocking *model.ToolMocking) (map[string][]*model.CallCoverage, error) {
+// CoverageOfAgents returns, by the id of the agent, what Coverage would be of a chat with it and the mocking, which
+// may be nil.
+func (e *Engine) CoverageOfAgents(
+	ctx context.Context, t *db.Tenant, ids []string, mocking *model.ToolMocking,
+) (map[string][]*model.CallCoverage, error) {
 	chats := make([]*model.SimulationChat, len(ids))
 	for i, id := range ids {
 		chats[i] = &model.SimulationChat{ID: id, AgentID: id, ToolMocking: *MockingOf(mocking)}
@@ -96,8 +103,8 @@ type survey struct {
 
 func surveyOf(agentID string, mocking *model.ToolMocking, canTransfer bool, depth int) *survey {
 	return &survey{
-		mocking: mocking, canTransfer: canTransfer, depth: depth, calls: []*model.CallCoverage{}, listed: map[string]bool{agentID: true},
-		next: []place{{agentIDs: []string{agentID}, path: []string{}}},
+		mocking: mocking, canTransfer: canTransfer, depth: depth, calls: []*model.CallCoverage{},
+		listed: map[string]bool{agentID: true}, next: []place{{agentIDs: []string{agentID}, path: []string{}}},
 	}
 }
 

@@ -32,9 +32,9 @@ type Options struct {
 	Rephraser llm.Model
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
-	// MaxModelCalls bounds how often the language model is asked in one turn, and in each conversation with a sub-agent.
-	// All of them together are bounded by MaxDepth times as many. Zero means 8. Of the last answer's calls, only the
-	// transfer and the end are carried out, because nobody would read the other results.
+	// MaxModelCalls bounds how often the language model is asked in one turn, and in each conversation with a
+	// sub-agent. All of them together are bounded by MaxDepth times as many. Zero means 8. Of the last answer's
+	// calls, only the transfer and the end are carried out, because nobody would read the other results.
 	MaxModelCalls int
 	// MaxDepth bounds nested delegations. Zero means 5.
 	MaxDepth int

@@ -53,8 +53,8 @@ func resultOf(call *model.ToolCall) string {
 	return toldOf(*call.Error)
 }
 
-// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls, which were never carried
-// out, are not recorded as mocked.
+// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls, which were never
+// carried out, are not recorded as mocked.
 func mockedBefore(calls []*model.ToolCall) map[string]int32 {
 	made := map[string]int32{}
 	for _, call := range calls {

@@ -55,8 +55,9 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 	return answer
 }
 
-// fillResult fills the placeholders of a mock's template, with {name|json} as JSON. Within the texts of a template that is JSON
-// all values are escaped, so that it is JSON afterwards. Those without a value, which is nil, stay, and are returned.
+// fillResult fills the placeholders of a mock's template, with {name|json} as JSON. Within the texts of a template
+// that is JSON all values are escaped, so that it is JSON afterwards. Those without a value, which is nil, stay, and
+// are returned.
 func fillResult(template string, valueOf func(name string) any) (string, []string) {
 	places := model.MockPlaceholder.FindAllStringIndex(template, -1)
 	isWithin := withinTexts(template, places)

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Rehearsal is the agent's side of the conversation of one test run. The agent is as it was when the run was created; its tools,
-// sub-agents and knowledge base chat are as they are now.
+// Rehearsal is the agent's side of the conversation of one test run. The agent is as it was when the run was created;
+// its tools, sub-agents and knowledge base chat are as they are now.
 type Rehearsal struct {
 	engine  *Engine
 	run     *model.AgentTestRun
@@ -24,8 +24,8 @@ type Rehearsal struct {
 	skipped atomic.Int64
 }
 
-// Rehearse begins to read what the agent of a run can call. Opener and Answer wait for it. The meter counts what the agent's answers
-// take.
+// Rehearse begins to read what the agent of a run can call. Opener and Answer wait for it. The meter counts what the
+// agent's answers take.
 func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *Meter) *Rehearsal {
 	agent := run.Snapshot.Agent
 	r := &Rehearsal{
@@ -53,8 +53,8 @@ func (r *Rehearsal) Opener() (string, error) {
 	return s.chat.PromptSettings.Opener, nil
 }
 
-// Answer lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is UPSTREAM_FAILED if
-// the language model is at fault.
+// Answer lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
+// UPSTREAM_FAILED if the language model is at fault.
 func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.ToolCall, error) {
 	s, err := r.load()
 	if err != nil {
@@ -82,8 +82,8 @@ type Situation struct {
 	Calls []*model.ToolCall
 }
 
-// rehearse lets the agent answer in a test as it would in a chat. It also returns the calls, even if it fails. A turn can
-// be used only once.
+// rehearse lets the agent answer in a test as it would in a chat. It also returns the calls, even if it fails. A turn
+// can be used only once.
 func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, []*model.ToolCall, error) {
 	messages := make([]*model.SimulationChatMessage, len(at.Messages))
 	for i, m := range at.Messages {

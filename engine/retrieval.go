@@ -168,7 +168,8 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 	return filled, unknown, nil
 }
 
-// resultOfRetrieval returns the chunks found as JSON. It shortens their contents if the JSON would be too long to store.
+// resultOfRetrieval returns the chunks found as JSON. It shortens their contents if the JSON would be too long to
+// store.
 func resultOfRetrieval(found []*model.RetrievedChunk) string {
 	for most := maxResult; ; most /= 2 {
 		result := retrievalResult{Chunks: make([]FoundChunk, len(found))}

@@ -8,9 +8,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant. It begins with the messages of the input, else with the
-// agent's welcome message, else with the opener of its knowledge base chat, if there is one. The error is UNPROCESSABLE if a mandatory field has no value,
-// or if a mocked target is not connected to the agent or is mocked twice.
+// StartSimulationChat starts a chat with an agent of the tenant. It begins with the messages of the input, else with
+// the agent's welcome message, else with the opener of its knowledge base chat, if there is one. The error is
+// UNPROCESSABLE if a mandatory field has no value, or if a mocked target is not connected to the agent or is mocked
+// twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -66,10 +67,10 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 }
 
 // SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the reply with both
-// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or another message is being answered. It is
-// UPSTREAM_FAILED if the language model failed. But if it had transferred the contact or ended the conversation by then,
-// the chat ends with what was said so far. A real transfer is recorded even if ctx has ended. With any error no messages
-// are stored, but the agent's calls are, as evidence.
+// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or another message is being answered. It
+// is UPSTREAM_FAILED if the language model failed. But if it had transferred the contact or ended the conversation by
+// then, the chat ends with what was said so far. A real transfer is recorded even if ctx has ended. With any error no
+// messages are stored, but the agent's calls are, as evidence.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err

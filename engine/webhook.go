@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CheckAddress returns BAD_INPUT when calls of an address would be refused. Where a name leads is only known at the call, which
-// is refused then.
+// CheckAddress returns BAD_INPUT when calls of an address would be refused. Where a name leads is only known at the
+// call, which is refused then.
 func (e *Engine) CheckAddress(path, address string) error {
 	var faults model.Fields
 	if e.caller.Refuses(address) {

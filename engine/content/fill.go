@@ -57,8 +57,8 @@ func Fill(text string, valueOf func(name string) (string, bool)) (string, []stri
 	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
-// FillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the result has more
-// than most bytes, and returns it.
+// FillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the
+// result has more than most bytes, and returns it.
 func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string

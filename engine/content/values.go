@@ -1,5 +1,5 @@
-// Package content holds what goes into conversations and comes out of them: JSON values by name, texts that they fill, and the bounds
-// of both.
+// Package content holds what goes into conversations and comes out of them: JSON values by name, texts that they
+// fill, and the bounds of both.
 package content
 
 import (

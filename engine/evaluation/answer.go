@@ -33,15 +33,15 @@ func afterThoughts(text string) string {
 	return text
 }
 
-// objectIn returns the last complete JSON object in a text, without thoughts, drafts, the words or the code fence around
-// it. What is within another object or a list does not count. A text without such an object is returned whole.
+// objectIn returns the last complete JSON object in a text, without thoughts, drafts, the words or the code fence
+// around it. What is within another object or a list does not count. A text without such an object is returned whole.
 func objectIn(text string) []byte {
 	objects := objectsIn(text)
 	return objects[len(objects)-1]
 }
 
-// objectsIn returns the complete JSON objects in a text, as objectIn does. There is at least one: the text itself, if it has none, or
-// breaks off within one.
+// objectsIn returns the complete JSON objects in a text, as objectIn does. There is at least one: the text itself, if
+// it has none, or breaks off within one.
 func objectsIn(text string) [][]byte {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // else a quote in it may look like that

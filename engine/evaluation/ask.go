@@ -78,7 +78,8 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 }
 
 const (
-	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before that.
+	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before
+	// that.
 	mostCut    = 2
 	cutBackoff = 500 * time.Millisecond
 )

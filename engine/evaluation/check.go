@@ -15,9 +15,11 @@ import (
 // checksTimeout bounds the work on the checks of a run, but for what a language model is asked.
 const checksTimeout = 5 * time.Second
 
-// decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first, and the results
-// of the others are returned with it. Once ctx has ended the error is ctx's.
-func decideChecks(ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation) ([]model.CheckResult, error) {
+// decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first,
+// and the results of the others are returned with it. Once ctx has ended the error is ctx's.
+func decideChecks(
+	ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation,
+) ([]model.CheckResult, error) {
 	results := make([]model.CheckResult, 0, len(all))
 	var first error
 	working, stop := context.WithTimeout(ctx, checksTimeout)
@@ -36,7 +38,8 @@ func decideChecks(ctx context.Context, c *rules.Checker, all []model.TestCheck, 
 			first = faultOfCheck(err)
 		case err == nil:
 			results = append(results, model.CheckResult{
-				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.Passed, Observed: found.Observed, Evidence: slices.Concat([]model.Evidence{}, found.Evidence),
+				Check: check, Filled: filledIn(&check.Expect, &expected), Passed: found.Passed, Observed: found.Observed,
+				Evidence: slices.Concat([]model.Evidence{}, found.Evidence),
 			})
 		}
 	}

@@ -25,7 +25,8 @@ func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []str
 	return v.engine.Coverage(ctx, t, chats)
 }
 
-// CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as they are now.
+// CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as
+// they are now.
 func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant, in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
 	tests, err := t.TestsToRun(ctx, in)
 	if err != nil {

@@ -34,9 +34,9 @@ type numbered struct {
 	Text   string `json:"text"`
 }
 
-// DraftLabelledQuestions has the language model write questions that chunks of the dataset answer, which are drawn by lot. They are kept
-// nowhere. There are fewer than asked for when the dataset has fewer chunks, or some of them answer nothing. UPSTREAM_FAILED when
-// the model does not answer.
+// DraftLabelledQuestions has the language model write questions that chunks of the dataset answer, which are drawn by
+// lot. They are kept nowhere. There are fewer than asked for when the dataset has fewer chunks, or some of them
+// answer nothing. UPSTREAM_FAILED when the model does not answer.
 func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant, in model.DraftLabelledQuestionsInput) ([]*model.DraftedQuestion, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err

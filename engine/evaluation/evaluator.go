@@ -1,5 +1,5 @@
-// Package evaluation tests agents: contacts that a model plays talk with them, and rules and a judge decide what came of it. It also
-// reads conversations that are over: their tags and the values that agents want to know.
+// Package evaluation tests agents: contacts that a model plays talk with them, and rules and a judge decide what came
+// of it. It also reads conversations that are over: their tags and the values that agents want to know.
 package evaluation
 
 import (
@@ -14,8 +14,8 @@ import (
 
 // Options tune an Evaluator. The zero value works.
 type Options struct {
-	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of conversations that are over. Nil
-	// means the agents' own model.
+	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of
+	// conversations that are over. Nil means the agents' own model.
 	Contact, Judge, Classifier, Extractor llm.Model
 	// Judges are models that executions can be judged again by, beside the judge.
 	Judges []llm.Model
@@ -53,15 +53,18 @@ func (p parts) metered(by *engine.Meter) parts {
 // New returns an Evaluator of the agents that an Engine lets answer. Their model plays all parts that have none of
 // their own.
 func New(e *engine.Engine, o Options) *Evaluator {
-	m, timeout := e.Model(), e.ReplyTimeout()
+	m := e.Model()
+	plays := func(by llm.Model, name string, cause model.RunErrorCause) part {
+		return part{Model: by, name: name, cause: cause, timeout: e.ReplyTimeout()}
+	}
 	v := &Evaluator{
 		engine: e, isReviewed: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
-		writer: part{Model: &steady{Model: m}, name: "the language model", timeout: timeout},
+		writer: plays(&steady{Model: m}, "the language model", ""),
 		tests: parts{
-			contact:    part{Model: cmp.Or(o.Contact, m), name: "the simulated contact", cause: model.RunErrorCauseSimulator, timeout: timeout},
-			judge:      part{name: "the judge", cause: model.RunErrorCauseJudge, timeout: timeout},
-			classifier: part{Model: cmp.Or(o.Classifier, m), name: "the classifier", cause: model.RunErrorCauseAgent, timeout: timeout},
-			extractor:  part{Model: cmp.Or(o.Extractor, m), name: "the extraction of values", cause: model.RunErrorCauseAgent, timeout: timeout},
+			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),
+			judge:      plays(nil, "the judge", model.RunErrorCauseJudge),
+			classifier: plays(cmp.Or(o.Classifier, m), "the classifier", model.RunErrorCauseAgent),
+			extractor:  plays(cmp.Or(o.Extractor, m), "the extraction of values", model.RunErrorCauseAgent),
 		},
 		judges: map[string]llm.Model{},
 	}

@@ -40,8 +40,8 @@ type extractable struct {
 	Conversation []transcriptMessage    `json:"conversation"`
 }
 
-// extract reads the values that an agent wants to know out of a conversation: a text or null for each of them, by name. The error is a
-// *rules.Fault, or ctx's once it has ended.
+// extract reads the values that an agent wants to know out of a conversation: a text or null for each of them, by
+// name. The error is a *rules.Fault, or ctx's once it has ended.
 func extract(
 	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {
@@ -115,8 +115,8 @@ func readValue(name string, given json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// ExtractChat extracts what the agent of a chat wants to know from the chat, which has ended, and keeps it. When the model fails, the chat
-// says why, and the error is returned so that it is tried again.
+// ExtractChat extracts what the agent of a chat wants to know from the chat, which has ended, and keeps it. When the
+// model fails, the chat says why, and the error is returned so that it is tried again.
 func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	ids := []string{id}
 	found, err := t.FindTogether(ctx,
@@ -193,8 +193,9 @@ func failureOf(err error) *string {
 	return new("something went wrong in the gateway")
 }
 
-// extract extracts what the run's agent wants to know from the conversation, which is over, unless the run has it already. When
-// conversations are judged again, values that nobody extracted are extracted only if a check needs them.
+// extract extracts what the run's agent wants to know from the conversation, which is over, unless the run has it
+// already. When conversations are judged again, values that nobody extracted are extracted only if a check needs
+// them.
 func (t *tester) extract(ctx context.Context, run *model.AgentTestRun) {
 	values, at := run.Snapshot.Agent.ExtractedValues, t.now()
 	isChecked := func(c model.TestCheck) bool { return c.Expect.Extracts != nil }

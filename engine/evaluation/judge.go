@@ -49,10 +49,10 @@ type question struct {
 	Criterion  string     `json:"criterion"`
 }
 
-// judge judges each criterion on its own, and returns the verdicts in the order of the criteria. Rules decide those that
-// they know about the conversation that was held, nil for none, and the model p all others. Weights are those of the criteria at the same places. If the judge fails on
-// some of them, the error is the *rules.Fault of the first, and the other verdicts are returned with it. Once ctx has ended
-// the error is ctx's.
+// judge judges each criterion on its own, and returns the verdicts in the order of the criteria. Rules decide those
+// that they know about the conversation that was held, nil for none, and the model p all others. Weights are those of
+// the criteria at the same places. If the judge fails on some of them, the error is the *rules.Fault of the first,
+// and the other verdicts are returned with it. Once ctx has ended the error is ctx's.
 func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript, weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
 	verdicts := make([]*model.CriterionResult, len(criteria))
@@ -139,7 +139,8 @@ func parseVerdict(text string) (*verdict, error) {
 	return v, nil
 }
 
-// checkDrafts returns an error if an answer holds, before its last verdict, a complete one that comes to something else.
+// checkDrafts returns an error if an answer holds, before its last verdict, a complete one that comes to something
+// else.
 func (v *verdict) checkDrafts(text string) error {
 	objects := objectsIn(text)
 	for _, draft := range objects[:max(len(objects)-1, 0)] {
@@ -162,8 +163,8 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 	return &verdict{evidence: *evidence, rationale: text}, err
 }
 
-// readVerdict reads a verdict and checks its quotes against the transcript. Evidence that a criterion holds needs a quote of
-// what the agent did, if it did anything.
+// readVerdict reads a verdict and checks its quotes against the transcript. Evidence that a criterion holds needs a
+// quote of what the agent did, if it did anything.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	verdict, err := parseVerdict(text)
 	if err == nil {
@@ -236,9 +237,9 @@ func readRationale(given *string) (string, error) {
 	return rationale, nil
 }
 
-// JudgeAlone asks the judge about one criterion of a conversation, as often as it has votes, even if the program could
-// decide it: the verdict shows what the judge is worth. Of the run only messages and calls are read. endedBy is "agent",
-// "contact" or "limit". The error says why there is no verdict.
+// JudgeAlone asks the judge about one criterion of a conversation, as often as it has votes, even if the program
+// could decide it: the verdict shows what the judge is worth. Of the run only messages and calls are read. endedBy is
+// "agent", "contact" or "limit". The error says why there is no verdict.
 func (v *Evaluator) JudgeAlone(ctx context.Context, run *model.AgentTestRun, endedBy, criterion string, votes int) (*model.CriterionResult, error) {
 	p := v.tests.judge
 	p.votes = votes

@@ -44,8 +44,8 @@ func likeness(p *model.ContactPersona, values content.Values) string {
 	return text.String()
 }
 
-// isOut reports whether the contact's patience is at an end for certain: the agent's last answers, in the run, repeat each
-// other so often. How often an answer does not help otherwise, only its model can say.
+// isOut reports whether the contact's patience is at an end for certain: the agent's last answers, in the run, repeat
+// each other so often. How often an answer does not help otherwise, only its model can say.
 func isOut(p *model.ContactPersona, said []model.TestMessage) bool {
 	if p == nil || p.Patience == nil {
 		return false

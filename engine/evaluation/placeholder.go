@@ -18,8 +18,8 @@ const (
 	maxToldValue = 500
 )
 
-// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value stands for
-// itself.
+// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value
+// stands for itself.
 func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
@@ -73,7 +73,8 @@ func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	return warnings
 }
 
-// toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their names.
+// toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their
+// names.
 func toldOfValues(b content.Values) map[string]string {
 	told, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -98,8 +99,8 @@ func knowing(b content.Values, instruction string) string {
 	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + content.Encode(told)
 }
 
-// unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls that neither it nor an agent that it
-// delegates to can make.
+// unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls
+// that neither it nor an agent that it delegates to can make.
 func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
 	var warnings []string
 	for i, check := range checks {

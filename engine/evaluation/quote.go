@@ -6,11 +6,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// find returns the part of the message, of its text or of its calls, that is the quote word for word, in the way in which
-// texts are compared (see fold). The quote needs a word, and stands at the borders of words and numbers. The judge can
-// quote a call's name with its arguments, its result, its error, its JSON as a whole, and what it found in the knowledge
-// base. In calls, white space matters only within words. callID is that of the call in which the quote stands, one that
-// was not cited if there is such a call; nil for the message's text.
+// find returns the part of the message, of its text or of its calls, that is the quote word for word, in the way in
+// which texts are compared (see fold). The quote needs a word, and stands at the borders of words and numbers. The
+// judge can quote a call's name with its arguments, its result, its error, its JSON as a whole, and what it found in
+// the knowledge base. In calls, white space matters only within words. callID is that of the call in which the quote
+// stands, one that was not cited if there is such a call; nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
 	for _, text := range m.texts() {
 		if found = read.NewPassage(text, false).Find(read.NewQuote(quote, false)); found != "" {

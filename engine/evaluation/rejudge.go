@@ -71,8 +71,8 @@ const (
 	limitReached = "The test's limit of "
 )
 
-// conversationOf returns what a run kept of its conversation. Of runs of versions that kept nothing, the reason of the end tells
-// who ended it.
+// conversationOf returns what a run kept of its conversation. Of runs of versions that kept nothing, the reason of
+// the end tells who ended it.
 func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
 	if run.Held != nil {
 		kept := *run.Held

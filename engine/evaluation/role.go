@@ -12,13 +12,14 @@ import (
 )
 
 // The rules below know what no person in the contact's place writes, in English, French, German, Spanish, Italian and
-// Portuguese. They only say what is certain: whoever they refuse is asked again, and ends the run the second time. All but
-// speakerLabel and direction are about folded texts.
+// Portuguese. They only say what is certain: whoever they refuse is asked again, and ends the run the second time.
+// All but speakerLabel and direction are about folded texts.
 var (
 	// speakerLabel begins a line of a script with several speakers.
 	speakerLabel = lazyregexp.New(`(?im)^[\s*_]*(?:\[` + speakerNames + `\]|` + speakerNames + `[\s*_]*:)`)
 
-	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or what an actor does.
+	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or what an actor
+	// does.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
 		`[*(\[]\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` +
 		`laugh|sigh|paus|smil|nod|chuckl|whisper|wait|hang(?:s|ing)? up|clear(?:s|ing)? (?:his|her|my|their)? ?throat|grin|shrug|frown|think(?:s|ing)\b|angr|annoyed|frustrated|` +
@@ -42,7 +43,8 @@ var (
 		`(?:como|em que) posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`, `posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
 	)
 
-	// confession is what people do not say of themselves. What comes behind it must not make it a trade: "an AI engineer".
+	// confession is what people do not say of themselves. What comes behind it must not make it a trade: "an AI
+	// engineer".
 	confession = anyOf(
 		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName, `(?:as|i am|i'm) a simulated`,
 		`(?:en tant que |en tant qu'|je suis |comme )(?:une? )?(?:`+machine+`)`+endOfName, `(?:als|ich bin)(?: nur)? (?:eine? )?(?:`+machine+`)`+endOfName,
@@ -62,7 +64,8 @@ const (
 		`inteligencia artificial|modelo de lenguaje|asistente virtual|intelligenza artificiale|modello linguistico|assistente virtuale?|inteligência artificial|modelo de linguagem`
 	endOfName = `(?:\s*[,.;:!?(]|$| (?:and )?(?:i|don't|do not|can't|cannot)\b| (?:et )?je\b| (?:und )?ich\b| kann\b| habe\b| no\b| non\b| não\b| without\b| developed\b| trained\b| created\b)`
 
-	// recital is how many words in a row with somebody addressed are read out, and loop how many words may come back often.
+	// recital is how many words in a row with somebody addressed are read out, and loop how many words may come back
+	// often.
 	recital = 8
 	loop    = 4
 )
@@ -108,8 +111,8 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	return nil
 }
 
-// recites reports whether a message has many words of the scenario in a row, with somebody addressed among them. Facts are
-// told in the scenario's words by everybody.
+// recites reports whether a message has many words of the scenario in a row, with somebody addressed among them.
+// Facts are told in the scenario's words by everybody.
 func recites(said, scenario string) bool {
 	words := strings.Fields(said)
 	if len(words) < recital {
@@ -135,8 +138,8 @@ func isEcho(said string, messages []model.TestMessage) bool {
 	return last.Role == model.MessageRoleAssistant && isSame(last.Text, said)
 }
 
-// isLoop reports whether the contact's last two messages were the same, and the agent's answers to them were not: whoever
-// is asked the same again answers the same.
+// isLoop reports whether the contact's last two messages were the same, and the agent's answers to them were not:
+// whoever is asked the same again answers the same.
 func isLoop(said string, messages []model.TestMessage) bool {
 	n := len(messages)
 	if n < 4 || len(strings.Fields(said)) < loop {

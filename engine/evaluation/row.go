@@ -9,8 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fillRow puts the row of a run, if it has one, into the test of its snapshot: its values go before the variables, and fill the
-// placeholders of messages, tags and mocks, which nothing fills in other tests. What is filled later stays as it is.
+// fillRow puts the row of a run, if it has one, into the test of its snapshot: its values go before the variables,
+// and fill the placeholders of messages, tags and mocks, which nothing fills in other tests. What is filled later
+// stays as it is.
 func fillRow(run *model.AgentTestRun) error {
 	if run.RowValues == nil {
 		return nil
@@ -124,7 +125,8 @@ func filledConditions(conditions []model.MockCondition, fill func(text *string, 
 
 func itself(value string) string { return value }
 
-// inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows differ.
+// inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows
+// differ.
 func inAllRows(b content.Values, rows []model.TestRow) (content.Values, error) {
 	common := maps.Clone(b)
 	if common == nil {

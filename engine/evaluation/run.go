@@ -25,11 +25,11 @@ const (
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
-// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts how often a worker was given
-// the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
-// outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is finished,
-// with the status Error. The error is a db.Later if the database does not answer, either when claiming the run or later,
-// after which the run is released too.
+// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts how often a worker was
+// given the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is
+// an outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is
+// finished, with the status Error. The error is a db.Later if the database does not answer, either when claiming the
+// run or later, after which the run is released too.
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -106,7 +106,10 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 	if err := v.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker}
+	runner := &tester{
+		contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor,
+		isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
+	}
 	if run.RejudgeOfID != nil {
 		return v.rejudge(ctx, t, runner, run)
 	}

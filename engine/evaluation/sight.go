@@ -29,8 +29,8 @@ type passage struct {
 	Text     string `json:"text"`
 }
 
-// show adds to the transcript of a run what its test lets the judge see. given is the number of its messages that the test
-// started from.
+// show adds to the transcript of a run what its test lets the judge see. given is the number of its messages that the
+// test started from.
 func (t *transcript) show(run *model.AgentTestRun, given int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// steady asks a model at the temperature 0 unless another one is given, so that it decides tomorrow as it does today. Some
-// models take no temperature and reject the request; they are asked without one, from then on at once.
+// steady asks a model at the temperature 0 unless another one is given, so that it decides tomorrow as it does today.
+// Some models take no temperature and reject the request; they are asked without one, from then on at once.
 type steady struct {
 	llm.Model
 	takesNone atomic.Bool

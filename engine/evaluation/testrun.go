@@ -31,18 +31,18 @@ type tester struct {
 	now func() time.Time
 	// Checker decide the checks of tests.
 	checker *rules.Checker
-	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation of so
-	// many turns has cost, nil for nothing.
+	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation
+	// of so many turns has cost, nil for nothing.
 	skipped func() time.Duration
 	spent   func(turns int32) model.Credits
 	// took is how long the agent took for its answers of the run.
 	took time.Duration
 }
 
-// simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets the
-// outcome in the run: messages, calls, turns, the reason of the end, results, score, error and status. All of these are replaced. The
-// status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log. Once ctx has
-// ended the error is ctx's, the status stays, and there are no results.
+// simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets
+// the outcome in the run: messages, calls, turns, the reason of the end, results, score, error and status. All of
+// these are replaced. The status is Passed, Failed or Error. The returned error is the cause of the status Error,
+// only for the log. Once ctx has ended the error is ctx's, the status stays, and there are no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
@@ -95,7 +95,8 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
 }
 
-// startOf returns the messages that a simulation starts from, and the calls that the agent made for its answers among them.
+// startOf returns the messages that a simulation starts from, and the calls that the agent made for its answers among
+// them.
 func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*model.ToolCall) {
 	messages, calls := slices.Clone(given), []*model.ToolCall{}
 	for i := range messages {
@@ -239,8 +240,8 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
 }
 
-// contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its model does. said
-// are the messages of the run itself.
+// contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its
+// model does. said are the messages of the run itself.
 func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values content.Values) (contactMessage, error) {
 	turn := 0
 	for _, m := range said {
@@ -254,8 +255,8 @@ func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, mess
 	return contactSays(ctx, t.contact, test, messages, values)
 }
 
-// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there is
-// nothing to judge.
+// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there
+// is nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")

@@ -16,9 +16,9 @@ import (
 const (
 	// maxShown bounds how much of a call's result the judge sees, in bytes.
 	maxShown = 8_000
-	// maxTranscript is how much of a conversation contact and judge are shown, in bytes: some 40,000 tokens, which the
-	// windows of today's models hold beside everything else. Of one that is longer they see maxText of each message, and
-	// maxOfCall of each result.
+	// maxTranscript is how much of a conversation contact and judge are shown, in bytes: some 40,000 tokens, which
+	// the windows of today's models hold beside everything else. Of one that is longer they see maxText of each
+	// message, and maxOfCall of each result.
 	maxTranscript = 160_000
 	maxText       = 8_000
 	maxOfCall     = 1_000
@@ -118,8 +118,9 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are shortened
-// first; then messages in the middle are left out, because the beginning says what it is about and the end what came of it.
+// bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are
+// shortened first; then messages in the middle are left out, because the beginning says what it is about and the end
+// what came of it.
 func (t transcript) bounded(most int) transcript {
 	// What the judge sees beside the messages has bounds of its own.
 	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
@@ -154,8 +155,8 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns how many messages at the beginning, and from which one on those at the end, are together at most so large:
-// a quarter at the beginning, and the rest at the end. The first and the last one always are.
+// ends returns how many messages at the beginning, and from which one on those at the end, are together at most so
+// large: a quarter at the beginning, and the rest at the end. The first and the last one always are.
 func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {

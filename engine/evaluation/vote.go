@@ -10,9 +10,9 @@ import (
 // laterVotes is the temperature of all votes but the first. Asked again at 0, a model would only repeat itself.
 const laterVotes = 1.0
 
-// vote asks the judge about a criterion as often as it has votes. The verdict is what at least two thirds of them say; its
-// rationale and evidence are those of the first that says it. Without such a majority the error is a *rules.Fault, for
-// a judge that is of two minds has not decided. A vote that the judge fails to give is for neither.
+// vote asks the judge about a criterion as often as it has votes. The verdict is what at least two thirds of them
+// say; its rationale and evidence are those of the first that says it. Without such a majority the error is a
+// *rules.Fault, for a judge that is of two minds has not decided. A vote that the judge fails to give is for neither.
 func vote(ctx context.Context, p part, criterion string, t transcript) (*model.CriterionResult, error) {
 	if p.votes <= 1 {
 		return judgeOne(ctx, p, criterion, t, llm.Settings{})

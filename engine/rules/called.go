@@ -16,7 +16,8 @@ func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *
 		matching = slices.DeleteFunc(slices.Clone(all), (*model.ToolCall).Failed)
 	}
 	n := len(matching)
-	found := Finding{n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max)), timesWithFailures(all), held.citeCalls(matching)}
+	isOften := n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max))
+	found := Finding{isOften, timesWithFailures(all), held.citeCalls(matching)}
 	switch {
 	case len(all) == 0 && len(others) > 0:
 		found.Observed, found.Evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
@@ -40,7 +41,9 @@ func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *
 }
 
 // matching returns the calls that are meant, and those that only have other arguments.
-func (c *Checker) matching(ctx context.Context, e *model.NeverCalledExpectation, held *Conversation) (matching, others []*model.ToolCall, err error) {
+func (c *Checker) matching(
+	ctx context.Context, e *model.NeverCalledExpectation, held *Conversation,
+) (matching, others []*model.ToolCall, err error) {
 	for _, call := range held.calls {
 		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
 			continue

@@ -1,5 +1,5 @@
-// Package rules decides what needs no language model: whether arguments fit a schema or the conditions of a mock, and whether a
-// conversation that is over meets a check or a criterion.
+// Package rules decides what needs no language model: whether arguments fit a schema or the conditions of a mock, and
+// whether a conversation that is over meets a check or a criterion.
 package rules
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Check decides whether a conversation meets an expectation, whose placeholders are filled. The error is a *Fault, or ctx's.
+// Check decides whether a conversation meets an expectation, whose placeholders are filled. The error is a *Fault, or
+// ctx's.
 func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
@@ -47,12 +48,15 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Con
 		return Finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
 	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
 		return Finding{}, &Fault{RunError: model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: "the version of the gateway that held the conversation did not keep how long the agent took and what it cost",
+			Cause: model.RunErrorCauseInfrastructure,
+			Message: "the version of the gateway that held the conversation did not keep how long the agent took " +
+				"and what it cost",
 		}}
 	case e.DurationAtMost != nil:
 		return Finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
 	case e.CreditsAtMost != nil:
-		return Finding{float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost, held.spent.String() + " credits", nil}, nil
+		passed := float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost
+		return Finding{passed, held.spent.String() + " credits", nil}, nil
 	}
 	return c.fitting(ctx, e.ResultJSON, held)
 }
@@ -158,7 +162,8 @@ func (c *Checker) extracts(ctx context.Context, e *model.ExtractsExpectation, he
 	}
 	found := Finding{Observed: content.Encode(*value), Evidence: held.saying(*value)}
 	if e.Equals != nil {
-		found.Passed = strings.TrimSpace(read.NewPassage(*value, false).Text) == strings.TrimSpace(read.NewPassage(*e.Equals, false).Text)
+		folded := func(text string) string { return strings.TrimSpace(read.NewPassage(text, false).Text) }
+		found.Passed = folded(*value) == folded(*e.Equals)
 		return found, nil
 	}
 	expression, err := c.expressions.of(*e.Matches)

@@ -36,7 +36,8 @@ type Conversation struct {
 	isMeasured bool
 	took       time.Duration
 	spent      model.Credits
-	// Extracted are the values that were extracted, nil for those that the conversation does not tell; extractionError is why they were not.
+	// Extracted are the values that were extracted, nil for those that the conversation does not tell;
+	// ExtractionError is why they were not.
 	Extracted       map[string]*string
 	ExtractionError *string
 	// Tag asks the agent's classifier.
@@ -63,7 +64,8 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 		}
 	}
 	if kept := run.Held; kept != nil {
-		held.isMeasured, held.took, held.spent = kept.IsMeasured, time.Duration(kept.TookMs*float64(time.Millisecond)), model.Credits(kept.SpentMicro)
+		held.isMeasured, held.spent = kept.IsMeasured, model.Credits(kept.SpentMicro)
+		held.took = time.Duration(kept.TookMs * float64(time.Millisecond))
 	}
 	turn := int32(0)
 	if start > 0 && run.Messages[start-1].Role == model.MessageRoleUser {
@@ -97,7 +99,9 @@ func (c *Conversation) isIn(message int, turn *int32) bool {
 }
 
 // where quotes what find finds in the messages that somebody wrote in a turn; nil is any.
-func (c *Conversation) where(role model.MessageRole, turn *int32, find func(text string) (string, bool, error)) (cited []model.Evidence, err error) {
+func (c *Conversation) where(
+	role model.MessageRole, turn *int32, find func(text string) (string, bool, error),
+) (cited []model.Evidence, err error) {
 	for i, m := range c.messages {
 		if m.Role != role || !c.isIn(i, turn) {
 			continue
@@ -115,7 +119,10 @@ func (c *Conversation) where(role model.MessageRole, turn *int32, find func(text
 
 // quote returns evidence from the text of a message.
 func (c *Conversation) quote(message int, text string) model.Evidence {
-	return model.Evidence{MessageIndex: int32(message), Quote: shortQuote(text), Speaker: &c.messages[message].Role, Kind: new(model.EvidenceKindSaid)}
+	return model.Evidence{
+		MessageIndex: int32(message), Quote: shortQuote(text), Speaker: &c.messages[message].Role,
+		Kind: new(model.EvidenceKindSaid),
+	}
 }
 
 // citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
@@ -125,7 +132,8 @@ func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	for _, call := range calls[:min(len(calls), MaxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(c.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(call.Arguments)), ToolCallID: &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
+			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(call.Arguments)),
+			ToolCallID:   &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
 		})
 	}
 	return cited

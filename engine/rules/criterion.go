@@ -15,15 +15,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Decide returns the verdict on a criterion of a form in docs/offline-model.md, and nil for every other criterion: it never
-// guesses.
+// Decide returns the verdict on a criterion of a form in docs/offline-model.md, and nil for every other criterion: it
+// never guesses.
 func Decide(c *Conversation, criterion string) *model.CriterionResult {
 	for _, f := range forms {
 		if parts := f.expression.FindStringSubmatch(strings.TrimSpace(criterion)); parts != nil {
 			found := f.decide(c, parts[1:])
 			return &model.CriterionResult{
-				Criterion: criterion, Passed: found.Passed, Rationale: found.Observed, Evidence: append([]model.Evidence{}, found.Evidence...),
-				ByProgram: true,
+				Criterion: criterion, Passed: found.Passed, Rationale: found.Observed, ByProgram: true,
+				Evidence: append([]model.Evidence{}, found.Evidence...),
 			}
 		}
 	}
@@ -61,11 +61,15 @@ var forms = []form{
 	{formOf(`calls ([a-z0-9_]+) with ([^\s=]+)\s*=\s*(.+?)`), func(c *Conversation, parts []string) Finding {
 		want := strings.TrimSpace(strings.Trim(parts[2], `"“”„«»`))
 		made := c.calling(parts[0])
-		fitting := slices.DeleteFunc(slices.Clone(made), func(call *model.ToolCall) bool { return !has([]byte(content.Encode(call.Arguments)), parts[1], want) })
+		fitting := slices.DeleteFunc(slices.Clone(made), func(call *model.ToolCall) bool {
+			return !has([]byte(content.Encode(call.Arguments)), parts[1], want)
+		})
 		if len(fitting) > 0 {
-			return Finding{true, fmt.Sprintf("The agent called %s with %s = %s.", parts[0], parts[1], want), c.citeCalls(fitting)}
+			said := fmt.Sprintf("The agent called %s with %s = %s.", parts[0], parts[1], want)
+			return Finding{true, said, c.citeCalls(fitting)}
 		}
-		return Finding{false, fmt.Sprintf("%s None was with %s = %s.", count(made, parts[0]), parts[1], want), c.citeCalls(made)}
+		said := fmt.Sprintf("%s None was with %s = %s.", count(made, parts[0]), parts[1], want)
+		return Finding{false, said, c.citeCalls(made)}
 	}},
 	{formOf(`does not call ([a-z0-9_]+)`), func(c *Conversation, parts []string) Finding {
 		made := c.calling(parts[0])
@@ -200,7 +204,8 @@ func inAnySpelling(words []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(spelled, `[\s\p{Z}]+`))
 }
 
-// wholeWords returns the part of a text that matches words. It returns "" if they are absent, or only part of longer words.
+// wholeWords returns the part of a text that matches words. It returns "" if they are absent, or only part of longer
+// words.
 func wholeWords(text string, words *regexp.Regexp) string {
 	for from := 0; from <= len(text); {
 		at := words.FindStringIndex(text[from:])

@@ -25,7 +25,10 @@ func (f *Fault) Unwrap() error { return f.Err }
 // FaultOfGateway is a failure of the gateway itself. Its cause is only for the log.
 func FaultOfGateway(err error) *Fault {
 	return &Fault{
-		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
-		Err:      err,
+		Err: err,
+		RunError: model.RunError{
+			Cause:   model.RunErrorCauseInfrastructure,
+			Message: "something went wrong in the gateway, which is not the agent's fault",
+		},
 	}
 }

@@ -123,7 +123,8 @@ func (d decoder) object(depth int) (any, error) {
 	return object, err
 }
 
-// Members reads a JSON object alone: each value is a json.RawMessage, as it was spelled. It returns an error for any other value.
+// Members reads a JSON object alone: each value is a json.RawMessage, as it was spelled. It returns an error for any
+// other value.
 func Members(text []byte) (Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {

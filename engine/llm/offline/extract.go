@@ -19,8 +19,9 @@ var (
 	isCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
 )
 
-// Extractor returns the model that reads values out of what the contact said: names, days, times, numbers, references and what follows the
-// value's name, as the agents of this package read arguments of tools. It leaves out what was not clearly said.
+// Extractor returns the model that reads values out of what the contact said: names, days, times, numbers, references
+// and what follows the value's name, as the agents of this package read arguments of tools. It leaves out what was
+// not clearly said.
 func Extractor() llm.Model {
 	p := part{name: "extractor"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {

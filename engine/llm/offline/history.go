@@ -95,8 +95,8 @@ func (m Model) read(req llm.Request) *conversation {
 // said returns the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
-// agentBefore returns what the agent said just before a message of the contact. It is "" if the agent said nothing since
-// the contact's previous message.
+// agentBefore returns what the agent said just before a message of the contact. It is "" if the agent said nothing
+// since the contact's previous message.
 func (c *conversation) agentBefore(at int) string {
 	for _, message := range slices.Backward(c.req.Messages[:at]) {
 		if message.Role == llm.RoleUser {
@@ -116,8 +116,8 @@ func (c *conversation) contactBefore(at int) int {
 	return at
 }
 
-// askedBefore finds the model's own question at the end of what the agent said before a message of the contact. It skips
-// questions of sub-agents.
+// askedBefore finds the model's own question at the end of what the agent said before a message of the contact. It
+// skips questions of sub-agents.
 func (c *conversation) askedBefore(at int) (question, bool) {
 	text, rest := read.LastQuestion(c.agentBefore(at))
 	same := c.questions[text]
@@ -171,8 +171,8 @@ func (c *conversation) inquiresAt(at int) bool {
 	return message.Role == llm.RoleUser && strings.Contains(message.Text, "?") && read.IsInquiry(read.Plain(message.Text))
 }
 
-// delegatedBefore returns the call of a sub-agent whose answer the agent passed on just before a message of the contact,
-// or nil.
+// delegatedBefore returns the call of a sub-agent whose answer the agent passed on just before a message of the
+// contact, or nil.
 func (c *conversation) delegatedBefore(at int) *call {
 	before := c.contactBefore(at)
 	for i, made := range slices.Backward(c.calls) {
@@ -249,8 +249,8 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// findBegan finds the message that began the present matter. The model's questions and their answers continue it, and so
-// does what the contact asks in between.
+// findBegan finds the message that began the present matter. The model's questions and their answers continue it, and
+// so does what the contact asks in between.
 func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question

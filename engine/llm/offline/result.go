@@ -94,7 +94,8 @@ func collect(found []option, value any, names []string) []option {
 	return found
 }
 
-// chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in common.
+// chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in
+// common.
 func chosen(p property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false

@@ -18,8 +18,8 @@ var (
 	toModel = lazyregexp.New(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
-	// toModelOutright matches the beginning of what is no news in knowledge either. There, "Never" may well be meant for
-	// the contact.
+	// toModelOutright matches the beginning of what is no news in knowledge either. There, "Never" may well be meant
+	// for the contact.
 	toModelOutright = lazyregexp.New(`(?i)^(you are in a|answer with nothing|use the tool)`)
 	// condition matches the beginning of a sentence that says when the next one holds, or a label before it.
 	condition = lazyregexp.New(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)

@@ -52,8 +52,8 @@ func (c *conversation) isChoice() bool {
 	return ok
 }
 
-// small continues after a yes, a no or a number, if that answers a question of the agent's instructions that is about no
-// tool. It returns nil for any other message.
+// small continues after a yes, a no or a number, if that answers a question of the agent's instructions that is about
+// no tool. It returns nil for any other message.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
 		told := say(fill(c.speak.noted, offeredIf().ReplaceAllString(offered, "")), c.speak.anythingElse)

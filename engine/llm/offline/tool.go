@@ -90,8 +90,8 @@ const anySentence = "I said so."
 // yesWanted matches in a description that the contact has to agree first.
 var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and those
-// whose schema the rules cannot fill.
+// readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and
+// those whose schema the rules cannot fill.
 func readTools(offered []llm.Tool) []tool {
 	var tools []tool
 	for _, o := range offered {

@@ -38,14 +38,14 @@ var mayImport = map[string]string{
 	"engine":                         "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache db/pg engine/content engine/rules",
 	"engine/content":                 "model model/ordered engine/lazyregexp",
 	"engine/endpoint":                "model",
-	"engine/evaluation":              "model model/ordered db engine engine/content engine/lazyregexp engine/llm engine/read engine/rules",
+	"engine/evaluation":              "model model/ordered db engine engine/content engine/lazyregexp engine/llm engine/read engine/rules db/pg",
 	"engine/knowledge":               "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":              "",
 	"engine/llm":                     "",
 	"engine/llm/openai":              "engine/llm",
 	"engine/llm/offline":             "engine/lazyregexp engine/llm cache engine/read model/ordered",
 	"engine/read":                    "engine/lazyregexp",
-	"engine/rules":                   "model engine/content engine/read engine/llm",
+	"engine/rules":                   "cache model engine/content engine/read engine/llm",
 	"query":                          "model db cache db/pg",
 	"observe":                        "db gateway engine/endpoint engine/llm",
 	"resolvers":                      "graph model db query engine engine/knowledge engine/evaluation",
@@ -68,7 +68,7 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/client":          "model cmd/agentgraph/cli",
 	"cmd/agentgraph/demo":            "model db engine/knowledge",
 	"lab/faults":                     "db/local",
-	"lab/growth":                     "model db db/local",
+	"lab/growth":                     "model db db/local db/schema",
 }
 
 // forTests are packages that only tests may import.

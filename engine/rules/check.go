@@ -79,7 +79,7 @@ func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Co
 
 // fitting looks for JSON that fits a schema.
 func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held *Conversation) (Finding, error) {
-	schema, err := c.schemas.of(string(e.Schema))
+	schema, err := c.schemas.Load(string(e.Schema), model.NewJSONSchema)
 	if err != nil {
 		return Finding{}, err
 	}
@@ -166,7 +166,7 @@ func (c *Checker) extracts(ctx context.Context, e *model.ExtractsExpectation, he
 		found.Passed = folded(*value) == folded(*e.Equals)
 		return found, nil
 	}
-	expression, err := c.expressions.of(*e.Matches)
+	expression, err := c.expressions.Load(*e.Matches, model.NewExpression)
 	if err != nil {
 		return Finding{}, err
 	}

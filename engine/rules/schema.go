@@ -28,18 +28,21 @@ const (
 
 // Checker decides by schemas and regular expressions, which it compiles and caches. It is safe for concurrent use.
 type Checker struct {
-	schemas     *compiled[*model.JSONSchema]
-	expressions *compiled[*model.Expression]
+	schemas     *cache.Cache[string, *model.JSONSchema]
+	expressions *cache.Cache[string, *model.Expression]
 }
 
 // NewChecker returns a Checker with empty caches.
 func NewChecker() *Checker {
-	return &Checker{newCompiled(schemaBytes, model.NewJSONSchema), newCompiled(expressionBytes, model.NewExpression)}
+	return &Checker{
+		cache.New(schemaBytes, func(text string, _ *model.JSONSchema) int { return len(text) }),
+		cache.New(expressionBytes, func(text string, _ *model.Expression) int { return len(text) }),
+	}
 }
 
 // Validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
 func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
-	compiled, err := c.schemas.of(string(schema))
+	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")
 	}
@@ -103,7 +106,7 @@ func (c *Checker) holds(ctx context.Context, condition model.MockCondition, call
 	if condition.Matches == nil || !present {
 		return condition.Matches == nil
 	}
-	expression, err := c.expressions.of(*condition.Matches)
+	expression, err := c.expressions.Load(*condition.Matches, model.NewExpression)
 	if err != nil {
 		return false // it was stored before expressions were bounded
 	}

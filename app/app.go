@@ -72,7 +72,7 @@ type Options struct {
 	// TrustedDocuments are files with the only documents that clients of GraphQL may use. Nil lets them send their own.
 	TrustedDocuments fs.FS
 	// AuditWebhook is told of audit events by processes with workers. Without a URL nobody is.
-	AuditWebhook AuditWebhook
+	AuditWebhook db.AuditWebhook
 	// Observer watches the program. It may be nil.
 	Observer *observe.Observer
 	Log      *slog.Logger
@@ -89,7 +89,7 @@ type App struct {
 	delay     time.Duration
 	// handler is the server inside its observers.
 	handler http.Handler
-	webhook AuditWebhook
+	webhook db.AuditWebhook
 	http    *http.Server
 	log     *slog.Logger
 }
@@ -221,11 +221,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
-	if a.workers > 0 && a.webhook.URL != "" {
-		delivering.Go(func() { a.webhook.deliver(ctx, a.store, a.log) })
-	}
 	if a.workers > 0 {
-		delivering.Go(func() { a.store.DeliverWebhooks(ctx, a.engine.PostWebhook, a.log) })
+		delivering.Go(func() { a.store.DeliverWebhooks(ctx, a.engine.PostWebhook, a.webhook, a.log) })
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()

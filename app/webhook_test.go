@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
@@ -72,7 +73,7 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	}
 	secret = made.CreateWebhook.Secret
 	id := map[string]any{"id": made.CreateWebhook.Webhook.ID}
-	go store.DeliverWebhooks(t.Context(), e.PostWebhook, slog.New(slog.DiscardHandler))
+	go store.DeliverWebhooks(t.Context(), e.PostWebhook, db.AuditWebhook{}, slog.New(slog.DiscardHandler))
 	var sent struct {
 		SendTestWebhook struct{ Delivery struct{ ID, Status string } }
 	}

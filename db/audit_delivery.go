@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -23,6 +24,44 @@ const (
 	// longestRetry bounds the wait after failures, which doubles with each from a second on.
 	longestRetry = 15 * time.Minute
 )
+
+// AuditWebhook is the operator's webhook, which is sent the audit events of all companies. Without a URL there is none.
+type AuditWebhook struct {
+	URL string
+	// Key signs the messages.
+	Key []byte
+}
+
+// auditEvents is the body of a message.
+type auditEvents struct {
+	CompanyID string              `json:"companyId"`
+	Events    []*model.AuditEvent `json:"events"`
+}
+
+// sendAuditEvents delivers the audit events that are due, unless this process does so already.
+func (o *postOffice) sendAuditEvents(ctx context.Context) {
+	if o.audit.URL == "" || !o.isAuditing.CompareAndSwap(false, true) {
+		return
+	}
+	o.couriers.Go(func() {
+		defer o.isAuditing.Store(false)
+		if err := o.store.DeliverAuditEvents(ctx, o.postAuditEvents); err != nil && ctx.Err() == nil {
+			o.log.WarnContext(ctx, "audit events could not be delivered; they will be, later", "error", err)
+		}
+	})
+}
+
+// postAuditEvents sends events of one company in one message. Its id is that of the first and the last event.
+func (o *postOffice) postAuditEvents(ctx context.Context, companyID string, events []*model.AuditEvent) error {
+	body, err := json.Marshal(auditEvents{companyID, events})
+	if err != nil {
+		return err
+	}
+	id := events[0].ID + "-" + events[len(events)-1].ID
+	message := Parcel{URL: o.audit.URL, ID: id, Body: body, Keys: [][]byte{o.audit.Key}, IsOperators: true}
+	_, err = o.post(ctx, message)
+	return err
+}
 
 // Deliver takes events of one company, oldest first, to their target. After an error it is called with them again.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error

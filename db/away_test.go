@@ -76,6 +76,6 @@ func TestWebhooksAreToldWithoutTheCompaniesThatAreAway(t *testing.T) {
 		told++
 		cancel()
 		return 200, nil
-	}, slog.New(slog.DiscardHandler))
+	}, db.AuditWebhook{}, slog.New(slog.DiscardHandler))
 	require.Equal(t, 1, told)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -37,6 +38,8 @@ type Parcel struct {
 	Body    []byte
 	// Keys sign it: the current one, and for a while the one before.
 	Keys [][]byte
+	// IsOperators: the operator chose the address, which may be private.
+	IsOperators bool
 }
 
 // Post makes one attempt to deliver a message. It returns the status of the answer, 0 without one, and an error unless that
@@ -47,6 +50,7 @@ type Post func(ctx context.Context, p Parcel) (status int, err error)
 type postOffice struct {
 	store *Store
 	post  Post
+	audit AuditWebhook
 	log   *slog.Logger
 
 	mu sync.Mutex
@@ -54,13 +58,15 @@ type postOffice struct {
 	underWay map[string]map[string]bool
 	number   int
 	couriers sync.WaitGroup
+	// isAuditing is set while audit events are delivered.
+	isAuditing atomic.Bool
 }
 
 // DeliverWebhooks delivers messages to webhooks until ctx ends; any number of processes may. A message is delivered at least
 // once, under the same id each time: one whose attempt was not written down, because the process ended, is due again after a
-// minute. Of one webhook a process delivers one message after the other.
-func (s *Store) DeliverWebhooks(ctx context.Context, post Post, log *slog.Logger) {
-	o := &postOffice{store: s, post: post, log: log, underWay: map[string]map[string]bool{}}
+// minute. Of one webhook a process delivers one message after the other. The operator's webhook is sent audit events.
+func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
+	o := &postOffice{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
 	defer o.couriers.Wait()
 	tick := time.NewTicker(courierEvery)
 	defer tick.Stop()
@@ -70,6 +76,7 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, log *slog.Logger
 			log.WarnContext(ctx, "messages to webhooks cannot be looked for; they will be delivered later", "error", err)
 		}
 		isFailing = err != nil
+		o.sendAuditEvents(ctx)
 		select {
 		case <-ctx.Done():
 			return

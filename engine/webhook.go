@@ -18,7 +18,7 @@ func (e *Engine) CheckAddress(path, address string) error {
 	return faults.Err()
 }
 
-// PostWebhook makes one attempt to deliver a message to a webhook, at an address that tools may reach, too.
+// PostWebhook makes one attempt to deliver a message to a webhook, at an address that tools may reach, too, or that the operator chose.
 func (e *Engine) PostWebhook(ctx context.Context, p db.Parcel) (status int, err error) {
-	return e.caller.Deliver(ctx, p.URL, endpoint.Message{ID: p.ID, Body: p.Body, Keys: p.Keys})
+	return e.caller.Deliver(ctx, p.URL, endpoint.Message{ID: p.ID, Body: p.Body, Keys: p.Keys, IsOperators: p.IsOperators})
 }

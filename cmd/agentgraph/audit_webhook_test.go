@@ -1,9 +1,6 @@
 package main
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -13,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -28,15 +26,15 @@ func TestAuditEventsGoToAWebhook(t *testing.T) {
 		CompanyID string
 		Events    []event
 	}
+	verifier, err := standardwebhooks.NewWebhookRaw([]byte(secret))
+	require.NoError(t, err)
 	got := make(chan delivery, 10)
 	var asked atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		mac := hmac.New(sha256.New, []byte(secret))
-		_, _ = mac.Write(append([]byte(r.Header.Get("X-Agentgraph-Timestamp")+"."), body...))
 		var sent delivery
-		switch isSigned := r.Header.Get("X-Agentgraph-Signature") == "sha256="+hex.EncodeToString(mac.Sum(nil)); {
-		case err != nil || !isSigned || json.Unmarshal(body, &sent) != nil:
+		switch {
+		case err != nil || verifier.Verify(body, r.Header) != nil || json.Unmarshal(body, &sent) != nil:
 			w.WriteHeader(http.StatusBadRequest)
 		case asked.Add(1) == 1:
 			http.Redirect(w, r, "/elsewhere", http.StatusFound) // which is not followed

@@ -39,9 +39,9 @@ type Options struct {
 type Caller struct {
 	guard     *guard
 	transport *http.Transport
-	// tools follows redirects, webhooks does not.
-	tools, webhooks http.Client
-	maxResponse     int64
+	// tools follows redirects, the others do not. operators reaches private addresses, too.
+	tools, webhooks, operators http.Client
+	maxResponse                int64
 }
 
 // New returns a Caller. The error names the invalid entry of Options.Allow.
@@ -66,13 +66,13 @@ func New(o Options) (*Caller, error) {
 	if o.Around != nil {
 		sender = o.Around(transport)
 	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Caller{
-		guard:     guard,
-		transport: transport,
-		tools:     http.Client{Transport: sender, CheckRedirect: checkRedirect},
-		webhooks: http.Client{Transport: sender, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}},
+		guard:       guard,
+		transport:   transport,
+		tools:       http.Client{Transport: sender, CheckRedirect: checkRedirect},
+		webhooks:    http.Client{Transport: sender, CheckRedirect: stay},
+		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: stay},
 		maxResponse: o.MaxResponse,
 	}, nil
 }
@@ -84,7 +84,10 @@ func (c *Caller) Refuses(address string) bool {
 }
 
 // Close closes idle connections.
-func (c *Caller) Close() { c.transport.CloseIdleConnections() }
+func (c *Caller) Close() {
+	c.transport.CloseIdleConnections()
+	c.operators.CloseIdleConnections()
+}
 
 // Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the endpoint's, with their
 // values decrypted.

@@ -22,12 +22,17 @@ type Message struct {
 	Body []byte
 	// Keys sign it, each for itself. There is at least one.
 	Keys [][]byte
+	// IsOperators: the operator chose the address, which may be private.
+	IsOperators bool
 }
 
 // Deliver posts a message as JSON to a webhook, which takes it by answering with a status 2xx before ctx ends. Redirects are
 // not followed. It returns the status of the answer, 0 without one. Every error is an *Error.
 func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status int, err error) {
 	x := &exchange{callee: "the webhook", client: &c.webhooks}
+	if m.IsOperators {
+		x.client = &c.operators
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(m.Body))
 	if err != nil || !isWeb(req.URL) {
 		return 0, x.fail(Refused, nil, "the address of %s is not valid", x.callee)

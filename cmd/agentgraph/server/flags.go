@@ -90,8 +90,8 @@ func (f auditFlags) Validate() error {
 	return nil
 }
 
-func (f auditFlags) webhook() app.AuditWebhook {
-	return app.AuditWebhook{URL: f.AuditWebhook, Secret: f.AuditWebhookSecret}
+func (f auditFlags) webhook() db.AuditWebhook {
+	return db.AuditWebhook{URL: f.AuditWebhook, Key: []byte(f.AuditWebhookSecret)}
 }
 
 // kept is how long audit events are kept; 0 means for ever.

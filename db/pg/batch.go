@@ -232,7 +232,7 @@ func (b *Batch) Send(ctx context.Context) error {
 
 func (b *Batch) sendOnce(ctx context.Context) error {
 	if b.scope.InTx() {
-		return b.scope.PGX(ctx, func(tx *OpenTx) error { return b.sendOn(ctx, tx.conn) })
+		return b.scope.PGX(ctx, func(tx *OpenTx) error { return b.sendOn(ctx, tx.Conn()) })
 	}
 	conn, err := b.scope.db.bun.Conn(ctx)
 	if err != nil {

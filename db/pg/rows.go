@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -117,25 +116,6 @@ func (p Part) Shape() Shape {
 		shape.filter += c.SQL
 	}
 	return shape
-}
-
-// placing writes a value into a query: as a literal, or as a place of a prepared statement.
-type placing func(value any) any
-
-// literal writes the value itself: a slice as an array.
-func literal(value any) any {
-	if reflect.ValueOf(value).Kind() == reflect.Slice {
-		return pgdialect.Array(value)
-	}
-	return value
-}
-
-// placesFrom writes places, from the nth on.
-func placesFrom(n int) placing {
-	return func(any) any {
-		n++
-		return Place(n - 1)
-	}
 }
 
 // The functions below describe each read once. company, parent, parents and keys are literals, or places of a statement.

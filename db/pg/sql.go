@@ -2,10 +2,12 @@ package pg
 
 import (
 	"database/sql"
+	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
 // Selection narrows a query.
@@ -34,4 +36,23 @@ func Affects(result sql.Result, err error) (bool, error) {
 	}
 	n, err := result.RowsAffected()
 	return n > 0, err
+}
+
+// placing writes a value into a query: as a literal, or as a place of a prepared statement.
+type placing func(value any) any
+
+// literal writes the value itself: a slice as an array.
+func literal(value any) any {
+	if reflect.ValueOf(value).Kind() == reflect.Slice {
+		return pgdialect.Array(value)
+	}
+	return value
+}
+
+// placesFrom writes places, from the nth on.
+func placesFrom(n int) placing {
+	return func(any) any {
+		n++
+		return Place(n - 1)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 )
 
@@ -83,7 +82,7 @@ func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 		if err := s.db.scopes.bind(ctx, conn.PgConn(), s.companyID); err != nil {
 			return err
 		}
-		return fn(&OpenTx{scope: s, conn: conn})
+		return fn(&OpenTx{scope: s, pgxConn: conn})
 	}))
 }
 
@@ -121,12 +120,18 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 // OpenTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
 // savepoints.
 type OpenTx struct {
+	*pgxConn
 	scope Scope
-	conn  *pgx.Conn
 	// depth tells nested savepoints apart, 0 the transaction itself.
 	depth int
 	done  bool
 }
+
+// pgxConn is embedded under a name other than that of the method Conn.
+type pgxConn = pgx.Conn
+
+// Conn returns the connection of the transaction.
+func (t *OpenTx) Conn() *pgx.Conn { return t.pgxConn }
 
 // OnCommit calls f after the commit of the whole transaction.
 func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
@@ -134,7 +139,7 @@ func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
 func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	inner := &OpenTx{scope: t.scope, conn: t.conn, depth: t.depth + 1}
+	inner := &OpenTx{scope: t.scope, pgxConn: t.pgxConn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
 		return nil, err
 	}
@@ -155,36 +160,10 @@ func (t *OpenTx) end(ctx context.Context, how string) error {
 		return pgx.ErrTxClosed
 	}
 	t.done = true
-	_, err := t.conn.Exec(ctx, how+t.name())
-	unbind(t.conn.PgConn())
+	_, err := t.Exec(ctx, how+t.name())
+	unbind(t.PgConn())
 	return err
-}
-
-func (t *OpenTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	return t.conn.CopyFrom(ctx, table, columns, rows)
-}
-
-func (t *OpenTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	return t.conn.SendBatch(ctx, b)
 }
 
 // LargeObjects returns a value that cannot be used: pgx makes large objects only for its own transactions.
 func (*OpenTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
-
-func (t *OpenTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {
-	return t.conn.Prepare(ctx, name, query)
-}
-
-func (t *OpenTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
-	return t.conn.Exec(ctx, query, args...)
-}
-
-func (t *OpenTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
-	return t.conn.Query(ctx, query, args...)
-}
-
-func (t *OpenTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
-	return t.conn.QueryRow(ctx, query, args...)
-}
-
-func (t *OpenTx) Conn() *pgx.Conn { return t.conn }

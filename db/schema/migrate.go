@@ -47,16 +47,6 @@ func (s State) newer() error {
 	return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
 }
 
-// Migrator migrates the schema of one database up and down. Any number of processes may migrate at once: one does the
-// work while the others wait.
-type Migrator struct {
-	pool  *pgxpool.Pool
-	db    *sql.DB
-	goose *goose.Provider
-	// Progress is told how far a migration of large tables has got. It may be nil.
-	Progress func(string)
-}
-
 // NewMigrator connects to the database at the address, and refuses one with tables of others in the place of the
 // program's. Close closes it.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
@@ -85,12 +75,6 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
 	return m, nil
-}
-
-func (m *Migrator) say(progress string) {
-	if m.Progress != nil {
-		m.Progress(progress)
-	}
 }
 
 // riverTables is the migration that makes the tables of River, which knows them itself.
@@ -131,13 +115,6 @@ func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 		// Two processes may create it at the same moment, and one of them fails.
 		_, err = pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
 	}
-	return err
-}
-
-// Close closes the connections.
-func (m *Migrator) Close() error {
-	err := m.db.Close()
-	m.pool.Close()
 	return err
 }
 

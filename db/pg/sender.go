@@ -1,0 +1,251 @@
+package pg
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// sender sends reads by the pipeline of a connection and receives their rows in the same order.
+type sender struct {
+	pipeline  *pgconn.Pipeline
+	known     *statements
+	isPooled  bool
+	arguments arguments
+	// isPreparing is set once a statement was sent to be prepared.
+	isPreparing bool
+}
+
+// inBinary asks for all values as Postgres has them in memory. Texts and JSON are the same in both formats, but jsonb has
+// its version in front, which rows removes.
+var inBinary = []int16{pgtype.BinaryFormatCode}
+
+// read sends a read, and prepares its statement in front of it if the connection does not have it.
+func (s *sender) read(companyID string, read *Read) {
+	s.arguments.of(companyID, read)
+	formats := inBinary
+	if read.isText {
+		formats = nil
+	}
+	name := read.Statement.name
+	description, isKnown := s.known.Get(name)
+	switch {
+	case s.isPooled: // the pooler may go on with another connection
+		s.pipeline.SendQueryParams(read.Statement.text, s.arguments.values, nil, s.arguments.formats, formats)
+		return
+	case description != nil:
+		s.pipeline.SendQueryStatement(description, s.arguments.values, s.arguments.formats, formats)
+		return
+	case !isKnown:
+		if s.known.Len() == readStatements {
+			oldest, _, _ := s.known.RemoveOldest()
+			s.pipeline.SendDeallocate(oldest)
+		}
+		s.isPreparing = true
+		s.pipeline.SendPrepare(name, read.Statement.text, nil)
+		s.known.Add(name, nil)
+	}
+	s.pipeline.SendQueryPrepared(name, s.arguments.values, s.arguments.formats, formats)
+}
+
+// lacks reports whether one of the reads, whose results were received, has a statement that was not prepared.
+func (s *sender) lacks(reads []Read) bool {
+	return slices.ContainsFunc(reads, func(read Read) bool {
+		description, isSent := s.known.Peek(read.Statement.name)
+		return isSent && description == nil
+	})
+}
+
+// scopeSession binds the session to no company, in a transaction of its own, as the role that sees one company at a time.
+func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
+	scope := scopes.change(conn, "")
+	if scope.statement == (Statement{}) {
+		return nil
+	}
+	s.read("", &Read{Statement: scope.statement})
+	err := s.pipeline.Sync()
+	if err == nil {
+		err = s.rows(scope.statement, noRows)
+	}
+	if err == nil {
+		err = s.synced()
+	}
+	scope.applied(conn, err)
+	return err
+}
+
+// synced receives the end of a transaction.
+func (s *sender) synced() error {
+	for {
+		results, err := s.pipeline.GetResults()
+		var refused *pgconn.PgError
+		if err != nil && !errors.As(err, &refused) || results == nil && err == nil {
+			return errors.Join(err, errUnread)
+		}
+		if _, isEnd := results.(*pgconn.PipelineSync); isEnd {
+			return nil
+		}
+	}
+}
+
+// ofThisMoment has all that is read together be of one moment, where connections do not begin so. It has no rows.
+const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
+
+// noRows is for rows that nobody wants.
+func noRows([][]byte) error { return nil }
+
+// rows hands out the rows of the statement, whose read is the next one.
+func (s *sender) rows(statement Statement, hand func(values [][]byte) error) error {
+	var rows *pgconn.ResultReader
+	for rows == nil {
+		results, err := s.pipeline.GetResults()
+		if err != nil {
+			return err
+		}
+		switch results := results.(type) {
+		case *pgconn.ResultReader:
+			rows = results
+		case *pgconn.StatementDescription:
+			if results.Name, results.SQL = statement.name, statement.text; s.known.Contains(statement.name) {
+				s.known.Add(statement.name, results)
+			}
+		case *pgconn.CloseComplete: // of a statement that was used longest ago
+		default:
+			return fmt.Errorf("read: %T instead of rows", results)
+		}
+	}
+	var versioned []int
+	for i, field := range rows.FieldDescriptions() {
+		if field.DataTypeOID == pgtype.JSONBOID && field.Format == pgtype.BinaryFormatCode {
+			versioned = append(versioned, i)
+		}
+	}
+	for rows.NextRow() {
+		values := rows.Values()
+		for _, i := range versioned {
+			if values[i] != nil {
+				values[i] = values[i][1:]
+			}
+		}
+		if err := hand(values); err != nil {
+			return err
+		}
+	}
+	_, err := rows.Close()
+	return err
+}
+
+// isStale reports whether prepared statements have changed since they were prepared.
+func isStale(err error) bool {
+	state := SQLState(err)
+	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
+}
+
+// isEnded reports whether the server has ended the connection.
+func isEnded(err error) bool {
+	state := SQLState(err)
+	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
+}
+
+// arguments are those of a statement, as Postgres takes them.
+type arguments struct {
+	values  [][]byte
+	formats []int16
+}
+
+// of makes them those of the read.
+func (a *arguments) of(companyID string, read *Read) {
+	a.values, a.formats = a.values[:0], a.formats[:0]
+	a.add([]byte(companyID), pgtype.TextFormatCode)
+	switch {
+	case read.IsOne:
+		a.add([]byte(read.Keys[0]), pgtype.TextFormatCode)
+	case read.Keys != nil:
+		a.add(textArray(read.Keys), pgtype.BinaryFormatCode)
+	}
+	for _, c := range read.Part.Filter {
+		if c.Value != nil {
+			a.addValue(c.Value)
+		}
+	}
+	for _, value := range read.more {
+		a.addValue(value)
+	}
+	if read.IsTotal {
+		return
+	}
+	if read.Part.Offset != nil {
+		a.addValue(*read.Part.Offset)
+	}
+	if read.Part.Cursor() != nil {
+		key, id := read.Part.Place()
+		a.addValue(key)
+		a.addValue(id)
+	}
+}
+
+func (a *arguments) add(value []byte, format int16) {
+	a.values, a.formats = append(a.values, value), append(a.formats, format)
+}
+
+// addValue adds a value of a filter, of a page or of a row, nil for NULL.
+func (a *arguments) addValue(value any) {
+	switch v := value.(type) {
+	case nil:
+		a.add(nil, pgtype.TextFormatCode)
+	case string:
+		a.add([]byte(v), pgtype.TextFormatCode)
+	case []byte:
+		a.add(v, pgtype.BinaryFormatCode)
+	case int32:
+		a.add(strconv.AppendInt(nil, int64(v), 10), pgtype.TextFormatCode)
+	case int64:
+		a.add(strconv.AppendInt(nil, v, 10), pgtype.TextFormatCode)
+	case bool:
+		a.add(strconv.AppendBool(nil, v), pgtype.TextFormatCode)
+	case time.Time:
+		a.add(v.UTC().AppendFormat(nil, "2006-01-02 15:04:05.999999999Z"), pgtype.TextFormatCode)
+	default:
+		of := reflect.ValueOf(value)
+		if of.Kind() != reflect.Slice {
+			a.add([]byte(of.String()), pgtype.TextFormatCode) // a value of an enum
+			return
+		}
+		texts := make([]string, of.Len())
+		for i := range texts {
+			texts[i] = of.Index(i).String()
+		}
+		a.add(textArray(texts), pgtype.BinaryFormatCode)
+	}
+}
+
+// textArray is Postgres's text[] with the texts.
+func textArray(texts []string) []byte {
+	size := 20
+	for _, text := range texts {
+		size += 4 + len(text)
+	}
+	array := make([]byte, 0, size)
+	if len(texts) == 0 {
+		array = binary.BigEndian.AppendUint32(array, 0) // dimensions
+		array = binary.BigEndian.AppendUint32(array, 0)
+		return binary.BigEndian.AppendUint32(array, pgtype.TextOID)
+	}
+	array = binary.BigEndian.AppendUint32(array, 1) // dimensions
+	array = binary.BigEndian.AppendUint32(array, 0) // no NULL
+	array = binary.BigEndian.AppendUint32(array, pgtype.TextOID)
+	array = binary.BigEndian.AppendUint32(array, uint32(len(texts)))
+	array = binary.BigEndian.AppendUint32(array, 1) // the first place
+	for _, text := range texts {
+		array = binary.BigEndian.AppendUint32(array, uint32(len(text)))
+		array = append(array, text...)
+	}
+	return array
+}

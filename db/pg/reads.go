@@ -98,4 +98,3 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	send.isPreparing = false
 	return nil
 }
-

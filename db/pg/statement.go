@@ -42,4 +42,3 @@ func statementsOf(conn *pgconn.PgConn) *statements {
 	conn.CustomData()[statementsKey] = known
 	return known
 }
-

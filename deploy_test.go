@@ -23,7 +23,8 @@ var (
 // deployed are the files by which the program is built and run elsewhere, by their paths.
 func deployed(t *testing.T) map[string]string {
 	t.Helper()
-	names := []string{"Dockerfile", "compose.yaml", ".goreleaser.yaml", "SECURITY.md", "CHANGELOG.md", "docs/operations.md"}
+	names := []string{"Dockerfile", "compose.yaml", ".goreleaser.yaml", "SECURITY.md", "CHANGELOG.md",
+		"docs/operations.md"}
 	require.NoError(t, filepath.WalkDir("deploy", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			names = append(names, path)

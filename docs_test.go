@@ -188,8 +188,8 @@ type maker struct {
 	calls   []string
 }
 
-// readCommands returns the names of the commands below each command with the functions that make them, by the function that makes
-// it. Functions are named as package main names them.
+// readCommands returns the names of the commands below each command with the functions that make them, by the function
+// that makes it. Functions are named as package main names them.
 func readCommands(t *testing.T) map[string]map[string]string {
 	files, err := filepath.Glob("cmd/agentgraph/*.go")
 	require.NoError(t, err)

@@ -17,48 +17,54 @@ const module = "github.com/agentgraph/agentgraph/"
 // mayImport says which of our packages each of our packages may import itself.
 // A new package has no place until it is given one here.
 var mayImport = map[string]string{
-	"model":                          "model/ordered",
-	"model/ordered":                  "",
-	"cache":                          "",
-	"graph":                          "model",
-	"live":                           "",
-	"db":                             "model live db/group db/notify db/queue db/seal db/pg db/schema",
-	"db/pg":                          "model db/fair",
-	"db/migrations":                  "",
-	"db/notify":                      "model",
-	"db/notify/natstest":             "",
-	"db/queue":                       "db/group",
-	"db/fair":                        "",
-	"db/group":                       "",
-	"db/schema":                      "db/migrations db/pg db/queue",
-	"db/seal":                        "",
-	"db/local":                       "",
-	"db/dbtest":                      "model db db/local db/pg db/schema",
-	"archive":                        "model db db/pg",
-	"engine":                         "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache db/pg engine/content engine/rules",
-	"engine/content":                 "model model/ordered engine/lazyregexp",
-	"engine/endpoint":                "model",
-	"engine/evaluation":              "model model/ordered db engine engine/content engine/lazyregexp engine/llm engine/read engine/rules db/pg",
-	"engine/knowledge":               "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
-	"engine/lazyregexp":              "",
-	"engine/llm":                     "",
-	"engine/llm/openai":              "engine/llm",
-	"engine/llm/offline":             "engine/lazyregexp engine/llm cache engine/read model/ordered",
-	"engine/read":                    "engine/lazyregexp",
-	"engine/rules":                   "cache model engine/content engine/read engine/llm",
-	"query":                          "model db cache db/pg",
-	"observe":                        "db gateway engine/endpoint engine/llm",
-	"resolvers":                      "graph model db query engine engine/knowledge engine/evaluation",
-	"gateway":                        "model live gateway/console gateway/form cache",
-	"gateway/auth":                   "model db",
-	"gateway/console":                "",
-	"gateway/form":                   "",
-	"gateway/rest":                   "model gateway/form",
-	"gateway/rest/openapi":           "model gateway/rest",
-	"gateway/rest/openapi/generate":  "gateway/rest gateway/rest/openapi",
-	"app":                            "model db db/fair engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest observe engine/evaluation",
-	"cmd/agentgraph":                 "model cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
-	"cmd/agentgraph/server":          "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
+	"model":              "model/ordered",
+	"model/ordered":      "",
+	"cache":              "",
+	"graph":              "model",
+	"live":               "",
+	"db":                 "model live db/group db/notify db/queue db/seal db/pg db/schema",
+	"db/pg":              "model db/fair",
+	"db/migrations":      "",
+	"db/notify":          "model",
+	"db/notify/natstest": "",
+	"db/queue":           "db/group",
+	"db/fair":            "",
+	"db/group":           "",
+	"db/schema":          "db/migrations db/pg db/queue",
+	"db/seal":            "",
+	"db/local":           "",
+	"db/dbtest":          "model db db/local db/pg db/schema",
+	"archive":            "model db db/pg",
+	"engine": "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache " +
+		"db/pg engine/content engine/rules",
+	"engine/content":  "model model/ordered engine/lazyregexp",
+	"engine/endpoint": "model",
+	"engine/evaluation": "model model/ordered db engine engine/content engine/lazyregexp engine/llm " +
+		"engine/read engine/rules db/pg",
+	"engine/knowledge":              "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
+	"engine/lazyregexp":             "",
+	"engine/llm":                    "",
+	"engine/llm/openai":             "engine/llm",
+	"engine/llm/offline":            "engine/lazyregexp engine/llm cache engine/read model/ordered",
+	"engine/read":                   "engine/lazyregexp",
+	"engine/rules":                  "cache model engine/content engine/read engine/llm",
+	"query":                         "model db cache db/pg",
+	"observe":                       "db gateway engine/endpoint engine/llm",
+	"resolvers":                     "graph model db query engine engine/knowledge engine/evaluation",
+	"gateway":                       "model live gateway/console gateway/form cache",
+	"gateway/auth":                  "model db",
+	"gateway/console":               "",
+	"gateway/form":                  "",
+	"gateway/rest":                  "model gateway/form",
+	"gateway/rest/openapi":          "model gateway/rest",
+	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
+	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
+		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest " +
+		"observe engine/evaluation",
+	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin " +
+		"cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
+	"cmd/agentgraph/server": "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth " +
+		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/server/generate": "cmd/agentgraph/cli cmd/agentgraph/server",
 	"cmd/agentgraph/admin":           "archive model db cmd/agentgraph/cli db/schema",
 	"cmd/agentgraph/agenttest":       "model cmd/agentgraph/cli cmd/agentgraph/client",
@@ -82,7 +88,8 @@ func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 		require.True(t, listed, "package %s has no place in the table", name)
 		for _, imported := range imports {
 			require.NotContains(t, forTests, imported, "%s imports %s, which is for tests", name, imported)
-			require.Contains(t, strings.Fields(allowed), imported, "%s imports %s, which the table does not allow", name, imported)
+			require.Contains(t, strings.Fields(allowed), imported, "%s imports %s, which the table does not allow", name,
+				imported)
 		}
 	}
 	for name := range mayImport {
@@ -93,7 +100,8 @@ func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 // readImports returns what our packages import of each other, without their tests.
 func readImports(t *testing.T) map[string][]string {
 	t.Helper()
-	output, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").
+		Output()
 	require.NoError(t, err)
 	all := map[string][]string{}
 	for line := range strings.Lines(string(output)) {
@@ -118,7 +126,8 @@ var (
 	drawnArrows  = regexp.MustCompile(`(\w+) --> ([\w &]+)`)
 )
 
-// Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are enough.
+// Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are
+// enough.
 func TestTheDrawingOfThePackagesIsTrue(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("docs/architecture.md")

@@ -19,7 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const createToken = `mutation ($scopes: [ApiKeyScope!]!) { createAccessToken(input: {scopes: $scopes}) { token expiresAt } }`
+const createToken = `mutation ($scopes: [ApiKeyScope!]!) { createAccessToken(input: {scopes: $scopes}) { token expiresAt
+	} }`
 
 // token creates an access token of the key.
 func (g *gatewayUnderTest) token(t *testing.T, key string, scopes ...string) (token string, expiresAt time.Time) {
@@ -75,9 +76,11 @@ func TestAnAccessTokenStandsForItsKey(t *testing.T) {
 	require.Contains(t, text, agentID)
 
 	// The change is recorded as the key's.
-	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+`\", prompt: \"By a token\"}) { agent { id } } }"}`)
+	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+
+		`\", prompt: \"By a token\"}) { agent { id } } }"}`)
 	require.NotContains(t, text, "errors")
-	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agentID}, model.PageArgs{First: 1})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
+		[]string{agentID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	keys, err := tenant.APIKeys(t.Context())
 	require.NoError(t, err)
@@ -89,14 +92,16 @@ func TestAnAccessTokenCanDoNoMoreThanItsScopes(t *testing.T) {
 	g := startGateway(t)
 	tenant, admin := g.company(t, "Tokens")
 	_, simulate := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeSimulate)
-	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, simulate, createToken, map[string]any{"scopes": []string{"read", "write"}}).codes())
+	require.Equal(t, []string{"FORBIDDEN"},
+		g.query(t, simulate, createToken, map[string]any{"scopes": []string{"read", "write"}}).codes())
 	require.Equal(t, []string{"BAD_INPUT"}, g.query(t, admin, createToken, map[string]any{"scopes": []string{}}).codes())
 	a := g.query(t, admin, `mutation { createAccessToken(input: {scopes: [read], ttlSeconds: 59}) { token } }`, nil)
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 	require.Equal(t, map[string][]string{"ttlSeconds": {"must be from 60 to 86400"}}, a.Errors[0].Extensions.Fields)
 
 	read, _ := g.token(t, simulate, "read")
-	_, text := g.bear(t, "/graphql", read, `{"query":"mutation { createTool(input: {name: \"T\", technicalName: \"t\"}) { tool { id } } }"}`)
+	_, text := g.bear(t, "/graphql", read,
+		`{"query":"mutation { createTool(input: {name: \"T\", technicalName: \"t\"}) { tool { id } } }"}`)
 	require.Contains(t, text, "FORBIDDEN")
 	response, text := g.bear(t, "/Dataset", read, `{"name":"D"}`)
 	require.Equal(t, http.StatusForbidden, response.StatusCode, text)
@@ -105,7 +110,8 @@ func TestAnAccessTokenCanDoNoMoreThanItsScopes(t *testing.T) {
 	_, text = g.bear(t, "/graphql", all, `{"query":"{ company { apiKeys { id } } }"}`)
 	require.NotContains(t, text, "errors")
 	for _, mutation := range []string{
-		"createAccessToken(input: {scopes: [read]}) { token }", `createApiKey(input: {name: \"K\", scopes: [read]}) { secret }`,
+		"createAccessToken(input: {scopes: [read]}) { token }",
+		`createApiKey(input: {name: \"K\", scopes: [read]}) { secret }`,
 	} {
 		_, text = g.bear(t, "/graphql", all, `{"query":"mutation { `+mutation+` }"}`)
 		require.Contains(t, text, "FORBIDDEN", "what a token makes must not outlive it")
@@ -123,7 +129,8 @@ func TestAccessTokensThatAreRefused(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
-	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = created_at")
+	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = "+
+		"created_at")
 	require.NoError(t, err)
 	_, second := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeRead)
 	revoked, _ := g.token(t, second, "read")
@@ -136,7 +143,8 @@ func TestAccessTokensThatAreRefused(t *testing.T) {
 
 	texts := map[string]bool{}
 	for name, token := range map[string]string{
-		"expired": expired, "its key revoked": revoked, "mistyped": foreign[:len(foreign)-1] + "x", "no token": "agt_", "a word": "x",
+		"expired": expired, "its key revoked": revoked, "mistyped": foreign[:len(foreign)-1] + "x", "no token": "agt_",
+		"a word": "x",
 	} {
 		response, text := g.bear(t, "/graphql", token, `{"query":"{ company { name } }"}`)
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode, name)
@@ -177,14 +185,16 @@ func TestASocketEndsWhenItsAccessTokenExpires(t *testing.T) {
 	var f frame
 	require.NoError(t, wsjson.Read(t.Context(), socket, &f))
 	require.Equal(t, "connection_ack", f.Type)
-	require.NoError(t, wsjson.Write(t.Context(), socket, frame{ID: "1", Type: "subscribe", Payload: json.RawMessage(`{"query":"{ company { name } }"}`)}))
+	require.NoError(t, wsjson.Write(t.Context(), socket,
+		frame{ID: "1", Type: "subscribe", Payload: json.RawMessage(`{"query":"{ company { name } }"}`)}))
 	require.NoError(t, wsjson.Read(t.Context(), socket, &f))
 	require.JSONEq(t, `{"data":{"company":{"name":"Tokens"}}}`, string(f.Payload))
 
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
-	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = created_at")
+	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = "+
+		"created_at")
 	require.NoError(t, err)
 	for err == nil {
 		err = wsjson.Read(t.Context(), socket, &f)

@@ -86,8 +86,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// BenchmarkRunsBehindOthers times 10 runs of a company, started behind 5,000 of another, with 10 workers and a model that
-// takes 20 ms for each of the three answers of a run.
+// BenchmarkRunsBehindOthers times 10 runs of a company, started behind 5,000 of another, with 10 workers and a model
+// that takes 20 ms for each of the three answers of a run.
 func BenchmarkRunsBehindOthers(b *testing.B) {
 	const tests, repeats, large, few, workers = 200, 5, 5, 10, 10
 	for _, window := range []int{workers, 50} {

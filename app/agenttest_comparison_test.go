@@ -16,9 +16,11 @@ import (
 // executed returns the id of an execution that ran each test twice, with the outcomes in turn.
 func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model.AgentTestRunStatus) string {
 	t.Helper()
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: 2, Concurrency: 50})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests,
+		Repeats: 2, Concurrency: 50})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 100})
 	require.NoError(t, err)
 	for _, r := range runs {
 		run, err := tenant.ClaimRun(t.Context(), r.ID, 1)
@@ -46,14 +48,18 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t)
 	const query = `query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headId: $head) {
-		base { id agent { name } flakyTestIds passHatK passHatKTests passRateInterval { low high } } bases { id } head { id counts { total judged passRate } flakyTestIds }
+		base { id agent { name } flakyTestIds passHatK passHatKTests passRateInterval { low high } } bases { id } head { id
+			counts { total judged passRate } flakyTestIds }
 		tests {
 			testId testName test { id name isFlaky agent { name } } base { ...counts } head { ...counts }
-			baseRuns { id status } headRuns { id status } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion decidingRepeats
+			baseRuns { id status } headRuns { id status } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion
+				decidingRepeats
 		}
-		newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue stratifiedPValue correction conclusion
+		newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue stratifiedPValue correction
+			conclusion
 	} }
-	fragment counts on AgentTestRunCounts { total queued running passed failed error cancelled judged passRate passRateInterval { low high } }`
+	fragment counts on AgentTestRunCounts { total queued running passed failed error cancelled judged passRate
+		passRateInterval { low high } }`
 	for _, size := range []int{2, 40} {
 		company, err := writer.CreateCompany(t.Context(), fmt.Sprintf("Company with %d tests", size))
 		require.NoError(t, err)
@@ -149,8 +155,10 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
-	a := c.ask(t, `mutation ($in: StartSimulationChatInput!) { startSimulationChat(input: $in) { simulationChat { id } } }`,
-		map[string]any{"in": map[string]any{"agentId": c.desk, "toolMocking": mocking{"mockAllTools": true, "sideEffects": "Deny"}, "dataBag": map[string]any{"odd": "1"}}})
+	a := c.ask(t, `mutation ($in: StartSimulationChatInput!) { startSimulationChat(input: $in) { simulationChat { id } }
+		}`,
+		map[string]any{"in": map[string]any{"agentId": c.desk, "toolMocking": mocking{"mockAllTools": true,
+			"sideEffects": "Deny"}, "dataBag": map[string]any{"odd": "1"}}})
 	require.NoError(t, json.Unmarshal(a.Data, &chat))
 	id := chat.StartSimulationChat.SimulationChat.ID
 	c.ask(t, `mutation ($in: SendSimulationMessageInput!) { sendSimulationMessage(input: $in) { newMessages { text } } }`,
@@ -175,7 +183,8 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 			Warnings []string
 		}
 	}
-	in := map[string]any{"simulationChatId": id, "name": "Getting up", "scenario": "You lie in bed.", "criteria": []string{"says \"up\""}}
+	in := map[string]any{"simulationChatId": id, "name": "Getting up", "scenario": "You lie in bed.",
+		"criteria": []string{"says \"up\""}}
 	a = c.ask(t, testFromChat, map[string]any{"in": in})
 	require.NoError(t, json.Unmarshal(a.Data, &made))
 	test, warnings := made.CreateTestFromSimulationChat.AgentTest, made.CreateTestFromSimulationChat.Warnings
@@ -196,7 +205,8 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	in["upToSequence"] = len(test.ConversationMessages) + 1
 	a = c.ask(t, testFromChat, map[string]any{"in": in})
 	require.Equal(t, []string{"UNPROCESSABLE"}, a.codes())
-	require.Contains(t, a.Errors[0].Extensions.Fields["upToSequence"][0], fmt.Sprintf("at most %d, the sequence of the chat", len(test.ConversationMessages)))
+	require.Contains(t, a.Errors[0].Extensions.Fields["upToSequence"][0],
+		fmt.Sprintf("at most %d, the sequence of the chat", len(test.ConversationMessages)))
 	in["simulationChatId"] = "simchat_none"
 	require.Equal(t, []string{"NOT_FOUND"}, c.ask(t, testFromChat, map[string]any{"in": in}).codes())
 	in["simulationChatId"], in["criteria"], in["upToSequence"] = id, []string{}, 0

@@ -25,10 +25,12 @@ func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 		executed(t, tenant, []string{test}, outcomes...)
 	}
 	for _, steps := range []struct{ claimed, cancelled bool }{{}, {claimed: true}, {cancelled: true}, {true, true}} {
-		execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test}, Repeats: 1, Concurrency: 1})
+		execution, err := tenant.StartAgentTestExecution(t.Context(),
+			model.StartAgentTestExecutionInput{TestIds: []string{test}, Repeats: 1, Concurrency: 1})
 		require.NoError(t, err)
 		if steps.claimed {
-			runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 1})
+			runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+				model.PageArgs{First: 1})
 			require.NoError(t, err)
 			_, err = tenant.ClaimRun(t.Context(), runs[0].ID, 1)
 			require.NoError(t, err)
@@ -80,7 +82,8 @@ func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 		require.Equal(t, want, read(map[string]any{"verdicts": []string{string(verdict)}}), verdict)
 	}
 	require.Len(t, read(map[string]any{"statuses": []string{"Queued", "Running"}}), 2)
-	require.Len(t, read(map[string]any{"statuses": []string{"Cancelled"}, "verdicts": []string{"Inconclusive", "Passed"}}), 1)
+	require.Len(t, read(map[string]any{"statuses": []string{"Cancelled"}, "verdicts": []string{"Inconclusive", "Passed"}}),
+		1)
 	require.Empty(t, read(map[string]any{"statuses": []string{}}))
 
 	prompt := "Help in one sentence."
@@ -92,7 +95,9 @@ func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 	drafts := read(map[string]any{"isDraft": true})
 	require.Len(t, drafts, 1)
 	require.Equal(t, draft.ID, drafts[0].ID)
-	refused := g.query(t, key, query, map[string]any{"agent": agent, "filter": map[string]any{"verdicts": []string{"Passed", "Passed", "Passed", "Passed", "Passed"}}})
+	refused := g.query(t, key, query,
+		map[string]any{"agent": agent, "filter": map[string]any{"verdicts": []string{"Passed", "Passed", "Passed", "Passed",
+			"Passed"}}})
 	require.Equal(t, []string{"BAD_INPUT", "BAD_INPUT"}, refused.codes())
 }
 

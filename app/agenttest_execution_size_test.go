@@ -22,7 +22,8 @@ func TestExecutionsOfManyTestsTakeTheSameStatements(t *testing.T) {
 			in := model.CreateAgentTestsInput{}
 			for range min(100, size-len(ids)) {
 				in.Tests = append(in.Tests, &model.CreateAgentTestInput{Simulation: &model.CreateSimulationTestInput{
-					AgentID: agent, Name: fmt.Sprintf("Asks %d", len(ids)+len(in.Tests)), Scenario: "a", Criteria: []string{"b"}, MaxTurns: 1,
+					AgentID: agent, Name: fmt.Sprintf("Asks %d", len(ids)+len(in.Tests)), Scenario: "a", Criteria: []string{"b"},
+					MaxTurns: 1,
 				}})
 			}
 			tests, err := writer.Tenant(tenant.CompanyID()).CreateAgentTests(t.Context(), in)
@@ -33,7 +34,8 @@ func TestExecutionsOfManyTestsTakeTheSameStatements(t *testing.T) {
 		}
 		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
 		before := g.statements.Load()
-		const start = `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id counts { total } } } }`
+		const start = `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution {
+			id counts { total } } } }`
 		var started struct {
 			StartAgentTestExecution struct {
 				Execution struct {
@@ -47,14 +49,17 @@ func TestExecutionsOfManyTestsTakeTheSameStatements(t *testing.T) {
 		var coverage struct {
 			AgentTestExecutionCoverage struct{ Simulations int }
 		}
-		g.must(t, key, `query ($input: StartAgentTestExecutionInput!) { agentTestExecutionCoverage(input: $input) { simulations } }`,
+		g.must(t, key, `query ($input: StartAgentTestExecutionInput!) { agentTestExecutionCoverage(input: $input) {
+			simulations } }`,
 			map[string]any{"input": map[string]any{"agentId": agent}}, &coverage)
 		require.Equal(t, size, coverage.AgentTestExecutionCoverage.Simulations)
 		taken = append(taken, g.statements.Load()-before)
 	}
 	require.LessOrEqual(t, taken[1], taken[0])
 	_, key := g.company(t, "Too many")
-	refused := g.query(t, key, `mutation ($ids: [ID!]) { startAgentTestExecution(input: {testIds: $ids}) { execution { id } } }`, map[string]any{"ids": make([]string, 4_001)})
+	refused := g.query(t, key,
+		`mutation ($ids: [ID!]) { startAgentTestExecution(input: {testIds: $ids}) { execution { id } } }`,
+		map[string]any{"ids": make([]string, 4_001)})
 	require.Equal(t, []string{"BAD_INPUT"}, refused.codes())
 	require.Contains(t, refused.Errors[0].Extensions.Fields["testIds"], "must have at most 4000 entries, not 4001")
 }

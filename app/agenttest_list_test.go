@@ -17,7 +17,8 @@ func TestListsOfTestsAreNarrowedAlike(t *testing.T) {
 		Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
 	})
 	require.NoError(t, err)
-	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Smoke", Color: "#112233"})
+	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID,
+		Name: "Smoke", Color: "#112233"})
 	require.NoError(t, err)
 	for name, folderID := range map[string]*string{"within": &folder.ID, "root": nil} {
 		_, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
@@ -67,9 +68,11 @@ func TestListsOfTestsAreNarrowedAlike(t *testing.T) {
 			require.Contains(t, fault.Extensions.Fields, field)
 		}
 	}
-	const runs = `query ($test: ID) { agentTestRuns(testId: $test) { totalCount } agentTestExecutions { nodes { runs(testId: $test) { totalCount } } } }`
+	const runs = `query ($test: ID) { agentTestRuns(testId: $test) { totalCount } agentTestExecutions { nodes {
+		runs(testId: $test) { totalCount } } } }`
 	id := g.firstID(t, key, `{ list: agentTests { nodes { id } } }`)
-	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{id}, Repeats: 1, Concurrency: 1})
+	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{id},
+		Repeats: 1, Concurrency: 1})
 	require.NoError(t, err)
 	refused := g.query(t, key, runs, map[string]any{"test": ""})
 	require.Equal(t, []string{"BAD_INPUT", "BAD_INPUT"}, refused.codes())

@@ -20,8 +20,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// cast plays all parts of a test, like the model server of the end-to-end tests. The hook is called before each answer of
-// the agent, and may make it fail.
+// cast plays all parts of a test, like the model server of the end-to-end tests. The hook is called before each answer
+// of the agent, and may make it fail.
 type cast struct {
 	hook func(context.Context) error
 	// thinks is how long every answer takes, in any part.
@@ -67,7 +67,8 @@ func evaluatorOf(m llm.Model) *evaluation.Evaluator {
 // onlyRun returns the only run of an execution.
 func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) *model.AgentTestRun {
 	t.Helper()
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 10})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	return runs[0]
@@ -77,10 +78,11 @@ func TestARunThatPanics(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	var times atomic.Int32
-	require.NoError(t, s.Store.Work(t.Context(), 1, db.Workers{RunTest: evaluatorOf(&cast{hook: func(context.Context) error {
-		times.Add(1)
-		panic("a mistake with a secret in it")
-	}}).RunTest}))
+	require.NoError(t, s.Store.Work(t.Context(), 1,
+		db.Workers{RunTest: evaluatorOf(&cast{hook: func(context.Context) error {
+			times.Add(1)
+			panic("a mistake with a secret in it")
+		}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
 	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, 1), 1, 1)
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == 1 }, "it has ended")
@@ -116,7 +118,8 @@ func TestARunWhoseContextEnds(t *testing.T) {
 	run, err = work(context.DeadlineExceeded)
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestRunStatusError, run.Status, "another worker would take as long")
-	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended"}, run.Error)
+	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseInfrastructure,
+		Message: "the run took too long and was ended"}, run.Error)
 	require.NotEmpty(t, run.Messages)
 }
 
@@ -126,10 +129,11 @@ func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 	const runs = 40
 	s := dbtest.NewStage(t)
 	begun := make(chan struct{}, 10*runs)
-	require.NoError(t, s.Store.Work(t.Context(), 20, db.Workers{RunTest: evaluatorOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
-		begun <- struct{}{}
-		return nil
-	}}).RunTest}))
+	require.NoError(t, s.Store.Work(t.Context(), 20,
+		db.Workers{RunTest: evaluatorOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
+			begun <- struct{}{}
+			return nil
+		}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
 	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, 20)
 	broken := 0
@@ -149,7 +153,8 @@ func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 
 func statuses(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) map[string]int {
 	t.Helper()
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 100})
 	require.NoError(t, err)
 	counts := map[string]int{}
 	for _, run := range runs {

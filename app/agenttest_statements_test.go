@@ -14,7 +14,8 @@ const everythingOfTests = `{
 	agents { nodes {
 		testFolders { name agent { name } tests(first: 3) { totalCount nodes { name } } }
 		tests(first: 50) { totalCount nodes {
-			name isFlaky failingSince { promptVersion run { id executionId } lastPassed { promptVersion } } history(first: 3) { id status createdAt }
+			name isFlaky failingSince { promptVersion run { id executionId } lastPassed { promptVersion } } history(first: 3) {
+				id status createdAt }
 			agent { name } folder { name body }
 			lastRun { status messages { text } execution { status } }
 			runs(first: 2) { totalCount nodes { attempt status isDraft draftPrompt } }
@@ -23,14 +24,16 @@ const everythingOfTests = `{
 		} }
 		testExecutions { totalCount nodes {
 			verdict passRate passHatK flakyTestIds counts { total judged } agent { name }
-			runs(status: Failed, first: 3) { totalCount nodes { testName test { name agent { name } } toolCalls { technicalName } } }
+			runs(status: Failed, first: 3) { totalCount nodes { testName test { name agent { name } } toolCalls { technicalName }
+				} }
 		} }
 	} }
 }`
 
 // matrices selects the tests and runs of executions.
 const matrices = `{ agentTestExecutions(first: 20) { nodes {
-	promptVersions tests { testId testName folderId folder { name } test { name } runs { id attempt status promptVersion durationMs } }
+	promptVersions tests { testId testName folderId folder { name } test { name } runs { id attempt status promptVersion
+		durationMs } }
 } } }`
 
 func TestWhatHangsOnTestsTakesTheSameStatements(t *testing.T) {
@@ -44,22 +47,27 @@ func TestWhatHangsOnTestsTakesTheSameStatements(t *testing.T) {
 		_, key := g.keyOf(t, company.ID, model.APIKeyScopeAdmin)
 		for i := range size {
 			agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-				Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
+				Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+				Prompt:             "Help.",
 				ClassificationTags: []*model.ClassificationTag{{Name: "Done"}},
 			})
 			require.NoError(t, err)
-			folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Smoke", Color: "#000000"})
+			folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID,
+				Name: "Smoke", Color: "#000000"})
 			require.NoError(t, err)
 			simulation, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-				AgentID: agent.ID, FolderID: &folder.ID, Name: "Asks", Scenario: "Ask.", Criteria: []string{"It helps."}, MaxTurns: 1,
+				AgentID: agent.ID, FolderID: &folder.ID, Name: "Asks", Scenario: "Ask.", Criteria: []string{"It helps."},
+				MaxTurns: 1,
 			})
 			require.NoError(t, err)
 			tagged, err := tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{
 				AgentID: agent.ID, FolderID: &folder.ID, Name: "Tags", TagExpected: "Done",
-				ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
+				ConversationContext: &model.ConversationContext{
+					Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
 			})
 			require.NoError(t, err)
-			executed(t, tenant, []string{simulation.ID, tagged.ID}, model.AgentTestRunStatusFailed, model.AgentTestRunStatusPassed)
+			executed(t, tenant, []string{simulation.ID, tagged.ID}, model.AgentTestRunStatusFailed,
+				model.AgentTestRunStatusPassed)
 		}
 		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
 

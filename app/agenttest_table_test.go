@@ -19,7 +19,8 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 	tenant, key := g.company(t, "Tables")
 	other, _ := g.company(t, "Others")
 	agentID, _ := frontDesk(t, tenant)
-	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{AgentID: agentID, Name: "Opens", Scenario: "Asks for {day}", Criteria: []string{"says {hours}"}, MaxTurns: 1})
+	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{AgentID: agentID, Name: "Opens",
+		Scenario: "Asks for {day}", Criteria: []string{"says {hours}"}, MaxTurns: 1})
 	require.NoError(t, err)
 	document := func(name, text string) string {
 		t.Helper()
@@ -29,7 +30,9 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 		}
 		dataset, err := of.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
 		require.NoError(t, err)
-		d, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Upload: &graphql.Upload{File: strings.NewReader(text), Size: int64(len(text))}})
+		d, err := knowledge.New(knowledge.Options{}).
+			AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name,
+				Upload: &graphql.Upload{File: strings.NewReader(text), Size: int64(len(text))}})
 		require.NoError(t, err)
 		return d.ID
 	}
@@ -39,8 +42,11 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 	}
 	given := func(documentID string, columns ...string) answer {
 		t.Helper()
-		return g.query(t, key, `mutation ($in: ImportAgentTestRowsInput!) { importAgentTestRows(input: $in) { agentTest { rows { name values } } } }`,
-			map[string]any{"in": map[string]any{"testId": test.ID, "documentId": documentID, "columns": append([]string{}, columns...)}})
+		return g.query(t, key,
+			`mutation ($in: ImportAgentTestRowsInput!) { importAgentTestRows(input: $in) { agentTest { rows { name values } } }
+				}`,
+			map[string]any{"in": map[string]any{"testId": test.ID, "documentId": documentID,
+				"columns": append([]string{}, columns...)}})
 	}
 	rows := func(a answer) []row {
 		t.Helper()
@@ -52,10 +58,12 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 		return got.ImportAgentTestRows.AgentTest.Rows
 	}
 	hours := document("hours.csv", "row,day,hours,note\nthe day off,Monday,closed,\n,Tuesday,\"8 to 17\",late\n")
-	monday, tuesday := map[string]string{"day": "Monday", "hours": "closed"}, map[string]string{"day": "Tuesday", "hours": "8 to 17"}
+	monday, tuesday := map[string]string{"day": "Monday", "hours": "closed"},
+		map[string]string{"day": "Tuesday", "hours": "8 to 17"}
 	require.Equal(t, []row{{new("the day off"), monday}, {nil, tuesday}}, rows(given(hours, "day", "hours")))
 	require.Equal(t, "late", rows(given(hours))[1].Values["note"])
-	require.Equal(t, []row{{nil, monday}, {nil, tuesday}}, rows(given(document("hours.jsonl", `{"day":"Monday","hours":"closed"}`+"\n"+`{"day":"Tuesday","hours":"8 to 17"}`))))
+	require.Equal(t, []row{{nil, monday}, {nil, tuesday}},
+		rows(given(document("hours.jsonl", `{"day":"Monday","hours":"closed"}`+"\n"+`{"day":"Tuesday","hours":"8 to 17"}`))))
 
 	wide := strings.TrimSuffix(strings.Repeat("a,", 51), ",")
 	for i := range 51 {
@@ -64,7 +72,8 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 	const most = 4 << 20
 	fitting := "day,hours\nMonday,1\n" + strings.Repeat("\n", most)
 	require.Len(t, rows(given(document("fitting.csv", fitting[:most]))), 1, "as large as a table may be")
-	require.Len(t, rows(given(document("wide.csv", wide[:strings.LastIndex(wide, ",")]+"\n"+strings.Repeat("1,", 49)+"1\n"))), 1)
+	require.Len(t, rows(given(document("wide.csv", wide[:strings.LastIndex(wide, ",")]+"\n"+strings.Repeat("1,", 49)+
+		"1\n"))), 1)
 	require.Len(t, rows(given(hours, "day", "hours")), 2)
 	for text, refused := range map[string]struct {
 		documentID string
@@ -72,13 +81,18 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 		code       string
 	}{
 		"does not exist": {document("foreign.csv", "day\nMonday\n"), "day", "NOT_FOUND"},
-		`has "when", which is no column of the table`:                        {hours, "when", "UNPROCESSABLE"},
-		"is of a document without a table":                                   {document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
-		"is of a table of 501 rows":                                          {document("many.csv", "day,hours\n"+strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
-		"is of a document of 4194305 bytes, and a table has at most 4194304": {document("large.csv", fitting[:most+1]), "", "UNPROCESSABLE"},
-		"must have at most 50":                                               {document("wider.csv", wide+"\n"+strings.Repeat("1,", 50)+"1\n"), "", "BAD_INPUT"},
-		"columns must have at most 50":                                       {hours, wide, "BAD_INPUT"},
-		"has the values of row 0: one of them needs a":                       {document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
+		`has "when", which is no column of the table`: {hours, "when", "UNPROCESSABLE"},
+		"is of a document without a table": {
+			document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
+		"is of a table of 501 rows": {document("many.csv", "day,hours\n"+
+			strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
+		"is of a document of 4194305 bytes, and a table has at most 4194304": {document("large.csv", fitting[:most+1]), "",
+			"UNPROCESSABLE"},
+		"must have at most 50": {
+			document("wider.csv", wide+"\n"+strings.Repeat("1,", 50)+"1\n"), "", "BAD_INPUT"},
+		"columns must have at most 50": {hours, wide, "BAD_INPUT"},
+		"has the values of row 0: one of them needs a": {
+			document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
 	} {
 		var columns []string
 		if refused.column != "" {
@@ -89,6 +103,7 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 		require.Contains(t, a.Errors[0].Message, text)
 	}
 	var kept struct{ AgentTest struct{ Rows []row } }
-	g.must(t, key, `query ($id: ID!) { agentTest(id: $id) { rows { name values } } }`, map[string]any{"id": test.ID}, &kept)
+	g.must(t, key, `query ($id: ID!) { agentTest(id: $id) { rows { name values } } }`, map[string]any{"id": test.ID},
+		&kept)
 	require.Len(t, kept.AgentTest.Rows, 2, "what is refused changes nothing")
 }

@@ -42,8 +42,8 @@ const drainTime = 20 * time.Second
 // stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
 
-// How many heavy operations are carried out at once for each processor, and how many of them may be one company's. They wait for
-// the database about as long as they compute.
+// How many heavy operations are carried out at once for each processor, and how many of them may be one company's. They
+// wait for the database about as long as they compute.
 const (
 	heavyPlaces = 4
 	heavyShare  = 3
@@ -99,7 +99,7 @@ var secretFields = []string{"createApiKey", "createAccessToken", "createWebhook"
 
 // New wires the gateway to the store and the engine. It fails if a stored operation of REST v1, or a trusted
 // document, does not fit the schema.
-func New(o Options) (*App, error) {
+func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
@@ -109,7 +109,8 @@ func New(o Options) (*App, error) {
 	name := o.Engine.Model().Name()
 	resolver := resolvers.New(o.Store, o.Engine, o.Evaluator, model.Server{
 		Version: o.Version, Model: name, IsOffline: name == offline.Name,
-		JudgeModels: o.Evaluator.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
+		JudgeModels: o.Evaluator.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(),
+		Workers: int32(o.Workers),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -122,7 +123,8 @@ func New(o Options) (*App, error) {
 	settings := o.Settings
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store), AuditLog: auditLogOf(o.Store),
-		BasePath: settings.BasePath, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes, RequestTimeout: settings.RequestTimeout,
+		BasePath: settings.BasePath, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
+		RequestTimeout: settings.RequestTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
@@ -142,18 +144,20 @@ func New(o Options) (*App, error) {
 		Authenticate: keys.Authenticate,
 		Doubts:       keys.Doubts,
 		Revocations:  o.Store,
-		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, gateway.RequestClaim,
+			error) {
 			kept, claim, err := o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 			if claim == nil {
 				return kept, nil, err
 			}
 			return kept, claim, err
 		},
-		Turns:      fair.New(heavyPlaces*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
-		Ready:      o.Store.Ping,
-		Remarks:    o.Store.Remarks,
-		Log:        o.Log,
-		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
+		Turns:   fair.New(heavyPlaces*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
+		Ready:   o.Store.Ping,
+		Remarks: o.Store.Remarks,
+		Log:     o.Log,
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}},
+			o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{
@@ -208,14 +212,15 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 // Handler answers requests as Serve does, for use in another server.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Serve answers requests and works on jobs until ctx ends. Then it begins no more jobs, and after the delay takes no more
-// requests, and lets those in progress finish. Jobs that take longer than stopTime go to other processes.
+// Serve answers requests and works on jobs until ctx ends. Then it begins no more jobs, and after the delay takes no
+// more requests, and lets those in progress finish. Jobs that take longer than stopTime go to other processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if a.workers > 0 {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
 			return err
 		}
-		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.evaluator.RunTest, ExtractChat: a.evaluator.ExtractChat, Index: a.engine.Knowledge().Index}); err != nil {
+		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.evaluator.RunTest, ExtractChat: a.evaluator.ExtractChat,
+			Index: a.engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

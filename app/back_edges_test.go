@@ -16,18 +16,21 @@ func TestBackEdges(t *testing.T) {
 	tenant, key := g.company(t, "Edges")
 	ctx := t.Context()
 	agent := func(name string) string {
-		made, err := tenant.CreateAgent(ctx, model.CreateAgentInput{Name: name, Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "P"})
+		made, err := tenant.CreateAgent(ctx, model.CreateAgentInput{Name: name, Channel: model.ChannelWeb,
+			Direction: model.DirectionInbound, Language: "en", Prompt: "P"})
 		require.NoError(t, err)
 		return made.ID
 	}
 	first, second, expert := agent("First"), agent("Second"), agent("Expert")
 	for i, parent := range []string{first, second, first} {
-		_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: parent, DelegateAgentID: expert, Name: "E", TechnicalName: "ask_" + string(rune('a'+i))})
+		_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: parent, DelegateAgentID: expert, Name: "E",
+			TechnicalName: "ask_" + string(rune('a'+i))})
 		require.NoError(t, err)
 	}
 	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: "D"})
 	require.NoError(t, err)
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "C", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "C",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: first, ChatID: chat.ID})
 	require.NoError(t, err)
@@ -35,7 +38,8 @@ func TestBackEdges(t *testing.T) {
 	before := g.statements.Load()
 	a := g.query(t, key, `query ($dataset: ID!, $expert: ID!) {
 		dataset(id: $dataset) { chats { totalCount nodes { name agents { nodes { name } } } } }
-		agent(id: $expert) { parents(first: 1) { totalCount pageInfo { hasNextPage } nodes { name subAgents { technicalName parent { name } agent { name } } } } }
+		agent(id: $expert) { parents(first: 1) { totalCount pageInfo { hasNextPage } nodes { name subAgents { technicalName
+			parent { name } agent { name } } } } }
 	}`, map[string]any{"dataset": dataset.ID, "expert": expert})
 	require.Empty(t, a.Errors)
 	require.LessOrEqual(t, g.statements.Load()-before, int64(10), "a statement for each level, and not for each row")
@@ -47,6 +51,7 @@ func TestBackEdges(t *testing.T) {
 	var nobody struct {
 		Agent struct{ Parents struct{ Nodes []any } }
 	}
-	require.NoError(t, json.Unmarshal(g.query(t, key, `query ($id: ID!) { agent(id: $id) { parents { nodes { id } } } }`, map[string]any{"id": first}).Data, &nobody))
+	require.NoError(t, json.Unmarshal(g.query(t, key, `query ($id: ID!) { agent(id: $id) { parents { nodes { id } } } }`,
+		map[string]any{"id": first}).Data, &nobody))
 	require.Empty(t, nobody.Agent.Parents.Nodes)
 }

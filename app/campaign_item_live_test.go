@@ -17,7 +17,8 @@ import (
 )
 
 const watchItems = `subscription ($id: ID!, $after: Int! = 0) {
-	campaignItemUpdated(campaignId: $id, afterVersion: $after) { id runningStatus version eventList { type } campaign { status } }
+	campaignItemUpdated(campaignId: $id, afterVersion: $after) { id runningStatus version eventList { type } campaign {
+		status } }
 }`
 
 // seenItem is an event of campaignItemUpdated.
@@ -31,7 +32,8 @@ type seenItem struct {
 // watch returns the items of a campaign from server-sent events, until the stream completes.
 func watch(t *testing.T, url, key, campaignID string, after int32) <-chan seenItem {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"query": watchItems, "variables": map[string]any{"id": campaignID, "after": after}})
+	body, err := json.Marshal(map[string]any{"query": watchItems, "variables": map[string]any{"id": campaignID,
+		"after": after}})
 	require.NoError(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/graphql", strings.NewReader(string(body)))
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The items of a campaign are counted once at a change, for all who follow it. The campaign itself is one row, which is looked
-// at again whenever somebody may have missed a signal.
+// The items of a campaign are counted once at a change, for all who follow it. The campaign itself is one row, which is
+// looked at again whenever somebody may have missed a signal.
 func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t, "campaign_item")
@@ -19,7 +19,8 @@ func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
 	tenant := writer.Tenant(company.ID)
 	_, key := g.keyOf(t, company.ID, model.APIKeyScopeRead)
 	campaign, items := runningCampaign(t, tenant, 3)
-	const watch = `subscription ($id: ID!) { campaignUpdated(campaignId: $id) { status itemVersion counts { total pending calling } } }`
+	const watch = `subscription ($id: ID!) { campaignUpdated(campaignId: $id) { status itemVersion counts { total pending
+		calling } } }`
 	followers := make([]*subscriber, 20)
 	for i := range followers {
 		// Half of them ask in a way of their own.
@@ -39,7 +40,8 @@ func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
 	}
 	require.EqualValues(t, 1, g.statements.Load()-before)
 
-	_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusPaused)})
+	_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+		Status: new(model.CampaignStatusPaused)})
 	require.NoError(t, err)
 	for _, f := range followers {
 		require.Contains(t, string(f.receive().Payload), `"Paused"`)

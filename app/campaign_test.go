@@ -17,13 +17,15 @@ import (
 // newVictimCampaign returns the ids of a campaign with one item that was called.
 func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[string]string {
 	t.Helper()
-	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agentID, Name: "SECRET campaign", MaxAttempts: 1})
+	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agentID,
+		Name: "SECRET campaign", MaxAttempts: 1})
 	require.NoError(t, err)
 	_, _, err = tenant.AddCampaignField(t.Context(), model.AddCampaignFieldInput{CampaignID: campaign.ID, Name: "SECRET"})
 	require.NoError(t, err)
-	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
-		{PhoneNumber: "+12025550143", DataBag: model.JSONObject(`{"name":"SECRET"}`)},
-	}})
+	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID,
+		Items: []*model.CampaignItemInput{
+			{PhoneNumber: "+12025550143", DataBag: model.JSONObject(`{"name":"SECRET"}`)},
+		}})
 	require.NoError(t, err)
 	items := added.Items
 	for _, to := range []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusError} {
@@ -40,13 +42,17 @@ func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaig
 	t.Helper()
 	ctx := t.Context()
 	agent, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
-		Name: "Caller", Channel: model.ChannelPhone, Direction: model.DirectionOutbound, Language: "en", Prompt: "Call {firstName}.",
-		Fields: []*model.AgentField{{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsSystem: true, IsMandatory: true}},
+		Name: "Caller", Channel: model.ChannelPhone, Direction: model.DirectionOutbound, Language: "en",
+		Prompt: "Call {firstName}.",
+		Fields: []*model.AgentField{{Name: "firstName", IsMandatory: true},
+			{Name: "phoneNumber", IsSystem: true, IsMandatory: true}},
 	})
 	require.NoError(t, err)
-	campaign, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: agent.ID, Name: "Renewals", MaxAttempts: 2, RetryDelayMinutes: 30})
+	campaign, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: agent.ID, Name: "Renewals",
+		MaxAttempts: 2, RetryDelayMinutes: 30})
 	require.NoError(t, err)
-	campaign, err = tenant.UpdateCampaign(ctx, model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusRunning)})
+	campaign, err = tenant.UpdateCampaign(ctx, model.UpdateCampaignInput{CampaignID: campaign.ID,
+		Status: new(model.CampaignStatusRunning)})
 	require.NoError(t, err)
 	in := model.AddCampaignItemsInput{CampaignID: campaign.ID}
 	for i := range count {
@@ -62,7 +68,8 @@ func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaig
 func advance(t testing.TB, tenant *db.Tenant, item *model.CampaignItem, moves ...model.CampaignItemStatus) {
 	t.Helper()
 	for _, to := range moves {
-		_, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID, To: to})
+		_, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: item.CampaignID,
+			ItemID: item.ID, To: to})
 		require.NoError(t, err)
 	}
 }
@@ -73,13 +80,15 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	tenant, key := g.company(t, "Campaigns")
 	agentID := manyAgents(t, tenant, 2)
 	_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{
-		AgentID: agentID, Channel: new(model.ChannelPhone), Direction: new(model.DirectionOutbound), Fields: []*model.AgentField{{Name: "firstName", IsMandatory: true}},
+		AgentID: agentID, Channel: new(model.ChannelPhone), Direction: new(model.DirectionOutbound),
+		Fields: []*model.AgentField{{Name: "firstName", IsMandatory: true}},
 	})
 	require.NoError(t, err)
 	var made struct {
 		CreateCampaign struct{ Campaign struct{ ID, Status string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { createCampaign(input: {agentId: $id, name: "Leads", maxAttempts: 1, defaultRegion: "US"}) { campaign { id status } } }`,
+	g.must(t, key, `mutation ($id: ID!) { createCampaign(input: {agentId: $id, name: "Leads", maxAttempts: 1,
+		defaultRegion: "US"}) { campaign { id status } } }`,
 		map[string]any{"id": agentID}, &made)
 	id := made.CreateCampaign.Campaign.ID
 	require.Equal(t, "Draft", made.CreateCampaign.Campaign.Status)
@@ -89,12 +98,15 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	}`, map[string]any{"id": id}, nil)
 
 	refused := g.query(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [
-		{phoneNumber: "202 555 0143", dataBag: {firstName: "Ada"}}, {phoneNumber: "12"}, {}]}) { items { id } } }`, map[string]any{"id": id})
+		{phoneNumber: "202 555 0143", dataBag: {firstName: "Ada"}}, {phoneNumber: "12"},
+			{}]}) { items { id } } }`, map[string]any{"id": id})
 	require.Equal(t, []string{"BAD_INPUT"}, refused.codes())
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.1.phoneNumber")
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.2.phoneNumber")
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.2.dataBag.firstName", "all faults at once")
-	refused = g.query(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{phoneNumber: "202 555 0143"}]}) { items { id } } }`,
+	refused = g.query(t, key,
+		`mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{phoneNumber: "202 555 0143"}]}) { items { id
+			} } }`,
 		map[string]any{"id": id})
 	require.Equal(t, []string{"UNPROCESSABLE"}, refused.codes())
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.0.dataBag.firstName")
@@ -105,7 +117,8 @@ func TestACampaignOverGraphQL(t *testing.T) {
 		}
 	}
 	g.must(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [
-		{phoneNumber: "202 555 0143", dataBag: {firstName: "Ada"}}, {phoneNumber: "+33199001234", dataBag: {firstName: "Al"}}]}) { items { id phoneNumber } } }`,
+		{phoneNumber: "202 555 0143", dataBag: {firstName: "Ada"}}, {phoneNumber: "+33199001234",
+			dataBag: {firstName: "Al"}}]}) { items { id phoneNumber } } }`,
 		map[string]any{"id": id}, &added)
 	items := added.AddCampaignItems.Items
 	require.Equal(t, "+12025550143", items[0].PhoneNumber)
@@ -115,13 +128,16 @@ func TestACampaignOverGraphQL(t *testing.T) {
 			Items   []struct{ ID, RunningStatus, ClaimedUntil string }
 		}
 	}
-	g.must(t, key, `mutation ($id: ID!) { claimCampaignItems(input: {campaignId: $id, limit: 1}) { claimId items { id runningStatus claimedUntil } } }`,
+	g.must(t, key, `mutation ($id: ID!) { claimCampaignItems(input: {campaignId: $id,
+		limit: 1}) { claimId items { id runningStatus claimedUntil } } }`,
 		map[string]any{"id": id}, &claimed)
 	require.Equal(t, items[0].ID, claimed.ClaimCampaignItems.Items[0].ID)
 	require.NotEmpty(t, claimed.ClaimCampaignItems.Items[0].ClaimedUntil)
 
 	names := map[string]any{"id": id, "item": items[0].ID, "claim": claimed.ClaimCampaignItems.ClaimID}
-	wrong := g.query(t, key, `mutation ($id: ID!, $item: ID!) { advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Processed}) { item { id } } }`, names)
+	wrong := g.query(t, key,
+		`mutation ($id: ID!, $item: ID!) { advanceCampaignItem(input: {campaignId: $id, itemId: $item,
+			to: Processed}) { item { id } } }`, names)
 	require.Equal(t, []string{"CONFLICT"}, wrong.codes())
 	require.Contains(t, wrong.Errors[0].Message, "only to Calling")
 	g.must(t, key, `mutation ($id: ID!, $item: ID!, $claim: ID!) {
@@ -132,7 +148,8 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	item := g.query(t, key, `query ($id: ID!, $item: ID!) { campaignItem(campaignId: $id, id: $item) {
 		runningStatus attemptCount nextTryDate isArchived dataBag error claimedUntil
 		result { tag { id name color } conversation { id } summary isSystem metadata } eventList { type description }
-		campaign { name fields { name description isMandatory isSystem } counts { total pending processed } agent { id } } } }`, names)
+		campaign { name fields { name description isMandatory isSystem } counts { total pending processed } agent { id } } }
+			}`, names)
 	require.Empty(t, item.Errors)
 	require.JSONEq(t, `{"campaignItem": {
 		"runningStatus": "Processed", "attemptCount": 1, "nextTryDate": null, "isArchived": false, "dataBag": {"firstName": "Ada"}, "error": null, "claimedUntil": null,
@@ -156,7 +173,9 @@ func TestACampaignOverGraphQL(t *testing.T) {
 		archiveCampaignItems(input: {campaignId: $id, itemIds: [$item]}) { items { isArchived } }
 		deleteCampaignItem(input: {campaignId: $id, itemId: $item}) { deletedId }
 	}`, names, nil)
-	gone := g.query(t, key, `query ($id: ID!, $item: ID!) { campaignItem(campaignId: $id, id: $item) { id } campaign(id: "campaign_none") { id } }`, names)
+	gone := g.query(t, key,
+		`query ($id: ID!, $item: ID!) { campaignItem(campaignId: $id, id: $item) { id } campaign(id: "campaign_none") { id }
+			}`, names)
 	require.ElementsMatch(t, []string{"NOT_FOUND", "NOT_FOUND"}, gone.codes())
 }
 
@@ -169,10 +188,13 @@ func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
 		ClassificationTags: []*model.ClassificationTag{{Name: "Praise", Definition: "Praises."}},
 	})
 	require.NoError(t, err)
-	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: "Visits", MaxAttempts: 1})
+	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: "Visits",
+		MaxAttempts: 1})
 	require.NoError(t, err)
 	names := map[string]any{"agent": agent.ID, "id": campaign.ID}
-	added := g.query(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{}, {dataBag: null}]}) { items { dataBag } } }`, names)
+	added := g.query(t, key,
+		`mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{},
+			{dataBag: null}]}) { items { dataBag } } }`, names)
 	require.Empty(t, added.Errors)
 	require.JSONEq(t, `{"addCampaignItems": {"items": [{"dataBag": {}}, {"dataBag": {}}]}}`, string(added.Data))
 	var page struct {
@@ -185,12 +207,15 @@ func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
 	moved := g.query(t, key, `mutation ($id: ID!, $item: ID!) {
 		a: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Calling}) { item { id } }
 		b: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: ProcessingResult}) { item { id } }
-		c: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Processed, result: {summary: "Short"}}) { item { result { summary metadata } } }
+		c: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Processed,
+			result: {summary: "Short"}}) { item { result { summary metadata } } }
 	}`, names)
 	require.Empty(t, moved.Errors)
 	require.Contains(t, string(moved.Data), `{"summary":"Short","metadata":{}}`)
-	made := g.query(t, key, `mutation ($agent: ID!) { createClassificationTest(input: {agentId: $agent, name: "One", tagExpected: "Praise",
-		conversationContext: {messages: [{role: user, text: "Fine."}]}}) { agentTest { ... on ClassificationTest { conversationContext { dataBag } } } } }`, names)
+	made := g.query(t, key,
+		`mutation ($agent: ID!) { createClassificationTest(input: {agentId: $agent, name: "One", tagExpected: "Praise",
+		conversationContext: {messages: [{role: user, text: "Fine."}]}}) { agentTest { ... on ClassificationTest {
+			conversationContext { dataBag } } } } }`, names)
 	require.Empty(t, made.Errors)
 	require.Contains(t, string(made.Data), `{"dataBag":{}}`)
 }
@@ -233,11 +258,15 @@ func TestCampaignItemsOverREST(t *testing.T) {
 	require.Equal(t, "+12025550199", added["items"].([]any)[0].(map[string]any)["phoneNumber"])
 	again := call(key, "POST", base, `{"items":[{"phoneNumber":"+1 (202) 555-0199","dataBag":{"firstName":"Eve"}}]}`, 200)
 	require.Empty(t, again["items"])
-	require.Equal(t, added["items"].([]any)[0].(map[string]any)["id"], again["duplicates"].([]any)[0].(map[string]any)["itemId"])
-	require.Contains(t, call(key, "POST", base, `{"onDuplicate":"REFUSE","items":[{"phoneNumber":"+12025550199","dataBag":{"firstName":"Eve"}}]}`, 409)["errors"],
+	require.Equal(t, added["items"].([]any)[0].(map[string]any)["id"],
+		again["duplicates"].([]any)[0].(map[string]any)["itemId"])
+	require.Contains(t, call(key, "POST", base,
+		`{"onDuplicate":"REFUSE","items":[{"phoneNumber":"+12025550199","dataBag":{"firstName":"Eve"}}]}`, 409)["errors"],
 		"items.0.phoneNumber")
-	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"12","dataBag":{"firstName":"Eve"}}]}`, 400)["errors"], "items.0.phoneNumber")
-	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"+12025550199"}]}`, 422)["errors"], "items.0.dataBag.firstName")
+	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"12","dataBag":{"firstName":"Eve"}}]}`,
+		400)["errors"], "items.0.phoneNumber")
+	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"+12025550199"}]}`, 422)["errors"],
+		"items.0.dataBag.firstName")
 	require.Contains(t, call(key, "POST", base, `{}`, 400)["errors"], "items")
 
 	advance(t, tenant, items[1], model.CampaignItemStatusCalling)
@@ -250,17 +279,21 @@ func TestCampaignItemsOverREST(t *testing.T) {
 	require.Contains(t, call(key, "DELETE", base+"/"+items[1].ID, "", 409)["detail"], "is being called")
 	require.Equal(t, "Pending", call(key, "POST", base+"/"+items[1].ID+"/reset", "", 200)["runningStatus"])
 	call(key, "DELETE", base+"/"+items[1].ID, "", 204)
-	require.Equal(t, `campaign item "`+items[1].ID+`" does not exist`, call(key, "DELETE", base+"/"+items[1].ID, "", 404)["detail"])
+	require.Equal(t, `campaign item "`+items[1].ID+`" does not exist`, call(key, "DELETE", base+"/"+items[1].ID, "",
+		404)["detail"])
 
 	field := call(key, "POST", "/CampaignField", `{"campaignId":"`+campaign.ID+`","name":"offer","isMandatory":true}`, 200)
 	require.Equal(t, map[string]any{"name": "offer", "description": nil, "isMandatory": true, "isSystem": false}, field)
 	require.Len(t, call(key, "GET", "/CampaignField?campaignId="+campaign.ID, "", 200)["data"], 3)
-	require.Contains(t, call(key, "POST", "/CampaignField", `{"campaignId":"`+campaign.ID+`","name":"offer"}`, 422)["errors"], "name")
+	require.Contains(t, call(key, "POST", "/CampaignField", `{"campaignId":"`+campaign.ID+`","name":"offer"}`,
+		422)["errors"], "name")
 
 	// For another company the campaign does not exist.
 	for _, request := range []string{
-		"GET " + base, "POST " + base + ` {"items":[{"phoneNumber":"+12025550199"}]}`, "GET " + first, "DELETE " + first, "POST " + first + "/reset",
-		"GET /CampaignField?campaignId=" + campaign.ID, `POST /CampaignField {"campaignId":"` + campaign.ID + `","name":"mine"}`,
+		"GET " + base, "POST " + base + ` {"items":[{"phoneNumber":"+12025550199"}]}`, "GET " + first, "DELETE " + first,
+		"POST " + first + "/reset",
+		"GET /CampaignField?campaignId=" + campaign.ID, `POST /CampaignField {"campaignId":"` + campaign.ID +
+			`","name":"mine"}`,
 	} {
 		method, rest, _ := strings.Cut(request, " ")
 		path, body, _ := strings.Cut(rest, " ")
@@ -289,9 +322,11 @@ func TestStatementsOfCampaignsDoNotGrowWithRows(t *testing.T) {
 			`{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }
 				items(first: 50) { totalCount nodes { id phoneNumber eventList { type description } } } } } }`: 8,
 			// This reads agents, their campaigns, and items with their campaigns.
-			`{ agents { nodes { id campaigns { nodes { id items(runningStatus: ProcessingResult) { nodes { id campaign { name } } } } } } } }`: 3,
+			`{ agents { nodes { id campaigns { nodes { id items(runningStatus: ProcessingResult) { nodes { id campaign { name } }
+				} } } } } }`: 3,
 			// This reads the campaign, its items with their campaigns, their number, and events.
-			`query ($id: ID!) { campaignItems(campaignId: $id) { totalCount nodes { id result { summary } campaign { name } eventList { type } } } }`: 4,
+			`query ($id: ID!) { campaignItems(campaignId: $id) { totalCount nodes { id result { summary } campaign { name }
+				eventList { type } } } }`: 4,
 		} {
 			before := g.statements.Load()
 			g.must(t, key, query, map[string]any{"id": campaignID}, nil)

@@ -33,16 +33,19 @@ func openClinic(t *testing.T, script ...fixture) *clinic {
 	t.Helper()
 	name := modelNamed(t.Name())
 	answersKnock := says("Who is there?").but("match", fixture{"userMessage": knock})
-	c := &clinic{model: name, provider: startProvider(t, map[string][]fixture{name: append([]fixture{answersKnock}, script...)})}
+	c := &clinic{model: name,
+		provider: startProvider(t, map[string][]fixture{name: append([]fixture{answersKnock}, script...)})}
 	address := dbtest.URL(t)
 	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
 	tenant, key := g.company(t, "Clinic")
 	ctx := t.Context()
 	c.desk, c.book = frontDesk(t, tenant)
-	_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: c.desk, Channel: new(model.ChannelPhone), IsCallTransferEnabled: new(true)})
+	_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: c.desk, Channel: new(model.ChannelPhone),
+		IsCallTransferEnabled: new(true)})
 	require.NoError(t, err)
 	expert, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
-		Name: "Expert", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the expert.",
+		Name: "Expert", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the expert.",
 	})
 	require.NoError(t, err)
 	for _, tool := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// Reads select only the columns that a query needs, so every field must have the same value whether it is selected alone
-// or among all, on every path to its type.
+// Reads select only the columns that a query needs, so every field must have the same value whether it is selected
+// alone or among all, on every path to its type.
 func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -27,14 +27,19 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	resolved := &gatewayUnderTest{url: servePlanned(t, store, settings, false), store: store}
 	key, _ := g.demo(t)
 	g.addDocumentOfDemo(t, key)
-	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
+	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en",
+		prompt: "Help."}) { agent { id } } }`, nil, nil)
 	g.must(t, key, `mutation ($agent: ID!, $baseline: ID!) {
-		createAgentTestSchedule(input: {name: "Nightly", agentId: $agent, cron: "0 3 * * *", baselineId: $baseline}) { schedule { id } }
-	}`, map[string]any{"agent": g.firstID(t, key, `{ list: agents { nodes { id } } }`), "baseline": g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`)}, nil)
-	g.must(t, key, `mutation { createWebhook(input: {url: "https://example.com", events: [BudgetWarned]}) { webhook { id } } }`, nil, nil)
+		createAgentTestSchedule(input: {name: "Nightly", agentId: $agent, cron: "0 3 * * *",
+			baselineId: $baseline}) { schedule { id } }
+	}`, map[string]any{"agent": g.firstID(t, key, `{ list: agents { nodes { id } }
+		}`), "baseline": g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`)}, nil)
+	g.must(t, key, `mutation { createWebhook(input: {url: "https://example.com",
+		events: [BudgetWarned]}) { webhook { id } } }`, nil, nil)
 	var hooks struct{ Webhooks []struct{ ID string } }
 	g.must(t, key, `{ webhooks { id } }`, nil, &hooks)
-	g.must(t, key, `mutation ($hook: ID!) { sendTestWebhook(input: {webhookId: $hook}) { delivery { id } } }`, map[string]any{"hook": hooks.Webhooks[0].ID}, nil)
+	g.must(t, key, `mutation ($hook: ID!) { sendTestWebhook(input: {webhookId: $hook}) { delivery { id } } }`,
+		map[string]any{"hook": hooks.Webhooks[0].ID}, nil)
 	g.must(t, key, `mutation ($newest: ID!) { startSimulationChat(input: {agentId: $newest}) { simulationChat { id } } }`,
 		map[string]any{"newest": g.firstID(t, key, `{ list: agents { nodes { id } } }`)}, nil)
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
@@ -69,8 +74,8 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	}
 }
 
-// selectionsOf returns a selection of each field of a type, by name, and one of all fields, with aliases that begin with
-// amongAll.
+// selectionsOf returns a selection of each field of a type, by name, and one of all fields, with aliases that begin
+// with amongAll.
 func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]string, all string) {
 	w := walker{schema: schema}
 	selections = map[string]string{}
@@ -112,19 +117,24 @@ func only(name string, value any) any {
 
 // waysToTypes returns the queries that lead to each type. The execution is for comparing with itself.
 func waysToTypes(execution string) map[string][]string {
-	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
+	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).
+		Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
 	test := func(kind string) []string {
 		fields := "... on " + kind + " { %s }"
 		return []string{
-			`{ agentTests { nodes { ` + fields + ` } } }`, `{ agents { nodes { tests { edges { node { ` + fields + ` } } } } } }`,
-			`{ agentTestFolders { nodes { tests { nodes { ` + fields + ` } } } } }`, `{ agentTestRuns { nodes { test { ` + fields + ` } } } }`,
-			`{ compareAgentTestExecutions(baseId: "` + execution + `", headId: "` + execution + `") { tests { test { ` + fields + ` } } } }`,
+			`{ agentTests { nodes { ` + fields + ` } } }`, `{ agents { nodes { tests { edges { node { ` + fields +
+				` } } } } } }`,
+			`{ agentTestFolders { nodes { tests { nodes { ` + fields + ` } } } } }`, `{ agentTestRuns { nodes { test { ` +
+				fields + ` } } } }`,
+			`{ compareAgentTestExecutions(baseId: "` + execution + `", headId: "` + execution + `") { tests { test { ` + fields +
+				` } } } }`,
 		}
 	}
 	return map[string][]string{
 		"Agent": {
 			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
-			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
+			`{ agents { nodes { subAgents { agent { %s } } } } }`,
+			`{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
 			`{ agentTests { nodes { agent { %s } } } }`, `{ agentTestFolders { nodes { agent { %s } } } }`,
 			`{ agentTestExecutions { nodes { agent { %s } } } }`, `{ campaigns { nodes { agent { %s } } } }`,
 			`{ simulationChats { nodes { agent { %s } } } }`, fmt.Sprintf(usage, `byAgent { agent { %s } }`),
@@ -138,12 +148,14 @@ func waysToTypes(execution string) map[string][]string {
 			`{ documents { nodes { %s } } }`, `{ datasets(first: 20) { nodes { documents { nodes { %s } } } } }`,
 			`{ documents(first: 20) { nodes { chunks(first: 20) { nodes { document { %s } } } } } }`,
 		},
-		"Chunk":              {`{ documents { nodes { chunks { nodes { %s } } } } }`},
-		"SimulationChat":     {`{ simulationChats { nodes { %s } } }`, `{ agents { nodes { simulationChats { nodes { %s } } } } }`},
+		"Chunk": {`{ documents { nodes { chunks { nodes { %s } } } } }`},
+		"SimulationChat": {`{ simulationChats { nodes { %s } } }`,
+			`{ agents { nodes { simulationChats { nodes { %s } } } } }`},
 		"SimulationTest":     test("SimulationTest"),
 		"ClassificationTest": test("ClassificationTest"),
 		"AgentTestFolder": {
-			`{ agentTestFolders { nodes { %s } } }`, `{ agents { nodes { testFolders { %s } } } }`, `{ agentTests { nodes { folder { %s } } } }`,
+			`{ agentTestFolders { nodes { %s } } }`, `{ agents { nodes { testFolders { %s } } } }`,
+			`{ agentTests { nodes { folder { %s } } } }`,
 		},
 		"AgentTestExecution": {
 			`{ agentTestExecutions { nodes { %s } } }`, `{ agents { nodes { testExecutions { edges { node { %s } } } } } }`,
@@ -151,11 +163,13 @@ func waysToTypes(execution string) map[string][]string {
 		},
 		"AgentTestRun": {
 			`{ agentTestRuns { nodes { %s } } }`, `{ agentTestExecutions { nodes { runs(first: 5) { nodes { %s } } } } }`,
-			`{ agentTests { nodes { lastRun { %s } } } }`, `{ agentTests { nodes { runs(first: 5) { edges { node { %s } } } } } }`,
+			`{ agentTests { nodes { lastRun { %s } } } }`,
+			`{ agentTests { nodes { runs(first: 5) { edges { node { %s } } } } } }`,
 		},
 		"Campaign": {
 			`{ campaigns { nodes { %s } } }`, `{ agents { nodes { campaigns { nodes { %s } } } } }`,
-			`{ campaigns { nodes { items(first: 5) { nodes { campaign { %s } } } } } }`, fmt.Sprintf(usage, `byAgent { campaigns { campaign { %s } } }`),
+			`{ campaigns { nodes { items(first: 5) { nodes { campaign { %s } } } } } }`,
+			fmt.Sprintf(usage, `byAgent { campaigns { campaign { %s } } }`),
 		},
 		"CampaignItem":         {`{ campaigns { nodes { items(first: 20) { nodes { %s } } } } }`},
 		"AgentTestSchedule":    {`{ agentTestSchedules { nodes { %s } } }`},

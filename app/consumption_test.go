@@ -18,13 +18,16 @@ func TestBreakdownOfWhatIsSelected(t *testing.T) {
 	agent := manyAgents(t, tenant, 1)
 	campaign := "campaign_1"
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
-		{IdempotencyKey: "1", AgentID: agent, CampaignID: &campaign, Channel: model.ChannelWeb, Credits: 3 * model.Credit, At: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)},
-		{IdempotencyKey: "2", AgentID: agent, Channel: model.ChannelSms, Credits: 4 * model.Credit, At: time.Date(2026, 4, 2, 1, 0, 0, 0, time.UTC)},
+		{IdempotencyKey: "1", AgentID: agent, CampaignID: &campaign, Channel: model.ChannelWeb, Credits: 3 * model.Credit,
+			At: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)},
+		{IdempotencyKey: "2", AgentID: agent, Channel: model.ChannelSms, Credits: 4 * model.Credit,
+			At: time.Date(2026, 4, 2, 1, 0, 0, 0, time.UTC)},
 	}})
 	require.NoError(t, err)
 	ask := func(selection, fragment string) map[string]any {
 		var found struct{ ConsumptionBreakdown json.RawMessage }
-		g.must(t, key, `{ consumptionBreakdown(from: "2026-02-03", to: "2026-04-27") { `+selection+` } } `+fragment, nil, &found)
+		g.must(t, key, `{ consumptionBreakdown(from: "2026-02-03", to: "2026-04-27") { `+selection+` } } `+fragment, nil,
+			&found)
 		axes := map[string]any{}
 		require.NoError(t, json.Unmarshal(found.ConsumptionBreakdown, &axes))
 		return axes
@@ -43,7 +46,8 @@ func TestBreakdownOfWhatIsSelected(t *testing.T) {
 	for _, test := range []struct{ selection, fragment, as, axis string }{
 		{"totalCredits", "", "totalCredits", "totalCredits"},
 		{"c: byChannel { channel credits }", "", "c", "byChannel"},
-		{"... { ...months }", "fragment months on ConsumptionBreakdown { byMonth { month credits byChannel { channel credits } } }", "byMonth", "byMonth"},
+		{"... { ...months }", "fragment months on ConsumptionBreakdown { byMonth { month credits byChannel { channel " +
+			"credits } } }", "byMonth", "byMonth"},
 		{"... on ConsumptionBreakdown { a: byAgent { agentId ...more } } byAgent { agentId }",
 			"fragment more on AgentConsumption { credits campaigns { campaignId credits } }", "a", "byAgent"},
 		{"d: byDay { day ...day }", "fragment day on DayConsumption { credits byChannel { channel credits } }", "d", "byDay"},

@@ -20,10 +20,13 @@ func TestMockedToolThroughREST(t *testing.T) {
 	var started, sent, read restChat
 	c.rest(t, http.MethodPost, "/SimulationChat/start", map[string]any{
 		"agentId": c.desk, "dataBag": map[string]string{"name": "Ana"},
-		"toolMocking": mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"resultTemplate": "{name} on {day} {or} {never}", "delaySeconds": 0.25})}},
+		"toolMocking": mocking{
+			"mockedTools": []mocking{mockedTool(c.book, mocking{"resultTemplate": "{name} on {day} {or} {never}",
+				"delaySeconds": 0.25})}},
 	}, &started)
 	require.Empty(t, started.Messages)
-	c.rest(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": started.SimulationChatID, "message": "Book Monday"}, &sent)
+	c.rest(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": started.SimulationChatID,
+		"message": "Book Monday"}, &sent)
 	require.Len(t, sent.Messages, 2)
 	require.Equal(t, "You are booked.", sent.Messages[1].Text)
 	c.rest(t, http.MethodGet, "/SimulationChat/"+started.SimulationChatID, nil, &read)
@@ -51,7 +54,8 @@ func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("look_up", `{}`, "book", `{"day":"Monday"}`), says("Done."))
 	chatID := c.start(t, c.desk, mocking{
-		"mockAllTools": true, "mockedTools": []mocking{mockedTool(c.lookUp, mocking{"resultTemplate": "Free", "delaySeconds": 1})},
+		"mockAllTools": true, "mockedTools": []mocking{
+			mockedTool(c.lookUp, mocking{"resultTemplate": "Free", "delaySeconds": 1})},
 	})
 	events := c.follow(t, chatID)
 	require.Equal(t, "Done.", c.say(t, chatID, "Book what is free").Text)
@@ -71,12 +75,14 @@ func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 	}
 	require.Equal(t, []string{"+look_up", "+book", "-book", "-look_up"}, order)
 	asked := c.asked(t)
-	require.Equal(t, []string{"look_up: Free", `book: {"status":"success","message":"The call to book succeeded."}`}, asked[len(asked)-1].told())
+	require.Equal(t, []string{"look_up: Free", `book: {"status":"success","message":"The call to book succeeded."}`},
+		asked[len(asked)-1].told())
 }
 
 func TestDelegation(t *testing.T) {
 	t.Parallel()
-	c := openClinic(t, calls("ask_expert", askExpert), calls("dig", `{}`), says("Take the stairs."), says("The expert would take the stairs."))
+	c := openClinic(t, calls("ask_expert", askExpert), calls("dig", `{}`), says("Take the stairs."),
+		says("The expert would take the stairs."))
 	// A sub-agent's calls cannot be mocked, and its tool has no endpoint here.
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true})
 	require.Equal(t, "The expert would take the stairs.", c.say(t, chatID, "How do I get up?").Text)
@@ -115,7 +121,8 @@ func TestMockedSubAgentIsNeverAsked(t *testing.T) {
 
 func TestSubAgentWhoseModelFails(t *testing.T) {
 	t.Parallel()
-	c := openClinic(t, calls("ask_expert", askExpert), refuses(http.StatusUnauthorized, "invalid_api_key"), says("Nobody is there."))
+	c := openClinic(t, calls("ask_expert", askExpert), refuses(http.StatusUnauthorized, "invalid_api_key"),
+		says("Nobody is there."))
 	chatID := c.start(t, c.desk, nil)
 	require.Equal(t, "Nobody is there.", c.say(t, chatID, "How do I get up?").Text)
 	made := c.kept(t, chatID).ToolCalls
@@ -196,7 +203,8 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 	}
 	// This takes another client, because the first one's request is still under way.
 	other := &served{gatewayUnderTest: c.gatewayUnderTest, key: c.key, log: c.log}
-	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status } } }`, map[string]any{"id": chatID})
+	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status }
+		} }`, map[string]any{"id": chatID})
 	require.Empty(t, a.Errors)
 	require.Equal(t, []string{"CONFLICT"}, <-codes)
 	kept := c.kept(t, chatID)
@@ -209,7 +217,8 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 func TestClientThatLeavesDuringACall(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, calls("book", `{"day":"Tuesday"}`), says("Tuesday it is."))
-	a := c.ask(t, `mutation ($desk: ID!, $book: ID!) { startSimulationChat(input: {agentId: $desk, toolMocking: {mockedTools: [
+	a := c.ask(t, `mutation ($desk: ID!, $book: ID!) { startSimulationChat(input: {agentId: $desk,
+		toolMocking: {mockedTools: [
 		{toolId: $book, rules: [{when: [{argument: "day", equals: "Monday"}], delaySeconds: 60}]}
 	]}}) { simulationChat { id } } }`, map[string]any{"desk": c.desk, "book": c.book})
 	require.Empty(t, a.Errors)
@@ -254,12 +263,14 @@ func TestClientThatLeavesDuringACall(t *testing.T) {
 func TestTurnThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	ask, back := "Book Monday", "Hello?"
-	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").but("match", fixture{"userMessage": back}))
+	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").
+		but("match", fixture{"userMessage": back}))
 	// A time-out that ends the turn before its call proves nothing, so the test tries again with a longer one.
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		hasty := c.serve(t, c.key, func(o *app.EngineOptions) { o.TurnTimeout = timeout })
 		chatID := c.start(t, c.desk, mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"delaySeconds": 60})}})
-		status, body := hasty.exchange(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": chatID, "message": ask})
+		status, body := hasty.exchange(t, http.MethodPost, "/SimulationChat/send-message",
+			map[string]any{"simulationChatId": chatID, "message": ask})
 		require.Equal(t, http.StatusServiceUnavailable, status, string(body))
 		require.Contains(t, string(body), "the request took longer than "+timeout.String())
 		kept := hasty.kept(t, chatID)

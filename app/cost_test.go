@@ -27,7 +27,8 @@ func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
-	const list = `query ($first: Int!) { knowledgeBaseChats(first: $first) { nodes { retrieve(question: "When are you open?") { content } } } }`
+	const list = `query ($first: Int!) { knowledgeBaseChats(first: $first) { nodes { retrieve(question:
+		"When are you open?") { content } } } }`
 	const most = 9
 
 	before := g.statements.Load()
@@ -97,24 +98,27 @@ func TestFiveLevelsOfSubAgentsWithTheirTests(t *testing.T) {
 	var above string
 	for i := range 6 {
 		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: "Help.",
 		})
 		require.NoError(t, err)
 		if above != "" {
-			_, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{AgentID: above, DelegateAgentID: agent.ID, Name: "Next", TechnicalName: "next"})
+			_, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{AgentID: above, DelegateAgentID: agent.ID,
+				Name: "Next", TechnicalName: "next"})
 			require.NoError(t, err)
 		}
 		above = agent.ID
 	}
 	const tests = "name tests(first: 5) { nodes { lastRun { status } } } "
 	var answer struct{ Agents struct{ Nodes []any } }
-	g.must(t, key, "{ agents(first: 10) { nodes { "+strings.Repeat(tests+"subAgents { agent { ", 5)+tests+strings.Repeat(" } }", 5)+" } } }", nil, &answer)
+	g.must(t, key, "{ agents(first: 10) { nodes { "+strings.Repeat(tests+"subAgents { agent { ", 5)+tests+
+		strings.Repeat(" } }", 5)+" } } }", nil, &answer)
 	require.Len(t, answer.Agents.Nodes, 6)
 	require.Contains(t, fmt.Sprint(answer.Agents.Nodes), "Agent 5")
 }
 
-// The executor makes the tests and the runs of an execution one by one. The largest, of 4,000 runs, has room; here a fifth of it has a
-// fifth of the room.
+// The executor makes the tests and the runs of an execution one by one. The largest, of 4,000 runs, has room; here a
+// fifth of it has a fifth of the room.
 func TestTheLargestExecutionIsShown(t *testing.T) {
 	t.Parallel()
 	settings := gateway.DefaultSettings()
@@ -123,16 +127,19 @@ func TestTheLargestExecutionIsShown(t *testing.T) {
 	company, err := store.CreateCompany(t.Context(), "Large")
 	require.NoError(t, err)
 	tenant := store.Tenant(company.ID)
-	_, key, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "read", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	_, key, err := tenant.CreateAPIKey(t.Context(),
+		model.CreateAPIKeyInput{Name: "read", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 	require.NoError(t, err)
 	execution := dbtest.Execute(t, tenant, dbtest.Tests(t, tenant, 40, 1), 20, 1)
-	s := shape{query: `{ agentTestExecution(id: "` + execution.ID + `") { __typename id status repeats passHatK counts { total judged }
+	s := shape{query: `{ agentTestExecution(id: "` + execution.ID +
+		`") { __typename id status repeats passHatK counts { total judged }
 		tests { __typename testId rowNumber rowName runs { __typename id attempt status promptVersion durationMs } } } }`}
 	o := transports["POST"](t, serveWith(t, store, settings), s, key)
 	require.Empty(t, o.code)
 	require.Greater(t, o.bytes, 800*100)
 
-	s.query = strings.Replace(s.query, "tests {", "tests { again: runs { id attempt status promptVersion durationMs } oncemore: runs { id attempt status promptVersion durationMs } ", 1)
+	s.query = strings.Replace(s.query, "tests {", "tests { again: runs { id attempt status promptVersion durationMs } "+
+		"oncemore: runs { id attempt status promptVersion durationMs } ", 1)
 	o = transports["POST"](t, serveWith(t, store, settings), s, key)
 	require.Equal(t, "LIMIT_EXCEEDED", o.code)
 }

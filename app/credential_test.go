@@ -120,7 +120,9 @@ func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
 	for _, signals := range []bool{true, false} {
 		tenant, key := g.company(t, "Open")
 		campaign, _ := runningCampaign(t, tenant, 1)
-		open := g.follow(t, key, `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id, afterVersion: 1000) { id } }`, map[string]any{"id": campaign.ID})
+		open := g.follow(t, key,
+			`subscription ($id: ID!) { campaignItemUpdated(campaignId: $id, afterVersion: 1000) { id } }`,
+			map[string]any{"id": campaign.ID})
 		keys, err := tenant.APIKeys(t.Context())
 		require.NoError(t, err)
 		if signals {
@@ -186,7 +188,8 @@ func TestATokenEndsItself(t *testing.T) {
 	_, foreign := g.company(t, "Others")
 	_, second := g.keyOf(t, campaign.CompanyID, model.APIKeyScopeRead)
 	for _, caller := range []string{foreign, second} {
-		require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`, string(g.query(t, caller, revoke, map[string]any{"token": mine}).Data))
+		require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`,
+			string(g.query(t, caller, revoke, map[string]any{"token": mine}).Data))
 	}
 	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`, string(g.query(t, mine, revoke, nil).Data))
 	require.Equal(t, []string{"UNAUTHENTICATED"}, g.query(t, mine, viewer, nil).codes())
@@ -196,9 +199,12 @@ func TestATokenEndsItself(t *testing.T) {
 			break
 		}
 	}
-	require.Eventually(t, func() bool { return len(replica.query(t, mine, viewer, nil).Errors) > 0 }, 10*time.Second, 5*time.Millisecond)
-	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`, string(g.query(t, key, revoke, map[string]any{"token": mine}).Data), "once")
+	require.Eventually(t, func() bool { return len(replica.query(t, mine, viewer, nil).Errors) > 0 }, 10*time.Second,
+		5*time.Millisecond)
+	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`,
+		string(g.query(t, key, revoke, map[string]any{"token": mine}).Data), "once")
 	g.must(t, other, viewer, nil, nil)
 	require.NoError(t, goesOn.socket.Ping(goesOn.socket.CloseRead(t.Context())))
-	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`, string(g.query(t, key, revoke, map[string]any{"token": other}).Data))
+	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`,
+		string(g.query(t, key, revoke, map[string]any{"token": other}).Data))
 }

@@ -38,7 +38,8 @@ func TestDocumentsOverREST(t *testing.T) {
 	status, text = send("POST", path, `{"name":"Hours"}`)
 	require.Equal(t, 400, status, text)
 	require.Contains(t, text, `"text":["must be given`)
-	status, _, text = g.sendForm(t, path, key, nil, part{name: "text", content: "x"}, part{"file", "a.txt", "text/plain", "x"})
+	status, _, text = g.sendForm(t, path, key, nil, part{name: "text", content: "x"},
+		part{"file", "a.txt", "text/plain", "x"})
 	require.Equal(t, 400, status, text)
 	status, _, text = g.sendForm(t, path, key, nil, part{"file", "a.txt", "text/plain", strings.Repeat("a", 25<<20+1)})
 	require.Equal(t, 413, status, text)
@@ -55,7 +56,8 @@ func TestDocumentsOverREST(t *testing.T) {
 	require.Contains(t, text, `"name":"Hours"`)
 	require.Contains(t, text, `"total":2,"pageNumber":1,"pageSize":1}`)
 	one := "/document/" + added["id"].(string)
-	for _, missing := range []string{"GET /Dataset/" + other.ID + one, "DELETE /Dataset/" + other.ID + one, "GET /Dataset/none/document", "DELETE /Dataset/none", "PATCH /Dataset/none"} {
+	for _, missing := range []string{"GET /Dataset/" + other.ID + one, "DELETE /Dataset/" + other.ID + one,
+		"GET /Dataset/none/document", "DELETE /Dataset/none", "PATCH /Dataset/none"} {
 		method, path, _ := strings.Cut(missing, " ")
 		body := ""
 		if method == http.MethodPatch {

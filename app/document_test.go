@@ -29,7 +29,8 @@ const (
 type part struct{ name, file, contentType, content string }
 
 // sendForm sends a form. Headers are lines such as "Name: value".
-func (g *gatewayUnderTest) sendForm(t testing.TB, path, key string, headers []string, parts ...part) (int, http.Header, string) {
+func (g *gatewayUnderTest) sendForm(t testing.TB, path, key string, headers []string,
+	parts ...part) (int, http.Header, string) {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -72,8 +73,9 @@ func formatDisposition(values map[string]string) string {
 }
 
 const (
-	preflight  = "GraphQL-Require-Preflight: 1"
-	addText    = `mutation ($in: AddDocumentInput!) { addDocument(input: $in) { document { id name status contentType size dataset { documentCount } } } }`
+	preflight = "GraphQL-Require-Preflight: 1"
+	addText   = `mutation ($in: AddDocumentInput!) { addDocument(input: $in) { document { id name status contentType size
+		dataset { documentCount } } } }`
 	uploadPart = `{"query":"mutation ($d: ID!, $f: Upload) { addDocument(input: {datasetId: $d, upload: $f}) { document { id name contentType size } } }","variables":{"d":"%s","f":null}}`
 )
 
@@ -95,7 +97,8 @@ func (g *gatewayUnderTest) settled(t testing.TB, key, datasetID string) map[stri
 	}
 	require.Eventually(t, func() bool {
 		g.must(t, key, `query ($id: ID!) { dataset(id: $id) { documents(first: 100) { nodes {
-			id name status error warning contentType chunkCount indexedAt chunks { totalCount nodes { position content tokens } } } } } }`,
+			id name status error warning contentType chunkCount indexedAt chunks { totalCount nodes { position content tokens } }
+				} } } }`,
 			map[string]any{"id": datasetID}, &read)
 		for _, d := range read.Dataset.Documents.Nodes {
 			if d.Status == "Pending" || d.Status == "Indexing" {
@@ -139,7 +142,8 @@ func (g *gatewayUnderTest) addDocumentOfDemo(t testing.TB, key string) {
 	}
 	g.must(t, key, `{ datasets { nodes { id } } }`, nil, &read)
 	id := read.Datasets.Nodes[0].ID
-	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": id, "name": "Hours", "text": "Open at nine."}}, nil)
+	g.must(t, key, addText,
+		map[string]any{"in": map[string]any{"datasetId": id, "name": "Hours", "text": "Open at nine."}}, nil)
 	g.startWorkers(t)
 	for _, dataset := range read.Datasets.Nodes {
 		g.settled(t, key, dataset.ID)
@@ -162,7 +166,8 @@ func TestUploadedFilesBecomeChunks(t *testing.T) {
 		{"0", "picture.png", "image/png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"},
 	} {
 		status, _, text := g.sendForm(t, "/graphql", key, []string{preflight},
-			part{name: "operations", content: fmt.Sprintf(uploadPart, dataset.ID)}, part{name: "map", content: `{"0":["variables.f"]}`}, file)
+			part{name: "operations", content: fmt.Sprintf(uploadPart, dataset.ID)},
+			part{name: "map", content: `{"0":["variables.f"]}`}, file)
 		require.Equal(t, 200, status, text)
 		require.Contains(t, text, `"name":"`+file.file+`"`)
 		require.NotContains(t, text, "errors")
@@ -171,7 +176,8 @@ func TestUploadedFilesBecomeChunks(t *testing.T) {
 	documents := g.settled(t, key, dataset.ID)
 	for name, contentType := range map[string]string{
 		"hours.txt": "text/plain", "hours.md": "text/markdown", "hours.html": "text/html", "prices.csv": "text/csv",
-		"prices.json": "application/json", "broken.pdf": "application/pdf", "empty.txt": "text/plain", "picture.png": "image/png",
+		"prices.json": "application/json", "broken.pdf": "application/pdf", "empty.txt": "text/plain",
+		"picture.png": "image/png",
 	} {
 		d := documents[name]
 		require.Equal(t, contentType, d.ContentType, name)
@@ -204,20 +210,26 @@ func TestFormsThatAreNoUploads(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"without a preflight": {nil, []part{operations, places(`{"0":["variables.f"]}`), file}, 415, "GraphQL-Require-Preflight"},
-		"without operations":  {[]string{preflight}, []part{places(`{}`)}, 400, "not valid JSON"},
-		"a batch":             {[]string{preflight}, []part{{name: "operations", content: "[" + operations.content + "]"}, places(`{}`)}, 400, "JSON object"},
-		"without a map":       {[]string{preflight}, []part{operations, file}, 400, "map must be"},
-		"no such file":        {[]string{preflight}, []part{operations, places(`{"1":["variables.f"]}`), file}, 400, "not there"},
-		"no such place":       {[]string{preflight}, []part{operations, places(`{"0":["variables.f.0.x"]}`), file}, 400, "no null"},
+		"without a preflight": {nil, []part{operations, places(`{"0":["variables.f"]}`), file}, 415,
+			"GraphQL-Require-Preflight"},
+		"without operations": {[]string{preflight}, []part{places(`{}`)}, 400, "not valid JSON"},
+		"a batch": {[]string{preflight}, []part{{name: "operations", content: "[" + operations.content + "]"},
+			places(`{}`)}, 400, "JSON object"},
+		"without a map": {[]string{preflight}, []part{operations, file}, 400, "map must be"},
+		"no such file": {[]string{preflight}, []part{operations, places(`{"1":["variables.f"]}`), file}, 400,
+			"not there"},
+		"no such place": {[]string{preflight}, []part{operations, places(`{"0":["variables.f.0.x"]}`), file}, 400,
+			"no null"},
 		"a place that is taken": {[]string{preflight}, []part{operations, places(`{"0":["variables.d"]}`), file}, 400,
 			"no null"},
 		"outside of variables": {[]string{preflight}, []part{operations, places(`{"0":["query"]}`), file}, 400, "no null"},
 		"a form of one byte too many": {[]string{preflight}, []part{operations, places(`{"0":["variables.f"]}`),
 			{"0", "big.txt", "text/plain", strings.Repeat("a", 25<<20+1)}}, 413, "larger than"},
-		"a text for a file": {[]string{preflight}, []part{{name: "operations", content: strings.Replace(operations.content, `"f":null`, `"f":"x"`, 1)}, places(`{}`)},
+		"a text for a file": {[]string{preflight},
+			[]part{{name: "operations", content: strings.Replace(operations.content, `"f":null`, `"f":"x"`, 1)}, places(`{}`)},
 			200, "an Upload is a file of a multipart request"},
-		"other header": {[]string{"X-Requested-By: me"}, []part{operations, places(`{"0":["variables.f"]}`), file}, 200, `"document"`},
+		"other header": {[]string{"X-Requested-By: me"}, []part{operations, places(`{"0":["variables.f"]}`), file}, 200,
+			`"document"`},
 	} {
 		status, _, text := g.sendForm(t, "/graphql", key, c.headers, c.parts...)
 		require.Equal(t, c.status, status, "%s: %s", name, text)
@@ -244,7 +256,8 @@ func TestDocumentInputs(t *testing.T) {
 	}
 	a := g.query(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "text": "x"}})
 	require.Equal(t, map[string][]string{"name": {"is required for a text"}}, a.Errors[0].Extensions.Fields)
-	a = g.query(t, key, addText, map[string]any{"in": map[string]any{"datasetId": "dataset_none", "name": "x", "text": "x"}})
+	a = g.query(t, key, addText,
+		map[string]any{"in": map[string]any{"datasetId": "dataset_none", "name": "x", "text": "x"}})
 	require.Equal(t, []string{"NOT_FOUND"}, a.codes())
 	a = g.query(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "upload": "x"}})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
@@ -257,7 +270,8 @@ func TestDocumentInputs(t *testing.T) {
 			}
 		}
 	}
-	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": "é.md", "text": "é"}}, &added)
+	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": "é.md", "text": "é"}},
+		&added)
 	require.Equal(t, "Pending", added.AddDocument.Document.Status)
 	require.Equal(t, "text/markdown", added.AddDocument.Document.ContentType)
 	require.Equal(t, 2, added.AddDocument.Document.Size)
@@ -324,7 +338,8 @@ func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	var nodes struct {
 		Nodes []struct{ Typename, ID string }
 	}
-	g.must(t, key, `query ($ids: [ID!]!) { nodes(ids: $ids) { typename: __typename id } }`, map[string]any{"ids": ids[:2]}, &nodes)
+	g.must(t, key, `query ($ids: [ID!]!) { nodes(ids: $ids) { typename: __typename id } }`, map[string]any{"ids": ids[:2]},
+		&nodes)
 	require.Equal(t, "Document", nodes.Nodes[1].Typename)
 }
 
@@ -334,9 +349,11 @@ func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {
 	tenant, key := g.company(t, "Victim")
 	_, stranger := g.company(t, "Stranger")
 	dataset := newDatasetOf(t, tenant)
-	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
-	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": "Secret", "text": "SECRET"}}, nil)
+	g.must(t, key, addText,
+		map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": "Secret", "text": "SECRET"}}, nil)
 	g.startWorkers(t)
 	secret := g.settled(t, key, dataset.ID)["Secret"]
 	var chunks struct {
@@ -344,7 +361,8 @@ func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {
 			Chunks struct{ Nodes []struct{ ID string } }
 		}
 	}
-	g.must(t, key, `query ($id: ID!) { document(id: $id) { chunks { nodes { id } } } }`, map[string]any{"id": secret.ID}, &chunks)
+	g.must(t, key, `query ($id: ID!) { document(id: $id) { chunks { nodes { id } } } }`, map[string]any{"id": secret.ID},
+		&chunks)
 	ids := map[string]any{"d": dataset.ID, "doc": secret.ID, "c": chunks.Document.Chunks.Nodes[0].ID, "chat": chat.ID}
 	for _, query := range []string{
 		`query ($doc: ID!) { document(id: $doc) { name chunks { nodes { content } } } }`,
@@ -363,7 +381,8 @@ func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {
 	}
 	a := g.query(t, stranger, `query ($doc: ID!, $c: ID!) { nodes(ids: [$doc, $c]) { id } }`, ids)
 	require.JSONEq(t, `{"nodes": [null, null]}`, string(a.Data))
-	for _, route := range []string{"GET /Dataset/%[1]s", "DELETE /Dataset/%[1]s", "GET /Dataset/%[1]s/document", "GET /Dataset/%[1]s/document/%[2]s", "DELETE /Dataset/%[1]s/document/%[2]s"} {
+	for _, route := range []string{"GET /Dataset/%[1]s", "DELETE /Dataset/%[1]s", "GET /Dataset/%[1]s/document",
+		"GET /Dataset/%[1]s/document/%[2]s", "DELETE /Dataset/%[1]s/document/%[2]s"} {
 		method, path, _ := strings.Cut(fmt.Sprintf(route, dataset.ID, secret.ID), " ")
 		response := g.do(t, method, path, stranger, "")
 		require.NoError(t, response.Body.Close())

@@ -72,7 +72,8 @@ func TestDraftsAreMarked(t *testing.T) {
 	require.Nil(t, run.Instructions, "it has not begun")
 	require.Nil(t, run.Test.LastRunID)
 
-	for _, query := range []string{`{ simulationChat(id: "` + chat.ID + `") { instructions } }`, `{ agentTestRun(id: "` + run.ID + `") { instructions } }`} {
+	for _, query := range []string{`{ simulationChat(id: "` + chat.ID + `") { instructions } }`, `{ agentTestRun(id: "` +
+		run.ID + `") { instructions } }`} {
 		a := g.query(t, reader, query, nil)
 		require.Equal(t, []string{"FORBIDDEN"}, a.codes(), query)
 		g.must(t, key, query, nil, nil)
@@ -100,7 +101,8 @@ func TestCoverageBeforeAChat(t *testing.T) {
 	require.Equal(t, "Unavailable", read.Agent.Bare[0].Effect)
 	require.Equal(t, "Mocked", read.Agent.Mocked[0].Effect)
 	require.Equal(t, "Denied", read.Agent.Denied[0].Effect)
-	a := g.query(t, key, `query ($agent: ID!) { agent(id: $agent) { coverage(toolMocking: {mockedTools: [{toolId: "x", delaySeconds: 61}]}) { effect } } }`,
+	a := g.query(t, key, `query ($agent: ID!) { agent(id: $agent) { coverage(toolMocking: {mockedTools: [{toolId: "x",
+		delaySeconds: 61}]}) { effect } } }`,
 		map[string]any{"agent": desk})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 
@@ -109,7 +111,8 @@ func TestCoverageBeforeAChat(t *testing.T) {
 	for range 2 {
 		before := g.statements.Load()
 		var list struct{ Agents struct{ Nodes []calls } }
-		g.must(t, key, `{ agents { nodes { coverage(toolMocking: {mockAllTools: true}) { technicalName effect } } } }`, nil, &list)
+		g.must(t, key, `{ agents { nodes { coverage(toolMocking: {mockAllTools: true}) { technicalName effect } } } }`, nil,
+			&list)
 		taken = append(taken, g.statements.Load()-before)
 		for _, agent := range list.Agents.Nodes {
 			require.Equal(t, "Mocked", agent.Coverage[0].Effect)

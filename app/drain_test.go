@@ -25,7 +25,8 @@ func TestRequestsAreTakenWhileBalancersLookElsewhere(t *testing.T) {
 	options := dbtest.Options()
 	options.Log = log
 	program, err := app.New(app.Options{
-		Store: dbtest.Open(t, dbtest.URL(t), options), Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(), DrainDelay: time.Hour, Log: log,
+		Store: dbtest.Open(t, dbtest.URL(t), options), Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(),
+		DrainDelay: time.Hour, Log: log,
 	})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -43,8 +44,10 @@ func TestRequestsAreTakenWhileBalancersLookElsewhere(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, status("/readyz"))
 	end()
-	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
-	require.Equal(t, http.StatusUnauthorized, status("/graphql?query={company{id}}"), "it is taken as ever, and wants a key")
+	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second,
+		time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, status("/graphql?query={company{id}}"),
+		"it is taken as ever, and wants a key")
 
 	require.NoError(t, listener.Close())
 	require.ErrorContains(t, <-ended, "serve: ", "nothing is waited for without a port")

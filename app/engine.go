@@ -134,8 +134,8 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 // isOffline reports whether no provider is configured.
 func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
 
-// CheckModel asks the provider of the language model whether it takes the key, once and for nothing. It returns nil if it
-// does, or if no provider is configured.
+// CheckModel asks the provider of the language model whether it takes the key, once and for nothing. It returns nil if
+// it does, or if no provider is configured.
 func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.isOffline() {
 		return nil
@@ -147,8 +147,8 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 	return m.Check(ctx)
 }
 
-// CheckJudge asks the provider of the judge whether it takes the key, as CheckModel does. It returns nil if the judge has
-// no model of its own.
+// CheckJudge asks the provider of the judge whether it takes the key, as CheckModel does. It returns nil if the judge
+// has no model of its own.
 func (o EngineOptions) CheckJudge(ctx context.Context) error {
 	return o.checkOwn(ctx, "judge", o.Judge)
 }

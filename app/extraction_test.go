@@ -34,7 +34,8 @@ func (f *failing) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return f.Model.Chat(ctx, req)
 }
 
-// Values are extracted after the end of a chat, whatever ends it and however often the model or the process fails, and paid for once.
+// Values are extracted after the end of a chat, whatever ends it and however often the model or the process fails, and
+// paid for once.
 func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -50,7 +51,8 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	tenant, key := g.company(t, "Extraction")
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
 		Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
-		ExtractedValues: []*model.ExtractedValue{{Name: "callerName", Definition: "Full name of the caller.", Type: model.ExtractedValueTypeNom}},
+		ExtractedValues: []*model.ExtractedValue{{Name: "callerName", Definition: "Full name of the caller.",
+			Type: model.ExtractedValueTypeNom}},
 	})
 	require.NoError(t, err)
 	plain, _ := newAgentWithTest(t, tenant)
@@ -62,16 +64,19 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 		var started struct {
 			StartSimulationChat struct{ SimulationChat struct{ ID string } }
 		}
-		ask(`mutation ($a: ID!) { startSimulationChat(input: {agentId: $a}) { simulationChat { id } } }`, map[string]any{"a": agentID}, &started)
+		ask(`mutation ($a: ID!) { startSimulationChat(input: {agentId: $a}) { simulationChat { id } } }`,
+			map[string]any{"a": agentID}, &started)
 		id = started.StartSimulationChat.SimulationChat.ID
 		for _, text := range []string{"Hello, my name is Ana Silva.", "Goodbye!"} {
-			ask(`mutation ($c: ID!, $t: String!) { sendSimulationMessage(input: {simulationChatId: $c, text: $t}) { simulationChat { id } } }`, map[string]any{"c": id, "t": text}, nil)
+			ask(`mutation ($c: ID!, $t: String!) { sendSimulationMessage(input: {simulationChatId: $c,
+				text: $t}) { simulationChat { id } } }`, map[string]any{"c": id, "t": text}, nil)
 			if ended == "client" {
 				break
 			}
 		}
 		if ended == "client" {
-			ask(`mutation ($c: ID!) { endSimulationChat(input: {simulationChatId: $c}) { simulationChat { id } } }`, map[string]any{"c": id}, nil)
+			ask(`mutation ($c: ID!) { endSimulationChat(input: {simulationChatId: $c}) { simulationChat { id } } }`,
+				map[string]any{"c": id}, nil)
 		}
 		return id
 	}
@@ -92,7 +97,8 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest, ExtractChat: v.ExtractChat}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
-	require.Eventually(t, func() bool { return of(first).SimulationChat.ExtractionError != nil }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return of(first).SimulationChat.ExtractionError != nil }, time.Minute,
+		50*time.Millisecond)
 	require.Contains(t, *of(first).SimulationChat.ExtractionError, "no credit")
 	second := chat(agent.ID, "client")
 	for _, id := range []string{first, second} {
@@ -105,7 +111,8 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 
 	extractedOnce := func() (n int) {
 		conn := store.Tenant(tenant.CompanyID())
-		for entry, err := range conn.UsageEntries(t.Context(), model.ConsumptionRange{From: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour)}) {
+		for entry, err := range conn.UsageEntries(t.Context(), model.ConsumptionRange{From: time.Now().Add(-time.Hour),
+			End: time.Now().Add(time.Hour)}) {
 			require.NoError(t, err)
 			if entry.IdempotencyKey == model.OwnUsageKeys+first+":extracted" {
 				n++
@@ -118,12 +125,15 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	require.Equal(t, 1, extractedOnce())
 
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-		AgentID: agent.ID, Name: "Introduces", Scenario: "Introduce yourself.", MaxTurns: 1, ContactSays: []*string{new("Hello, my name is {who}.")},
-		Variables: model.JSONObject(`{"who":"Bo Lind"}`),
-		Checks:    []*model.TestCheck{{Expect: model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: "callerName", Equals: new("{who}")}}}},
+		AgentID: agent.ID, Name: "Introduces", Scenario: "Introduce yourself.", MaxTurns: 1,
+		ContactSays: []*string{new("Hello, my name is {who}.")},
+		Variables:   model.JSONObject(`{"who":"Bo Lind"}`),
+		Checks: []*model.TestCheck{
+			{Expect: model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: "callerName", Equals: new("{who}")}}}},
 	})
 	require.NoError(t, err)
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1})
+	execution, err := tenant.StartAgentTestExecution(t.Context(),
+		model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1})
 	require.NoError(t, err)
 	var runs struct {
 		AgentTestRuns struct {
@@ -135,7 +145,8 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool {
-		ask(`query ($e: ID!) { agentTestRuns(executionId: $e) { nodes { status extracted checkResults { expected observed } } } }`, map[string]any{"e": execution.ID}, &runs)
+		ask(`query ($e: ID!) { agentTestRuns(executionId: $e) { nodes { status extracted checkResults { expected observed } }
+			} }`, map[string]any{"e": execution.ID}, &runs)
 		return model.AgentTestRunStatus(runs.AgentTestRuns.Nodes[0].Status).IsFinal()
 	}, time.Minute, 50*time.Millisecond)
 	run := runs.AgentTestRuns.Nodes[0]

@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// raceDetector reports whether the race detector is on. Requests then take ten times the processor time, so tests that send
-// thousands of like ones, one after the other, send half of them.
+// raceDetector reports whether the race detector is on. Requests then take ten times the processor time, so tests that
+// send thousands of like ones, one after the other, send half of them.
 var raceDetector bool
 
 // gatewayUnderTest is the whole program on a database of its own.
@@ -41,8 +41,8 @@ type gatewayUnderTest struct {
 	statements *statements
 }
 
-// statements counts the statements of a store. It leaves out those that the background sends at any time: signals, reads of
-// keys and of followed topics.
+// statements counts the statements of a store. It leaves out those that the background sends at any time: signals,
+// reads of keys and of followed topics.
 type statements struct {
 	atomic.Int64
 	// about is what a statement must be about to count; empty for all.
@@ -50,7 +50,9 @@ type statements struct {
 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(query.SQL, s.about) && !slices.ContainsFunc([]string{"pg_notify", "LISTEN", "AS has_ended", `FROM "api_keys"`, "SELECT shown.*"}, func(part string) bool { return strings.Contains(query.SQL, part) }) {
+	if strings.Contains(query.SQL, s.about) &&
+		!slices.ContainsFunc([]string{"pg_notify", "LISTEN", "AS has_ended", `FROM "api_keys"`, "SELECT shown.*"},
+			func(part string) bool { return strings.Contains(query.SQL, part) }) {
 		s.Add(1)
 	}
 	return ctx
@@ -105,7 +107,8 @@ func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string 
 // servePlanned is serveWith, with plans or with resolvers alone.
 func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, planned bool) string {
 	t.Helper()
-	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings, Plan: planned})
+	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings,
+		Plan: planned})
 }
 
 // serveEngine is serveStore with an engine of the test's own, and an evaluator that may be nil.

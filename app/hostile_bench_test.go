@@ -27,9 +27,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkHostile prints what each hostile shape costs the program in processor time and in memory above what it has warm,
-// by the transport that takes most, and how long a neighbour waits while fifty of the dearest, or of what is just too light to take turns, are made at once in a process of
-// 1 GB. HOSTILE is a regular expression for the names of those to measure.
+// BenchmarkHostile prints what each hostile shape costs the program in processor time and in memory above what it has
+// warm, by the transport that takes most, and how long a neighbour waits while fifty of the dearest, or of what is just
+// too light to take turns, are made at once in a process of 1 GB. HOSTILE is a regular expression for the names of
+// those to measure.
 func BenchmarkHostile(b *testing.B) {
 	p := startHostile(b)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -55,7 +56,8 @@ func BenchmarkHostile(b *testing.B) {
 			most.peak = max(most.peak, m.peak)
 		}
 		dearest = append(dearest, most)
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t%s\t\n", s.name, s.code, most.outcome.bytes>>10, ms(most.cpu), ms(most.postgres), float64(most.peak)/(1<<20), most.by)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t%s\t\n", s.name, s.code, most.outcome.bytes>>10,
+			ms(most.cpu), ms(most.postgres), float64(most.peak)/(1<<20), most.by)
 	}
 	b.ReportMetric(0, "ns/op")
 	require.NoError(b, table.Flush())
@@ -96,14 +98,16 @@ func startHostile(b *testing.B) *hostileProcess {
 	p := &hostileProcess{estate: newEstate(b, store, address, 200_000, 1_000_000, 200)}
 	company, err := store.CreateCompany(b.Context(), "Neighbour")
 	require.NoError(b, err)
-	_, p.neighbour, err = store.Tenant(company.ID).CreateAPIKey(b.Context(), model.CreateAPIKeyInput{Name: "plain", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	_, p.neighbour, err = store.Tenant(company.ID).
+		CreateAPIKey(b.Context(), model.CreateAPIKeyInput{Name: "plain", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 	require.NoError(b, err)
 	p.postgres = postmaster(b, address)
 
 	binary := filepath.Join(b.TempDir(), "agentgraph")
 	built, err := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "../cmd/agentgraph").CombinedOutput()
 	require.NoError(b, err, string(built))
-	cmd := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--database-url", address, "--listen", "127.0.0.1:0",
+	cmd := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--database-url", address, "--listen",
+		"127.0.0.1:0",
 		"--workers", "0", "--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0")
 	cmd.Env = append(os.Environ(), "GOMEMLIMIT=800MiB") // what a container of 1 GB has
 	stderr, err := cmd.StderrPipe()
@@ -158,8 +162,10 @@ func (p *hostileProcess) unread(b *testing.B) {
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
 	before, cpu := p.memory(b, "VmRSS:"), processorTime(b, p.pid)
 	for i := range 50 {
-		s := shape{query: fmt.Sprintf(`subscription { campaignItemUpdated(campaignId: %q, afterVersion: 0) { dataBag } }`, p.estate.campaign)}
-		require.NoError(b, socket.Write(b.Context(), websocket.MessageText, fmt.Appendf(nil, `{"id":"%d","type":"subscribe","payload":%s}`, i, s.body(b))))
+		s := shape{query: fmt.Sprintf(`subscription { campaignItemUpdated(campaignId: %q, afterVersion: 0) { dataBag } }`,
+			p.estate.campaign)}
+		require.NoError(b, socket.Write(b.Context(), websocket.MessageText,
+			fmt.Appendf(nil, `{"id":"%d","type":"subscribe","payload":%s}`, i, s.body(b))))
 	}
 	<-time.After(5 * time.Second)
 	fmt.Printf("fifty replays on a socket that nobody reads, for five seconds: %.0f ms of CPU, %.1f MB\n",
@@ -197,8 +203,10 @@ func (p *hostileProcess) beside(b *testing.B, name string, dearest []measured) {
 	}
 	hostile.Wait()
 	slices.Sort(waits)
-	fmt.Printf("beside fifty of %s: %v; %d plain requests of another company: p50 %.0f ms, p99 %.0f ms, most %.0f ms; at most %d MB of memory\n",
-		name, codes, len(waits), ms(waits[len(waits)/2]), ms(waits[len(waits)*99/100]), ms(waits[len(waits)-1]), p.memory(b, "VmHWM:")>>20)
+	fmt.Printf("beside fifty of %s: %v; %d plain requests of another company: p50 %.0f ms, p99 %.0f ms, most %.0f ms; "+
+		"at most %d MB of memory\n",
+		name, codes, len(waits), ms(waits[len(waits)/2]), ms(waits[len(waits)*99/100]), ms(waits[len(waits)-1]),
+		p.memory(b, "VmHWM:")>>20)
 }
 
 // memory returns a line of the process's status, in bytes.

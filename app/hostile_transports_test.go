@@ -42,7 +42,8 @@ var transports = map[string]func(t testing.TB, address string, s shape, key stri
 	"WebSocket": func(t testing.TB, address string, s shape, key string) outcome {
 		socket := opened(t, address, key)
 		defer func() { _ = socket.CloseNow() }()
-		require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"id":"1","type":"subscribe","payload":`+string(s.body(t))+`}`)))
+		require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"id":"1","type":"subscribe","payload":`+
+			string(s.body(t))+`}`)))
 		var o outcome
 		for {
 			_, message, err := socket.Reader(t.Context())
@@ -87,11 +88,13 @@ func exchanged(t testing.TB, method, address string, body []byte, key, accept st
 // opened opens a socket.
 func opened(t testing.TB, address, key string) *websocket.Conn {
 	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+"/graphql", //nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+
+		"/graphql", //nolint:bodyclose // A socket's response has no body.
 		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	socket.SetReadLimit(-1)
-	require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(`{"type":"connection_init","payload":{"X-Api-Key":"`+key+`"}}`)))
+	require.NoError(t, socket.Write(t.Context(), websocket.MessageText,
+		[]byte(`{"type":"connection_init","payload":{"X-Api-Key":"`+key+`"}}`)))
 	_, _, err = socket.Read(t.Context())
 	require.NoError(t, err)
 	return socket

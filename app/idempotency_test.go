@@ -146,7 +146,8 @@ func TestARepeatedMutationIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Mutations")
-	create := graphqlBody(t, `mutation ($in: CreateDatasetInput!) { __typename createDataset(input: $in) { dataset { id createdAt } } }`,
+	create := graphqlBody(t,
+		`mutation ($in: CreateDatasetInput!) { __typename createDataset(input: $in) { dataset { id createdAt } } }`,
 		map[string]any{"in": map[string]any{"name": "D"}})
 	first := g.post(t, "/graphql", key, create, onceOnly, "Accept: application/graphql-response+json")
 	require.Equal(t, http.StatusOK, first.status, first.text)
@@ -161,7 +162,8 @@ func TestARepeatedMutationIsCarriedOutOnce(t *testing.T) {
 		require.False(t, g.post(t, "/graphql", key, query, onceOnly).isReplayed(), "queries are not kept")
 	}
 	// One of the two mutations succeeded, so neither is carried out again.
-	two := graphqlBody(t, `mutation { a: createDataset(input: {name: "A"}) { dataset { id } } b: deleteDataset(input: {datasetId: "none"}) { __typename } }`, nil)
+	two := graphqlBody(t, `mutation { a: createDataset(input: {name: "A"}) { dataset { id } } b: deleteDataset(input:
+		{datasetId: "none"}) { __typename } }`, nil)
 	first = g.post(t, "/graphql", key, two, "Idempotency-Key: two")
 	require.Contains(t, first.text, "NOT_FOUND")
 	requireReplay(t, first, g.post(t, "/graphql", key, two, "Idempotency-Key: two"))
@@ -209,7 +211,8 @@ func TestStatementsOfARepeatablePost(t *testing.T) {
 	}
 	create := graphqlBody(t, `mutation { createDataset(input: {name: "D"}) { dataset { id } } }`, nil)
 	plain := cost(create)
-	require.Equal(t, plain+5, cost(create, onceOnly), "the claim, a transaction, what notes that it was carried out, and the response")
+	require.Equal(t, plain+5, cost(create, onceOnly), "the claim, a transaction, what notes that it was carried out, "+
+		"and the response")
 	require.EqualValues(t, 2, cost(create, onceOnly), "the response")
 	query := graphqlBody(t, `{ datasets { totalCount } }`, nil)
 	require.Equal(t, cost(query), cost(query, onceOnly))
@@ -226,7 +229,8 @@ func TestManyRepeatAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range answers {
 			all.Go(func() {
-				answers[i], errs[i] = []*gatewayUnderTest{g, replica}[i%2].tryPost(t.Context(), "/Dataset", key, `{"name":"D"}`, header)
+				answers[i], errs[i] = []*gatewayUnderTest{g, replica}[i%2].tryPost(t.Context(), "/Dataset", key, `{"name":"D"}`,
+					header)
 			})
 		}
 		all.Wait()
@@ -255,7 +259,8 @@ func TestAnswersWithSecretsAreNotKept(t *testing.T) {
 	store := dbtest.Open(t, address, dbtest.Options())
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
 	tenant, key := g.company(t, "Secrets")
-	create := graphqlBody(t, `mutation { ...m } fragment m on Mutation { x: createApiKey(input: {name: "k", scopes: [read]}) { secret } }`, nil)
+	create := graphqlBody(t,
+		`mutation { ...m } fragment m on Mutation { x: createApiKey(input: {name: "k", scopes: [read]}) { secret } }`, nil)
 	first := g.post(t, "/graphql", key, create, onceOnly)
 	var made struct {
 		Data struct{ X struct{ Secret string } }
@@ -284,9 +289,11 @@ func TestARepeatedUploadIsCarriedOutOnce(t *testing.T) {
 	content := string(bytes.Repeat([]byte("0123456789abcde\n"), 3<<16)) // more than is held in memory
 	operations := fmt.Sprintf(uploadPart, dataset.ID)
 	for path, parts := range map[string]func(content string) []part{
-		"/Dataset/" + dataset.ID + "/document": func(content string) []part { return []part{{"file", "a.txt", "text/plain", content}} },
+		"/Dataset/" + dataset.ID +
+			"/document": func(content string) []part { return []part{{"file", "a.txt", "text/plain", content}} },
 		"/graphql": func(content string) []part {
-			return []part{{name: "operations", content: operations}, {name: "map", content: `{"0":["variables.f"]}`}, {"0", "a.txt", "text/plain", content}}
+			return []part{{name: "operations", content: operations}, {name: "map", content: `{"0":["variables.f"]}`},
+				{"0", "a.txt", "text/plain", content}}
 		},
 	} {
 		send := func(content string) whole {

@@ -24,7 +24,9 @@ func archiveOf(t *testing.T, companyID string, entries ...[2]string) io.Reader {
 	file := &bytes.Buffer{}
 	compressed := gzip.NewWriter(file)
 	w := tar.NewWriter(compressed)
-	manifest := fmt.Sprintf(`{"format":"agentgraph-company","version":1,"company":{"id":%q,"name":"Legacy","createdAt":"2026-01-02T03:04:05Z"}}`, companyID)
+	manifest := fmt.Sprintf(
+		`{"format":"agentgraph-company","version":1,"company":{"id":%q,"name":"Legacy","createdAt":"2026-01-02T03:04:05Z"}}`,
+		companyID)
 	for _, e := range append([][2]string{{"manifest.json", manifest}}, entries...) {
 		require.NoError(t, w.WriteHeader(&tar.Header{Name: e[0], Size: int64(len(e[1])), Mode: 0o600, Typeflag: tar.TypeReg}))
 		_, err := io.WriteString(w, e[1])
@@ -51,9 +53,11 @@ func TestImportedIDsAreKept(t *testing.T) {
 		[2]string{"knowledge_base_chats.jsonl", `{"id":"chat-1","name":"Answers",` + settings + `}`},
 		[2]string{"datasets.jsonl", `{"id":"ds:1","name":"Manuals"}`},
 		[2]string{"agents.jsonl", lines.String()},
-		[2]string{"tools.jsonl", `{"id":"t~1","name":"Find","technical_name":"find","description":"","parameters":{"type":"object","properties":{}}}`},
+		[2]string{"tools.jsonl",
+			`{"id":"t~1","name":"Find","technical_name":"find","description":"","parameters":{"type":"object","properties":{}}}`},
 		[2]string{"agent_test_folders.jsonl", `{"id":"f@1","agent_id":"17","name":"Old","color":"#112233","body":""}`},
-		[2]string{"campaigns.jsonl", `{"id":"c.1","agent_id":"17","name":"Calls","status":"Draft","max_attempts":1,"retry_delay_minutes":5}`},
+		[2]string{"campaigns.jsonl",
+			`{"id":"c.1","agent_id":"17","name":"Calls","status":"Draft","max_attempts":1,"retry_delay_minutes":5}`},
 	), archive.ImportOptions{})
 	require.NoError(t, err)
 	_, key := g.keyOf(t, company, model.APIKeyScopeAdmin)
@@ -66,7 +70,8 @@ func TestImportedIDsAreKept(t *testing.T) {
 				ID       string
 			}
 		}
-		g.must(t, key, `query($id: ID!) { agent(id: $id) { id } node(id: $id) { __typename id } }`, map[string]any{"id": id}, &found)
+		g.must(t, key, `query($id: ID!) { agent(id: $id) { id } node(id: $id) { __typename id } }`, map[string]any{"id": id},
+			&found)
 		require.Equal(t, id, found.Agent.ID)
 		require.Equal(t, "Agent", found.Node.Typename)
 		require.Equal(t, id, found.Node.ID)
@@ -79,7 +84,8 @@ func TestImportedIDsAreKept(t *testing.T) {
 			require.Equal(t, id, body.AgentID)
 		}
 	}
-	for id, typename := range map[string]string{"chat-1": "KnowledgeBaseChat", "ds:1": "Dataset", "t~1": "Tool", "f@1": "AgentTestFolder", "c.1": "Campaign", company: "Company"} {
+	for id, typename := range map[string]string{"chat-1": "KnowledgeBaseChat", "ds:1": "Dataset", "t~1": "Tool",
+		"f@1": "AgentTestFolder", "c.1": "Campaign", company: "Company"} {
 		var found struct {
 			Node struct {
 				Typename string `json:"__typename"`
@@ -97,7 +103,8 @@ func TestImportedIDsAreKept(t *testing.T) {
 				PageInfo struct{ EndCursor *string }
 			}
 		}
-		g.must(t, key, `query($after: String) { agents(first: 1, after: $after) { nodes { id } pageInfo { endCursor } } }`, map[string]any{"after": after}, &page)
+		g.must(t, key, `query($after: String) { agents(first: 1, after: $after) { nodes { id } pageInfo { endCursor } } }`,
+			map[string]any{"after": after}, &page)
 		require.Len(t, page.Agents.Nodes, 1)
 		seen, after = append(seen, page.Agents.Nodes[0].ID), page.Agents.PageInfo.EndCursor
 	}
@@ -118,7 +125,8 @@ func TestImportedIDsAreKept(t *testing.T) {
 	}
 	g.must(t, key, `mutation($agent: ID!, $test: ID!) {
 		connectTool(input: {agentId: $agent, toolId: "t~1"}) { agent { id } }
-		createSimulationTest(input: {agentId: $test, folderId: "f@1", name: "Polite", scenario: "Say hello", criteria: ["Polite"]}) { agentTest { id agent { id } } }
+		createSimulationTest(input: {agentId: $test, folderId: "f@1", name: "Polite", scenario: "Say hello",
+			criteria: ["Polite"]}) { agentTest { id agent { id } } }
 		startSimulationChat(input: {agentId: $agent}) { simulationChat { id } }
 	}`, map[string]any{"agent": agents[3], "test": "17"}, &made)
 	require.Equal(t, agents[3], made.ConnectTool.Agent.ID)

@@ -19,7 +19,8 @@ import (
 // importedLookUps counts how often a hash is looked for among those of keys from elsewhere.
 type importedLookUps struct{ atomic.Int64 }
 
-func (l *importedLookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
+func (l *importedLookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
+	query pgx.TraceQueryStartData) context.Context {
 	if strings.Contains(query.SQL, "imported_key_hashes") && strings.Contains(query.SQL, "hash =") {
 		l.Add(1)
 	}
@@ -50,7 +51,8 @@ func TestKeysOfAnotherServer(t *testing.T) {
 	require.Zero(t, counted.Load(), "nobody has such a key, so none is looked up or slowed down")
 
 	legacy := foreign(123)
-	key, err := tenant.ImportAPIKey(t.Context(), model.ImportAPIKeyInput{Name: "v1", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}, Secret: legacy})
+	key, err := tenant.ImportAPIKey(t.Context(),
+		model.ImportAPIKeyInput{Name: "v1", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}, Secret: legacy})
 	require.NoError(t, err)
 	require.Equal(t, "sk-l", key.Prefix)
 	require.Eventually(t, func() bool { return status(legacy) == http.StatusOK }, dbtest.Awaited, 20*time.Millisecond)
@@ -79,7 +81,8 @@ func TestKeysOfAnotherServer(t *testing.T) {
 	require.Len(t, refused, 2)
 	require.GreaterOrEqual(t, refused[http.StatusUnauthorized], 600)
 	require.Positive(t, refused[http.StatusTooManyRequests])
-	require.LessOrEqual(t, counted.Load()-begin, int64(refused[http.StatusUnauthorized]), "those that wait are not looked up")
+	require.LessOrEqual(t, counted.Load()-begin, int64(refused[http.StatusUnauthorized]),
+		"those that wait are not looked up")
 	require.Equal(t, http.StatusOK, status(own), "signed")
 	require.Equal(t, http.StatusOK, status(other))
 }

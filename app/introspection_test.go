@@ -14,7 +14,8 @@ const everything = `{ __schema {
 } }
 fragment full on __Type {
 	__typename kind name description specifiedByURL isOneOf interfaces { ...reference } possibleTypes { ...reference }
-	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...input } type { ...reference } isDeprecated deprecationReason }
+	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...input } type { ...reference }
+		isDeprecated deprecationReason }
 	inputFields(includeDeprecated: true) { ...input }
 	enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason }
 }
@@ -48,7 +49,8 @@ func TestIntrospectionIsExact(t *testing.T) {
 		enum: __type(name: "Channel") { ...lists }
 		scalar: __type(name: "Int") { ...lists }
 		__schema { queryType { ...lists fields { name type { ...lists ofType { ...lists } } } } }
-	} fragment lists on __Type { kind isOneOf fields { name } interfaces { name } possibleTypes { kind } enumValues { name } inputFields { name } }`, nil, &answer)
+	} fragment lists on __Type { kind isOneOf fields { name } interfaces { name } possibleTypes { kind } enumValues { name
+		} inputFields { name } }`, nil, &answer)
 	nulls := func(of map[string]any) (names []string) {
 		for _, name := range []string{"fields", "interfaces", "possibleTypes", "enumValues", "inputFields", "isOneOf"} {
 			if of[name] == nil {

@@ -30,12 +30,16 @@ func (s *served) shelf(t *testing.T, agentID string, settings map[string]any) sh
 	}
 	s.must(t, s.key, `mutation { createDataset(input: {name: "Manuals"}) { dataset { id } } }`, nil, &made)
 	l := shelf{datasetID: made.CreateDataset.Dataset.ID}
-	s.must(t, s.key, `mutation ($in: CreateKnowledgeBaseChatInput!) { createKnowledgeBaseChat(input: $in) { knowledgeBaseChat { id } } }`,
-		map[string]any{"in": map[string]any{"name": "Manuals", "datasetIds": []string{l.datasetID}, "promptSettings": settings}}, &made)
+	s.must(t, s.key, `mutation ($in: CreateKnowledgeBaseChatInput!) { createKnowledgeBaseChat(input: $in) {
+		knowledgeBaseChat { id } } }`,
+		map[string]any{"in": map[string]any{"name": "Manuals", "datasetIds": []string{l.datasetID},
+			"promptSettings": settings}}, &made)
 	l.chatID = made.CreateKnowledgeBaseChat.KnowledgeBaseChat.ID
-	s.must(t, s.key, `mutation ($agent: ID!, $chat: ID!) { connectKnowledgeBaseChat(input: {agentId: $agent, chatId: $chat}) { agent { id } } }`,
+	s.must(t, s.key, `mutation ($agent: ID!, $chat: ID!) { connectKnowledgeBaseChat(input: {agentId: $agent,
+		chatId: $chat}) { agent { id } } }`,
 		map[string]any{"agent": agentID, "chat": l.chatID}, nil)
-	for name, text := range map[string]string{"kettle.txt": descaling, "toaster.txt": "Shake the toaster out every week."} {
+	for name, text := range map[string]string{"kettle.txt": descaling,
+		"toaster.txt": "Shake the toaster out every week."} {
 		s.must(t, s.key, `mutation ($in: AddDocumentInput!) { addDocument(input: $in) { document { id } } }`,
 			map[string]any{"in": map[string]any{"datasetId": l.datasetID, "name": name, "text": text}}, nil)
 	}
@@ -45,7 +49,8 @@ func (s *served) shelf(t *testing.T, agentID string, settings map[string]any) sh
 				Documents struct{ Nodes []struct{ Status string } }
 			}
 		}
-		s.must(t, s.key, `query ($id: ID!) { dataset(id: $id) { documents { nodes { status } } } }`, map[string]any{"id": l.datasetID}, &read)
+		s.must(t, s.key, `query ($id: ID!) { dataset(id: $id) { documents { nodes { status } } } }`,
+			map[string]any{"id": l.datasetID}, &read)
 		ready := 0
 		for _, d := range read.Dataset.Documents.Nodes {
 			if d.Status == "Ready" {
@@ -77,7 +82,8 @@ func (s *served) cited(t *testing.T, chatID string) citedChat {
 	var read struct{ SimulationChat citedChat }
 	s.must(t, s.key, `query ($id: ID!) { simulationChat(id: $id) {
 		messages { text citations { number documentId documentName chunkId position content } }
-		toolCalls { id kind targetId technicalName arguments result mocked error isTurnKept messageSequence durationMs delegationId }
+		toolCalls { id kind targetId technicalName arguments result mocked error isTurnKept messageSequence durationMs
+			delegationId }
 		coverage { kind targetId technicalName effect } warnings
 	} }`, map[string]any{"id": chatID}, &read)
 	return read.SimulationChat
@@ -85,8 +91,10 @@ func (s *served) cited(t *testing.T, chatID string) citedChat {
 
 func TestRetrievalOverHTTP(t *testing.T) {
 	t.Parallel()
-	c := openClinic(t, says("Every two months [1], not [4]."), refuses(http.StatusUnauthorized, "invalid_api_key"), calls("ask_expert", askExpert), says("Up."), says("Up it is."))
-	c.must(t, c.key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, channel: Web}) { agent { id } } }`, map[string]any{"id": c.desk}, &struct{}{})
+	c := openClinic(t, says("Every two months [1], not [4]."), refuses(http.StatusUnauthorized, "invalid_api_key"),
+		calls("ask_expert", askExpert), says("Up."), says("Up it is."))
+	c.must(t, c.key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, channel: Web}) { agent { id } } }`,
+		map[string]any{"id": c.desk}, &struct{}{})
 	l := c.shelf(t, c.desk, map[string]any{"prompt": "From the manuals:\n{knowledge}"})
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true, "mockAllSubAgents": false})
 	require.Equal(t, "Every two months [1], not.", c.say(t, chatID, aboutKettles).Text)
@@ -94,7 +102,8 @@ func TestRetrievalOverHTTP(t *testing.T) {
 	asked := c.asked(t)
 	require.Len(t, asked, 1)
 	require.Equal(t, "system", asked[0].Messages[0].Role)
-	require.Contains(t, asked[0].Messages[0].Content, "You are the front desk.\n\nFrom the manuals:\n[1] <excerpt document=\"kettle.txt\">\n"+descaling+"\n</excerpt>")
+	require.Contains(t, asked[0].Messages[0].Content, "You are the front desk.\n\nFrom the manuals:\n[1] <excerpt "+
+		"document=\"kettle.txt\">\n"+descaling+"\n</excerpt>")
 	require.InDelta(t, 0.1, *asked[0].Temperature, 0)
 	require.InDelta(t, 0.7, *asked[0].FrequencyPenalty, 0)
 	require.NotContains(t, asked[0].offered(), "knowledge_base", "the gateway asks it, not the model")
@@ -105,7 +114,8 @@ func TestRetrievalOverHTTP(t *testing.T) {
 	require.Len(t, kept.Messages[1].Citations, 1)
 	require.Equal(t, descaling, kept.Messages[1].Citations[0].Content)
 	last := kept.Coverage[len(kept.Coverage)-2]
-	require.Equal(t, []string{"Retrieval", l.chatID, "knowledge_base", "Real"}, []string{last.Kind, last.TargetID, last.TechnicalName, last.Effect})
+	require.Equal(t, []string{"Retrieval", l.chatID, "knowledge_base", "Real"},
+		[]string{last.Kind, last.TargetID, last.TechnicalName, last.Effect})
 	c.requireParity(t, l, kept.ToolCalls[0])
 
 	// REST v1 shows messages as it always did.
@@ -176,7 +186,8 @@ func TestTheOfflineModelAnswersFromDocuments(t *testing.T) {
 	kept := s.cited(t, chatID)
 	require.Equal(t, "kettle.txt", kept.Messages[2].Citations[0].DocumentName)
 	s.requireParity(t, l, kept.ToolCalls[0])
-	require.Contains(t, s.say(t, chatID, "When are you open?").Text, "hours: 9 to 5", "what no document holds it has from its instructions")
+	require.Contains(t, s.say(t, chatID, "When are you open?").Text, "hours: 9 to 5",
+		"what no document holds it has from its instructions")
 }
 
 func TestRunsOfAgentTestsAskTheKnowledgeBase(t *testing.T) {
@@ -186,10 +197,12 @@ func TestRunsOfAgentTestsAskTheKnowledgeBase(t *testing.T) {
 	var made struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	s.must(t, s.key, `mutation ($in: CreateSimulationTestInput!) { createSimulationTest(input: $in) { agentTest { id } } }`, map[string]any{
+	s.must(t, s.key, `mutation ($in: CreateSimulationTestInput!) { createSimulationTest(input: $in) { agentTest { id } }
+		}`, map[string]any{
 		"in": map[string]any{
 			"agentId": agentID, "name": "Kettle", "scenario": `says: "` + aboutKettles + `"`, "maxTurns": 1,
-			"criteria": []string{`says "every two months"`, `calls knowledge_base`, `says "[1]"`}, "toolMocking": map[string]any{"sideEffects": "Deny"},
+			"criteria":    []string{`says "every two months"`, `calls knowledge_base`, `says "[1]"`},
+			"toolMocking": map[string]any{"sideEffects": "Deny"},
 		},
 	}, &made)
 	s.must(t, s.key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
@@ -225,7 +238,8 @@ func TestASmallModelPutsTheQuestion(t *testing.T) {
 	var made struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
-	s.must(t, key, `mutation { createAgent(input: {name: "Help", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, &made)
+	s.must(t, key, `mutation { createAgent(input: {name: "Help", channel: Web, direction: Inbound, language: "en",
+		prompt: "Help."}) { agent { id } } }`, nil, &made)
 	l := s.shelf(t, made.CreateAgent.Agent.ID, map[string]any{})
 	chatID := s.start(t, made.CreateAgent.Agent.ID, nil)
 	s.say(t, chatID, "I have a kettle.")

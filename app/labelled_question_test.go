@@ -19,16 +19,19 @@ func TestEvaluateRetrieval(t *testing.T) {
 	table := "table"
 	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "House", ChunkMethod: &table})
 	require.NoError(t, err)
-	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	text := ",\nThe kettle is descaled with vinegar.,\nThe kettle has a warranty of two years.,\nLampshades are dusted.,\n"
 	base := knowledge.New(knowledge.Options{})
-	document, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: new("house.csv"), Text: &text})
+	document, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID,
+		Name: new("house.csv"), Text: &text})
 	require.NoError(t, err)
 	require.NoError(t, base.Index(t.Context(), tenant, document.IndexingID, 1))
 
 	const add = `mutation ($dataset: ID!, $questions: [LabelledQuestionInput!]!) {
-		addLabelledQuestions(input: {datasetId: $dataset, questions: $questions}) { labelledQuestions { id question documentName passage } } }`
+		addLabelledQuestions(input: {datasetId: $dataset, questions: $questions}) { labelledQuestions { id question
+			documentName passage } } }`
 	type question = map[string]any
 	var added struct {
 		AddLabelledQuestions struct {
@@ -38,7 +41,8 @@ func TestEvaluateRetrieval(t *testing.T) {
 	g.must(t, key, add, map[string]any{"dataset": dataset.ID, "questions": []question{
 		{"question": "How is a kettle descaled?", "documentName": "house.csv", "passage": "is  descaled\nwith vinegar"},
 		{"question": "What warranty has the kettle?", "documentId": document.ID, "passage": "is descaled with vinegar"},
-		{"question": "lampshades by the xylophone, trombones, accordions, saxophones, clarinets, trumpets, bassoons and harmoniums?", "documentId": document.ID},
+		{"question": "lampshades by the xylophone, trombones, accordions, saxophones, clarinets, trumpets, bassoons and " +
+			"harmoniums?", "documentId": document.ID},
 	}}, &added)
 	require.Len(t, added.AddLabelledQuestions.LabelledQuestions, 3)
 	require.Equal(t, "house.csv", added.AddLabelledQuestions.LabelledQuestions[1].DocumentName)
@@ -74,7 +78,8 @@ func TestEvaluateRetrieval(t *testing.T) {
 	require.Contains(t, *e.Questions[2].Reason, "below similarityThreshold, 0.2")
 	require.Len(t, e.Questions[1].Found, 2)
 
-	require.Equal(t, 3, evaluate(`, settings: {similarityThreshold: 0.05}`).EvaluateRetrieval.HitCount, "settings are tried")
+	require.Equal(t, 3, evaluate(`, settings: {similarityThreshold: 0.05}`).EvaluateRetrieval.HitCount,
+		"settings are tried")
 	first := evaluate(`, first: 2`).EvaluateRetrieval
 	require.Equal(t, []int{3, 2}, []int{first.TotalCount, first.AskedCount})
 	rest := evaluate(fmt.Sprintf(`, first: 2, after: %q`, *first.EndCursor)).EvaluateRetrieval
@@ -82,14 +87,18 @@ func TestEvaluateRetrieval(t *testing.T) {
 	require.Nil(t, rest.EndCursor)
 
 	// The same question again is replaced.
-	g.must(t, key, add, map[string]any{"dataset": dataset.ID, "questions": []question{{"question": "What warranty has the kettle?", "documentName": "house.csv"}}}, &added)
+	g.must(t, key, add, map[string]any{"dataset": dataset.ID,
+		"questions": []question{{"question": "What warranty has the kettle?", "documentName": "house.csv"}}}, &added)
 	require.Equal(t, 2, evaluate("").EvaluateRetrieval.FirstHitCount)
-	g.must(t, key, `mutation ($dataset: ID!, $ids: [ID!]!) { deleteLabelledQuestions(input: {datasetId: $dataset, ids: $ids}) { deletedIds } }`,
-		map[string]any{"dataset": dataset.ID, "ids": []string{added.AddLabelledQuestions.LabelledQuestions[0].ID, "other"}}, nil)
+	g.must(t, key, `mutation ($dataset: ID!, $ids: [ID!]!) { deleteLabelledQuestions(input: {datasetId: $dataset,
+		ids: $ids}) { deletedIds } }`,
+		map[string]any{"dataset": dataset.ID, "ids": []string{added.AddLabelledQuestions.LabelledQuestions[0].ID, "other"}},
+		nil)
 	require.Equal(t, 2, evaluate("").EvaluateRetrieval.TotalCount)
 
 	for _, wrong := range []question{
-		{"question": "", "documentName": "house.csv"}, {"question": "Why?"}, {"question": "Why?", "documentName": "other.csv"},
+		{"question": "", "documentName": "house.csv"}, {"question": "Why?"},
+		{"question": "Why?", "documentName": "other.csv"},
 		{"question": "Why?", "documentName": "house.csv", "documentId": document.ID},
 	} {
 		a := g.query(t, key, add, map[string]any{"dataset": dataset.ID, "questions": []question{wrong}})
@@ -114,7 +123,8 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	table := "table"
 	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "House", ChunkMethod: &table})
 	require.NoError(t, err)
-	const draft = `mutation ($dataset: ID!, $count: Int! = 10) { draftLabelledQuestions(input: {datasetId: $dataset, count: $count}) {
+	const draft = `mutation ($dataset: ID!, $count: Int! = 10) { draftLabelledQuestions(input: {datasetId: $dataset,
+		count: $count}) {
 		draftedQuestions { question documentId documentName passage } } }`
 	type drafted struct {
 		DraftLabelledQuestions struct {
@@ -124,7 +134,8 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	long := strings.Repeat("Dust. ", 500)
 	text := ",\nThe kettle is descaled with vinegar.,\n" + long + ",\n"
 	base := knowledge.New(knowledge.Options{})
-	document, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: new("house.csv"), Text: &text})
+	document, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID,
+		Name: new("house.csv"), Text: &text})
 	require.NoError(t, err)
 	require.NoError(t, base.Index(t.Context(), tenant, document.IndexingID, 1))
 	empty, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Empty"})
@@ -138,17 +149,20 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	s.must(t, key, draft, of, &got)
 	require.Len(t, got.DraftLabelledQuestions.DraftedQuestions, 1)
 	first := got.DraftLabelledQuestions.DraftedQuestions[0]
-	require.Equal(t, []string{"How is it descaled?", document.ID, "house.csv"}, []string{first.Question, first.DocumentID, first.DocumentName})
+	require.Equal(t, []string{"How is it descaled?", document.ID, "house.csv"}, []string{first.Question, first.DocumentID,
+		first.DocumentName})
 	require.LessOrEqual(t, len(first.Passage), model.MaxPassage)
 	require.Len(t, provider.asked(t, "writer"), 2, "two questions for one passage are asked for again")
-	_, err = tenant.AddLabelledQuestions(t.Context(), model.AddLabelledQuestionsInput{DatasetID: dataset.ID, Questions: []*model.LabelledQuestionInput{
-		{Question: first.Question, DocumentID: &first.DocumentID, Passage: &first.Passage},
-	}})
+	_, err = tenant.AddLabelledQuestions(t.Context(), model.AddLabelledQuestionsInput{DatasetID: dataset.ID,
+		Questions: []*model.LabelledQuestionInput{
+			{Question: first.Question, DocumentID: &first.DocumentID, Passage: &first.Passage},
+		}})
 	require.NoError(t, err)
 
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.query(t, key, draft, of).codes())
 	require.Equal(t, []string{"NOT_FOUND"}, s.query(t, otherKey, draft, of).codes())
-	require.Equal(t, []string{"BAD_INPUT"}, s.query(t, key, draft, map[string]any{"dataset": dataset.ID, "count": 21}).codes())
+	require.Equal(t, []string{"BAD_INPUT"}, s.query(t, key, draft, map[string]any{"dataset": dataset.ID, "count": 21}).
+		codes())
 	g.url = serveStore(t, g.store)
 	require.Equal(t, []string{"UNPROCESSABLE"}, g.query(t, key, draft, of).codes(), "the offline model cannot")
 }

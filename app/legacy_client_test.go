@@ -47,22 +47,37 @@ func TestNumbersTellTheirOwnBounds(t *testing.T) {
 	var page struct{ Data []struct{ ID string } }
 	require.NoError(t, json.Unmarshal([]byte(g.text(t, "GET", "/KnowledgeBaseChat", key, "")), &page))
 	expecting := func(expect, more string) string {
-		return `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"checks":[{"expect":{` + expect + `}` + more + `}]}`
+		return `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"checks":[{"expect":{` + expect + `}` +
+			more + `}]}`
 	}
 	for _, test := range []struct{ method, path, body, field, bound string }{
-		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"criteriaWeights":[-1e15]}`, "criteriaWeights.0", "must be between 1 and 100"},
-		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1e15`, ``), "checks.0.expect.turnsAtMost", "must be between 1 and 30"},
-		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1`, `,"weight":1e15`), "checks.0.weight", "must be between 1 and 100"},
-		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","min":1e15}`, ``), "checks.0.expect.called.min", "must be between 1 and 1000"},
-		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","max":1e15}`, ``), "checks.0.expect.called.max", "must be between 1 and 1000"},
-		{"POST", "/AgentTest/simulation", expecting(`"says":{"text":"a","turn":1e15}`, ``), "checks.0.expect.says.turn", "must be between -30 and 30"},
-		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
-		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"persona":{"patience":1e15}}`, "persona.patience", "must be between 1 and 10"},
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent +
+			`","name":"T","scenario":"S","criteria":["C"],"criteriaWeights":[-1e15]}`, "criteriaWeights.0",
+			"must be between 1 and 100"},
+		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1e15`, ``), "checks.0.expect.turnsAtMost",
+			"must be between 1 and 30"},
+		{"POST", "/AgentTest/simulation", expecting(`"turnsAtMost":1`, `,"weight":1e15`), "checks.0.weight",
+			"must be between 1 and 100"},
+		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","min":1e15}`, ``), "checks.0.expect.called.min",
+			"must be between 1 and 1000"},
+		{"POST", "/AgentTest/simulation", expecting(`"called":{"kind":"Tool","max":1e15}`, ``), "checks.0.expect.called.max",
+			"must be between 1 and 1000"},
+		{"POST", "/AgentTest/simulation", expecting(`"says":{"text":"a","turn":1e15}`, ``), "checks.0.expect.says.turn",
+			"must be between -30 and 30"},
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent +
+			`","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent +
+			`","name":"T","scenario":"S","criteria":["C"],"persona":{"patience":1e15}}`, "persona.patience",
+			"must be between 1 and 10"},
 		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 20"},
-		{"POST", "/AgentTestExecution", `{"testIds":["t"],"concurrency":99999999999}`, "concurrency", "must be between 1 and 50"},
-		{"POST", "/Dataset", `{"name":"D","parserConfig":{"chunkTokenNum":99999999999,"taskPageSize":-99999999999}}`, "parserConfig.chunkTokenNum", "must be between 1 and 2048"},
-		{"POST", "/Dataset", `{"name":"D","parserConfig":{"taskPageSize":99999999999}}`, "parserConfig.taskPageSize", "must be between 1 and 1000"},
-		{"PATCH", "/KnowledgeBaseChat/" + page.Data[0].ID, `{"promptSettings":{"topN":99999999999}}`, "promptSettings.topN", "must be between 1 and 100"},
+		{"POST", "/AgentTestExecution", `{"testIds":["t"],"concurrency":99999999999}`, "concurrency",
+			"must be between 1 and 50"},
+		{"POST", "/Dataset", `{"name":"D","parserConfig":{"chunkTokenNum":99999999999,"taskPageSize":-99999999999}}`,
+			"parserConfig.chunkTokenNum", "must be between 1 and 2048"},
+		{"POST", "/Dataset", `{"name":"D","parserConfig":{"taskPageSize":99999999999}}`, "parserConfig.taskPageSize",
+			"must be between 1 and 1000"},
+		{"PATCH", "/KnowledgeBaseChat/" + page.Data[0].ID, `{"promptSettings":{"topN":99999999999}}`, "promptSettings.topN",
+			"must be between 1 and 100"},
 	} {
 		status, p := g.problem(t, test.method, test.path, key, test.body)
 		require.Equal(t, 400, status, test.body)
@@ -78,27 +93,33 @@ func TestTestsAsV1ClientsSendThem(t *testing.T) {
 	tenant, key := g.company(t, "Legacy")
 	agent := manyAgents(t, tenant, 1)
 	var folder, made struct{ ID string }
-	require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", "/v1/AgentTestFolder", key, `{"agentId":"`+agent+`","name":"F"}`)), &folder))
-	response := g.do(t, "POST", "/v1/AgentTest/simulation", key, "\uFEFF"+`{"AgentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"],"maxTurns":"7",
+	require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", "/v1/AgentTestFolder", key, `{"agentId":"`+agent+
+		`","name":"F"}`)), &folder))
+	response := g.do(t, "POST", "/v1/AgentTest/simulation", key, "\uFEFF"+`{"AgentId":"`+agent+
+		`","name":"T","scenario":"S","criteria":["C"],"maxTurns":"7",
 		"folderId":"`+folder.ID+`","conversationMessages":[{"role":"Assistant","text":"Hi","timestamp":"2026-03-01T09:30+0100"}],
 		"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]},"none":null}}`)
 	text := body(t, response)
 	require.Equal(t, 200, response.StatusCode, text)
 	require.NoError(t, json.Unmarshal([]byte(text), &made))
 	for _, part := range []string{
-		`"maxTurns":7`, `"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]}}`, `"folderId":"` + folder.ID + `"`,
+		`"maxTurns":7`, `"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]}}`, `"folderId":"` + folder.ID +
+			`"`,
 		`"conversationMessages":[{"role":"assistant","text":"Hi","timestamp":"2026-03-01T08:30:00.000Z"}]`,
 	} {
 		require.Contains(t, text, part)
 	}
-	text = g.text(t, "PATCH", "/AgentTest/"+made.ID, key, `{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`)
+	text = g.text(t, "PATCH", "/AgentTest/"+made.ID, key,
+		`{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`)
 	require.Contains(t, text, `"folderId":null`)
 	require.Contains(t, text, `"conversationMessages":[{"role":"user","text":"Ho","timestamp":null}]`)
-	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`,"large":[1e309]},"name":""}`)
+	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+
+		strings.Repeat("]", 40)+`,"large":[1e309]},"name":""}`)
 	require.Equal(t, 400, status)
 	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep; "+
 		"variables.large must have numbers from -1.79e308 to 1.79e308, with exponents from -400 to 400", p.Detail)
-	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+`","dataBag":{"a":null,"b":{"c":1}}}`)
+	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+
+		`","dataBag":{"a":null,"b":{"c":1}}}`)
 	require.Equal(t, 422, status)
 	require.Equal(t, map[string][]string{"dataBag.b": {"must be a text"}}, p.Errors)
 }
@@ -118,7 +139,8 @@ func TestABasePath(t *testing.T) {
 		_, p := g.problem(t, "GET", base+"/Dataset/unknown%20one", key, "")
 		require.Equal(t, "/agents"+strings.TrimPrefix(base, "/agents")+"/Dataset/unknown%20one", p.Instance)
 	}
-	for path, want := range map[string]int{"/agents/healthz": 200, "/healthz": 200, "/agentsx/healthz": 404, "/agents/agents/healthz": 404} {
+	for path, want := range map[string]int{"/agents/healthz": 200, "/healthz": 200, "/agentsx/healthz": 404,
+		"/agents/agents/healthz": 404} {
 		response := g.do(t, http.MethodGet, path, key, "")
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, want, response.StatusCode, path)
@@ -127,7 +149,8 @@ func TestABasePath(t *testing.T) {
 }
 
 // conditional sends a request with If-Match, unless that is empty, and returns the status and the ETag of the answer.
-func (g *gatewayUnderTest) conditional(ctx context.Context, method, path, key, sent, condition string) (status int, tag string, err error) {
+func (g *gatewayUnderTest) conditional(ctx context.Context, method, path, key, sent,
+	condition string) (status int, tag string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, g.url+path, strings.NewReader(sent))
 	if err != nil {
 		return 0, "", err
@@ -170,14 +193,17 @@ func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
 	first, err := tenant.Agent(t.Context(), agent)
 	require.NoError(t, err)
 	chat := *first.KnowledgeBaseChatID
-	test := "/AgentTest/" + created("/AgentTest/simulation", `{"agentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"]}`)
+	test := "/AgentTest/" + created("/AgentTest/simulation", `{"agentId":"`+agent+
+		`","name":"T","scenario":"S","criteria":["C"]}`)
 	for _, change := range []struct{ method, path, read, first, second string }{
 		{"PUT", "/Agent/" + agent + "/prompt", "/Agent/" + agent, `{"prompt":"one"}`, `{"prompt":"two"}`},
-		{"PUT", "/Agent/" + agent + "/chat", "/Agent/" + agent + "/chat", `{"chatId":"` + other.ID + `"}`, `{"chatId":"` + chat + `"}`},
+		{"PUT", "/Agent/" + agent + "/chat", "/Agent/" + agent + "/chat", `{"chatId":"` + other.ID + `"}`, `{"chatId":"` +
+			chat + `"}`},
 		{"PATCH", test, test, `{"name":"one"}`, `{"name":"two"}`},
 		{"PATCH", "/KnowledgeBaseChat/" + chat, "", `{"name":"one"}`, `{"name":"two"}`},
 		{"PATCH", "/Dataset/" + created("/Dataset", `{"name":"D"}`), "", `{"name":"one"}`, `{"name":"two"}`},
-		{"PATCH", "/AgentTestFolder/" + created("/AgentTestFolder", `{"agentId":"`+agent+`","name":"F"}`), "", `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/AgentTestFolder/" + created("/AgentTestFolder", `{"agentId":"`+agent+`","name":"F"}`), "",
+			`{"name":"one"}`, `{"name":"two"}`},
 	} {
 		if change.read == "" {
 			change.read = change.path
@@ -213,7 +239,8 @@ func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
 		statuses := make(chan int, 4)
 		for n := range cap(statuses) {
 			go func() {
-				status, _, _ := g.conditional(t.Context(), http.MethodPatch, "/Dataset/"+made.ID, key, fmt.Sprintf(`{"name":"%d of %d"}`, n, round), tag)
+				status, _, _ := g.conditional(t.Context(), http.MethodPatch, "/Dataset/"+made.ID, key,
+					fmt.Sprintf(`{"name":"%d of %d"}`, n, round), tag)
 				statuses <- status
 			}()
 		}
@@ -231,7 +258,8 @@ func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
 	g := startGateway(t)
 	tenant, key := g.company(t, "Scripts")
 	agent, _ := newAgentWithTest(t, tenant)
-	body := `{"agentId":"` + agent + `","name":"Nightly","scenario":"S","checks":[{"expect":{"turnsAtMost":3},"weight":2}]}`
+	body := `{"agentId":"` + agent +
+		`","name":"Nightly","scenario":"S","checks":[{"expect":{"turnsAtMost":3},"weight":2}]}`
 	var created struct {
 		ID       string
 		Criteria []string
@@ -244,7 +272,8 @@ func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
 		require.Contains(t, created.Warnings[0], "the weights have no effect")
 	}
 	for range 2 {
-		g.text(t, "POST", "/AgentTest/classification", key, `{"agentId":"`+agent+`","name":"Mood","tagExpected":"A","conversationContext":{"messages":[{"role":"user","text":"Hi"}]}}`)
+		g.text(t, "POST", "/AgentTest/classification", key, `{"agentId":"`+agent+
+			`","name":"Mood","tagExpected":"A","conversationContext":{"messages":[{"role":"user","text":"Hi"}]}}`)
 	}
 	g.text(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"Nightly","scenario":"Another"}`)
 	// REST may also change a name to one that is used; GraphQL has to ask for it.
@@ -257,10 +286,13 @@ func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
 		return string(text)
 	}
 	rename("Other")
-	refusedName := g.query(t, key, `mutation ($t: ID!) { updateAgentTest(input: {testId: $t, name: "Nightly"}) { agentTest { name } } }`, map[string]any{"t": created.ID})
+	refusedName := g.query(t, key,
+		`mutation ($t: ID!) { updateAgentTest(input: {testId: $t, name: "Nightly"}) { agentTest { name } } }`,
+		map[string]any{"t": created.ID})
 	require.Equal(t, []string{"UNPROCESSABLE"}, refusedName.codes())
 	require.Contains(t, rename("Nightly"), `"name":"Nightly"`)
-	const create = `mutation ($a: ID!, $n: String!, $r: Boolean! = false) { createSimulationTest(input: {agentId: $a, name: $n, scenario: "S", checks: [{expect: {turnsAtMost: 1}}], mayRepeatName: $r}) { agentTest { criteria } } }`
+	const create = `mutation ($a: ID!, $n: String!, $r: Boolean! = false) { createSimulationTest(input: {agentId: $a,
+		name: $n, scenario: "S", checks: [{expect: {turnsAtMost: 1}}], mayRepeatName: $r}) { agentTest { criteria } } }`
 	refused := g.query(t, key, create, map[string]any{"a": agent, "n": "Nightly"})
 	require.Equal(t, []string{"UNPROCESSABLE"}, refused.codes())
 	g.must(t, key, create, map[string]any{"a": agent, "n": "Nightly", "r": true}, nil)

@@ -15,10 +15,12 @@ func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 	const create = `mutation ($word: String, $whole: JSONObject, $unset: String) {
 		a: createTool(input: {name: "A", technicalName: "a", parameters: {type: "object", required: ["z", "a"], properties: {
 			z: {type: "number", maximum: 1234567890123456789, multipleOf: 0.10},
-			a: {enum: [$word, null, true, -1.50e2, {y: 1, x: []}, {}], description: "say \"it\"", title: $unset}}}}) { tool { parameters } }
+			a: {enum: [$word, null, true, -1.50e2, {y: 1, x: []}, {}], description: "say \"it\"",
+				title: $unset}}}}) { tool { parameters } }
 		b: createTool(input: {name: "B", technicalName: "b", parameters: $whole}) { tool { parameters } } }`
 	variables := map[string]any{
-		"word": "w", "whole": json.RawMessage(`{"type": "object", "properties": {"z": {"maximum": 1234567890123456789}, "a": {}}}`),
+		"word": "w", "whole": json.RawMessage(
+			`{"type": "object", "properties": {"z": {"maximum": 1234567890123456789}, "a": {}}}`),
 	}
 	for _, name := range []string{"First", "Second, from the cache of queries"} {
 		_, key := g.company(t, name)
@@ -27,14 +29,17 @@ func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 		require.Equal(t, `{"a":{"tool":{"parameters":{"type":"object","required":["z","a"],"properties":{`+
 			`"z":{"type":"number","maximum":1234567890123456789,"multipleOf":0.10},`+
 			`"a":{"enum":["w",null,true,-1.50e2,{"y":1,"x":[]},{}],"description":"say \"it\""}}}}},`+
-			`"b":{"tool":{"parameters":{"type":"object","properties":{"z":{"maximum":1234567890123456789},"a":{}}}}}}`, string(a.Data))
+			`"b":{"tool":{"parameters":{"type":"object","properties":{"z":{"maximum":1234567890123456789},"a":{}}}}}}`,
+			string(a.Data))
 	}
 
 	a := g.query(t, key, `mutation ($p: JSONObject = {type: "object", properties: {b: {}, a: {}}}) {
 		createTool(input: {name: "C", technicalName: "c", parameters: $p}) { tool { parameters } } }`, nil)
-	require.Equal(t, `{"createTool":{"tool":{"parameters":{"type":"object","properties":{"b":{},"a":{}}}}}}`, string(a.Data), "a default keeps it too")
+	require.Equal(t, `{"createTool":{"tool":{"parameters":{"type":"object","properties":{"b":{},"a":{}}}}}}`,
+		string(a.Data), "a default keeps it too")
 	for _, wrong := range []string{`[{a: 1}]`, `"{}"`, `7`, `A`} {
-		a := g.query(t, key, `mutation { createTool(input: {name: "D", technicalName: "d", parameters: `+wrong+`}) { tool { id } } }`, nil)
+		a := g.query(t, key, `mutation { createTool(input: {name: "D", technicalName: "d", parameters: `+wrong+
+			`}) { tool { id } } }`, nil)
 		require.NotEmpty(t, a.Errors, wrong)
 	}
 }

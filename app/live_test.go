@@ -23,7 +23,8 @@ type subscriber struct {
 // follow subscribes and returns once the subscription is open.
 func (g *gatewayUnderTest) follow(t *testing.T, key, query string, variables map[string]any) *subscriber {
 	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(g.url, "http", "ws", 1)+"/graphql", //nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(t.Context(), strings.Replace(g.url, "http", "ws", 1)+
+		"/graphql", //nolint:bodyclose // A socket's response has no body.
 		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.CloseNow() })
@@ -55,7 +56,8 @@ func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 	_, reader := g.keyOf(t, company.ID, model.APIKeyScopeRead)
 	elsewhere := dbtest.Again(t, g.store).Tenant(company.ID)
 	campaign, items := runningCampaign(t, tenant, 2)
-	const brief = `subscription ($id: ID!, $with: Boolean!) { campaignItemUpdated(campaignId: $id) { runningStatus version @include(if: $with) } }`
+	const brief = `subscription ($id: ID!, $with: Boolean!) { campaignItemUpdated(campaignId: $id) { runningStatus version
+		@include(if: $with) } }`
 	statuses := []model.CampaignItemStatus{
 		model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult, model.CampaignItemStatusProcessed,
 	}
@@ -71,7 +73,8 @@ func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 		}
 		for _, to := range statuses {
 			before := g.statements.Load()
-			_, err := elsewhere.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID, ItemID: items[i].ID, To: to})
+			_, err := elsewhere.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID,
+				ItemID: items[i].ID, To: to})
 			require.NoError(t, err)
 			first := string(followers[0].receive().Payload)
 			require.Contains(t, first, `"runningStatus":"`+to.String()+`"`)
@@ -115,9 +118,11 @@ func TestFollowersOfOthersAreNotServed(t *testing.T) {
 	for i := range 3 {
 		turn, err := tenant.BeginTurn(t.Context(), chat, dbtest.Awaited)
 		require.NoError(t, err)
-		_, err = turn.Finish(t.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", i)}, &model.SimulationChatMessage{Text: "Answer"}, nil)
+		_, err = turn.Finish(t.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", i)},
+			&model.SimulationChatMessage{Text: "Answer"}, nil)
 		require.NoError(t, err)
-		require.JSONEq(t, fmt.Sprintf(`{"data":{"simulationChatMessages":{"text":"Question %d"}}}`, i), string(insider.receive().Payload))
+		require.JSONEq(t, fmt.Sprintf(`{"data":{"simulationChatMessages":{"text":"Question %d"}}}`, i),
+			string(insider.receive().Payload))
 		insider.receive()
 	}
 	_, err = tenant.EndSimulationChat(t.Context(), chat)

@@ -25,14 +25,15 @@ const (
 )
 
 const (
-	// Memory is returned to the system twice in any case: first what only the start needed, after settleFirst, then what the
-	// first jobs needed, such as indexing the demo's documents, after settleEvery.
+	// Memory is returned to the system twice in any case: first what only the start needed, after settleFirst, then what
+	// the first jobs needed, such as indexing the demo's documents, after settleEvery.
 	settleFirst = 3 * time.Second
 	settleEvery = 20 * time.Second
-	// idleBytes is what an idle process allocates at most in settleEvery. Its garbage would stay until the heap has grown by
-	// headroom, which takes it minutes.
+	// idleBytes is what an idle process allocates at most in settleEvery. Its garbage would stay until the heap has grown
+	// by headroom, which takes it minutes.
 	idleBytes = 4 << 20
-	// settledLive is the most that may be alive, in bytes. To look through more takes longer than so little garbage is worth.
+	// settledLive is the most that may be alive, in bytes. To look through more takes longer than so little garbage is
+	// worth.
 	settledLive = 64 << 20
 	// Every takenEvery it checks whether responses that held manyBytes or more were taken since, and returns their memory.
 	takenEvery = 2 * time.Second

@@ -27,7 +27,8 @@ func releaseProgram() {
 		switch {
 		case len(fields) >= 2 && strings.Contains(fields[0], "-"):
 			from, to = 0, 0
-			if first, end, _ := strings.Cut(fields[0], "-"); fields[len(fields)-1] == program && fields[1][0] == 'r' && fields[1][1] == '-' {
+			if first, end, _ := strings.Cut(fields[0], "-"); fields[len(fields)-1] == program && fields[1][0] == 'r' &&
+				fields[1][1] == '-' {
 				from, _ = strconv.ParseUint(first, 16, 64)
 				to, _ = strconv.ParseUint(end, 16, 64)
 			}

@@ -44,7 +44,8 @@ var (
 	badDay     = calls("book", `{"day":1}`)
 	unknown    = calls("fly_to_the_moon", `{}`)
 	overloaded = refuses(http.StatusInternalServerError, "server_error")
-	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped to wait for the end of it, " +
+	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped to wait " +
+		"for the end of it, " +
 		strings.Repeat("which does not come, ", 40) + "or does it?")
 	cutAnswer = longAnswer.but("truncateAfterChunks", 3)
 )
@@ -128,7 +129,8 @@ var modelFailures = map[string]modelFailure{
 	"more than 25 model calls": {
 		script: times(25, book),
 		made:   slices.Repeat([]string{booked}, 24),
-		says:   faulty + "was asked 25 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound",
+		says: faulty + "was asked 25 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the " +
+			"bound",
 	},
 	"500 after a call": {
 		script: append(times(1, book), times(3, overloaded)...),
@@ -142,20 +144,22 @@ var modelFailures = map[string]modelFailure{
 	},
 }
 
-// modelNamed returns the name of the model that fails this way. It does not end in a number, which the stub server would
-// take for a version.
+// modelNamed returns the name of the model that fails this way. It does not end in a number, which the stub server
+// would take for a version.
 func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
 
 // frontDesk creates an agent with the tool book.
 func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	t.Helper()
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-		Name: "Front desk", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the front desk.",
+		Name: "Front desk", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the front desk.",
 	})
 	require.NoError(t, err)
 	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{
 		Name: "Book", TechnicalName: "book", Description: new("Books a visit"),
-		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`),
+		Parameters: model.JSONObject(
+			`{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`),
 	})
 	require.NoError(t, err)
 	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
@@ -163,8 +167,8 @@ func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	return agent.ID, tool.ID
 }
 
-// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then goes on with the
-// same chat.
+// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then goes on with
+// the same chat.
 func TestModelFailures(t *testing.T) {
 	t.Parallel()
 	const recovered = "Here I am again."
@@ -198,7 +202,8 @@ func TestModelFailures(t *testing.T) {
 			require.JSONEq(t, `{"sendSimulationMessage":null}`, string(a.Data))
 			requireNothingKept(t, s.kept(t, chatID), failure.made)
 
-			status, body := s.exchange(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": chatID, "message": "Hello?"})
+			status, body := s.exchange(t, http.MethodPost, "/SimulationChat/send-message",
+				map[string]any{"simulationChatId": chatID, "message": "Hello?"})
 			require.Equal(t, http.StatusBadGateway, status, string(body))
 			var problem struct {
 				Status                       int
@@ -220,8 +225,10 @@ func TestModelFailures(t *testing.T) {
 
 			logged, err := json.Marshal(failure.says)
 			require.NoError(t, err)
-			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+modelNamed(name)+`","error":`+string(logged)))
-			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(), "who sees the answer finds the line")
+			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+
+				modelNamed(name)+`","error":`+string(logged)))
+			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(),
+				"who sees the answer finds the line")
 			s.requireNoKey(t, providerKey)
 		})
 	}
@@ -245,8 +252,8 @@ func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	require.Equal(t, made, calls)
 }
 
-// TestKeyThatIsRefused requires that no response or log line shows a key, even if the provider's error or the address has
-// it.
+// TestKeyThatIsRefused requires that no response or log line shows a key, even if the provider's error or the address
+// has it.
 func TestKeyThatIsRefused(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"sensible": {says("Good morning")}})
@@ -255,14 +262,16 @@ func TestKeyThatIsRefused(t *testing.T) {
 	tenant, key := g.company(t, "Keys")
 	agentID, _ := frontDesk(t, tenant)
 
-	wrong := serve(t, address, key, provider.asks("sensible"), func(o *app.EngineOptions) { o.Provider.Key = "sk-wrong-7d3f" })
+	wrong := serve(t, address, key, provider.asks("sensible"),
+		func(o *app.EngineOptions) { o.Provider.Key = "sk-wrong-7d3f" })
 	chatID := wrong.start(t, agentID, nil)
 	a := wrong.send(t, chatID, "Hello?")
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
 	require.Contains(t, a.Errors[0].Message, "the language model: the provider answered 401 Unauthorized")
 	wrong.requireNoKey(t, "sk-wrong-7d3f")
 
-	nowhere := serve(t, address, key, provider.asks("sensible"), func(o *app.EngineOptions) { o.Provider.BaseURL = "http://user:hunter2@127.0.0.1:1/v1" })
+	nowhere := serve(t, address, key, provider.asks("sensible"),
+		func(o *app.EngineOptions) { o.Provider.BaseURL = "http://user:hunter2@127.0.0.1:1/v1" })
 	a = nowhere.send(t, chatID, "Hello?")
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
 	require.Equal(t, "the language model: the provider could not be reached", a.Errors[0].Message)

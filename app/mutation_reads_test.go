@@ -29,9 +29,11 @@ func TestMutationsReadWithinBounds(t *testing.T) {
 		var made struct {
 			CreateSimulationTest struct{ AgentTest struct{ ID string } }
 		}
-		g.must(t, key, `mutation ($in: CreateSimulationTestInput!) { createSimulationTest(input: $in) { agentTest { id } } }`, map[string]any{"in": map[string]any{
-			"agentId": agent, "name": fmt.Sprint("Large ", i), "scenario": "Asks.", "criteria": []string{"Answers."}, "conversationContext": messages,
-		}}, &made)
+		g.must(t, key, `mutation ($in: CreateSimulationTestInput!) { createSimulationTest(input: $in) { agentTest { id } } }`,
+			map[string]any{"in": map[string]any{
+				"agentId": agent, "name": fmt.Sprint("Large ", i), "scenario": "Asks.", "criteria": []string{"Answers."},
+				"conversationContext": messages,
+			}}, &made)
 		ids[i] = made.CreateSimulationTest.AgentTest.ID
 	}
 	const count = `{ agentTests(filter: {nameContains: "Large"}) { totalCount } agentTestExecutions { totalCount } }`
@@ -44,7 +46,8 @@ func TestMutationsReadWithinBounds(t *testing.T) {
 	for _, mutation := range mutations {
 		refused := g.query(t, key, mutation, map[string]any{"ids": ids})
 		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes())
-		require.Equal(t, "it would read more than 3145728 bytes: give fewer or smaller ones at a time", refused.Errors[0].Message)
+		require.Equal(t, "it would read more than 3145728 bytes: give fewer or smaller ones at a time",
+			refused.Errors[0].Message)
 		g.must(t, key, count, nil, &after)
 		require.Equal(t, before, after)
 	}

@@ -20,12 +20,14 @@ import (
 
 // BenchmarkObserved times one query without an observer, with metrics, and with traces.
 func BenchmarkObserved(b *testing.B) {
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	collector := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(collector.Close)
 	for _, watched := range []struct {
 		name, collector string
 		options         observe.Options
-	}{{name: "nobody"}, {name: "metrics", options: observe.Options{Listen: "127.0.0.1:0"}}, {name: "traces", collector: collector.URL}} {
+	}{{name: "nobody"}, {name: "metrics", options: observe.Options{Listen: "127.0.0.1:0"}},
+		{name: "traces", collector: collector.URL}} {
 		b.Run(watched.name, func(b *testing.B) {
 			b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", watched.collector)
 			watched.options.Log = slog.New(slog.DiscardHandler)
@@ -44,7 +46,8 @@ func BenchmarkObserved(b *testing.B) {
 			require.NoError(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
-				request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/graphql", strings.NewReader(`{"query":"query Agents { agents { nodes { id name tools { id } } } }"}`))
+				request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/graphql",
+					strings.NewReader(`{"query":"query Agents { agents { nodes { id name tools { id } } } }"}`))
 				request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {key}}
 				response := httptest.NewRecorder()
 				program.Handler().ServeHTTP(response, request)

@@ -61,7 +61,9 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(string(body), `"role":"tool"`) {
 		delta = `{"content":"You are booked."},"finish_reason":"stop"`
 	}
-	_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n", delta)
+	_, _ = fmt.Fprintf(w, "data: "+
+		"{\"choices\":[{\"index\":0,\"delta\":%s}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\ndata: "+
+		"[DONE]\n\n", delta)
 }
 
 func (o *outside) of(path string) []string {
@@ -89,11 +91,13 @@ func observed(t *testing.T, options observe.Options) *watched {
 	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
 	tenant, key := g.company(t, "Watched")
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-		Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the front desk.",
+		Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the front desk.",
 	})
 	require.NoError(t, err)
 	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{
-		Name: "Book", TechnicalName: "book", Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: server.URL + "/book", TimeoutSeconds: 10},
+		Name: "Book", TechnicalName: "book", Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost,
+			URL: server.URL + "/book", TimeoutSeconds: 10},
 	})
 	require.NoError(t, err)
 	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
@@ -101,7 +105,8 @@ func observed(t *testing.T, options observe.Options) *watched {
 	w.agentID = agent.ID
 	w.served = serve(t, address, key, func(o *app.EngineOptions) {
 		o.Observer, o.ToolAllow = w.observer, []string{"127.0.0.1"}
-		o.Provider = openai.Config{BaseURL: server.URL + "/v1", Key: providerKey, Model: "stub", Timeout: modelTimeout, IdleTimeout: modelTimeout}
+		o.Provider = openai.Config{BaseURL: server.URL + "/v1", Key: providerKey, Model: "stub", Timeout: modelTimeout,
+			IdleTimeout: modelTimeout}
 	})
 	return w
 }
@@ -111,7 +116,8 @@ func (w *watched) load(t *testing.T) {
 	t.Helper()
 	w.must(t, w.key, `query Agents { agents { nodes { id name } } }`, nil, nil)
 	w.must(t, w.key, `{ agents { nodes { id } } }`, nil, nil)
-	require.Equal(t, []string{"BAD_INPUT"}, w.query(t, w.key, `query Wrong { agents(first: 1000) { nodes { id } } }`, nil).codes())
+	require.Equal(t, []string{"BAD_INPUT"}, w.query(t, w.key, `query Wrong { agents(first: 1000) { nodes { id } } }`, nil).
+		codes())
 	refused := w.do(t, http.MethodPost, "/graphql", "ag_wrong", `{"query":"{ agents { nodes { id } } }"}`)
 	require.NoError(t, refused.Body.Close())
 	require.Equal(t, http.StatusUnauthorized, refused.StatusCode)
@@ -130,7 +136,8 @@ func (w *watched) socket(t *testing.T, header http.Header, query string, variabl
 		require.NoError(t, response.Body.Close())
 	}
 	t.Cleanup(func() { _ = socket.CloseNow() })
-	require.NoError(t, wsjson.Write(t.Context(), socket, map[string]any{"type": "connection_init", "payload": map[string]string{"X-Api-Key": w.key}}))
+	require.NoError(t, wsjson.Write(t.Context(), socket, map[string]any{"type": "connection_init",
+		"payload": map[string]string{"X-Api-Key": w.key}}))
 	var ack frame
 	require.NoError(t, wsjson.Read(t.Context(), socket, &ack))
 	require.NoError(t, wsjson.Write(t.Context(), socket, map[string]any{
@@ -142,7 +149,8 @@ func (w *watched) socket(t *testing.T, header http.Header, query string, variabl
 // scrape returns the samples of the metrics, by name with labels.
 func (w *watched) scrape(t *testing.T) map[string]string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.observer.MetricsAddress()+"/metrics", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.observer.MetricsAddress()+
+		"/metrics", nil)
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
@@ -165,7 +173,8 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
 	w.load(t)
 	chatID := w.start(t, w.agentID, nil)
-	w.socket(t, nil, `subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) { __typename } }`, map[string]string{"id": chatID})
+	w.socket(t, nil, `subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) { __typename } }`,
+		map[string]string{"id": chatID})
 	var samples map[string]string
 	require.Eventually(t, func() bool {
 		samples = w.scrape(t)
@@ -271,9 +280,11 @@ func TestJobsAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, observer.Close(context.WithoutCancel(t.Context()))) })
 	stage := dbtest.NewStage(t) // its store has no workers
-	serveApp(t, app.Options{Store: stage.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer, Settings: gateway.DefaultSettings(), Plan: true})
+	serveApp(t, app.Options{Store: stage.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer,
+		Settings: gateway.DefaultSettings(), Plan: true})
 	dbtest.Execute(t, stage.Tenant, stage.Tests(t, 3), 1, 10)
 	samples := (&watched{observer: observer}).scrape(t)
-	require.Equal(t, "3", samples[`agentgraph_jobs{kind="agentTestRun",state="admitted"}`], keysOf(samples, "agentgraph_job"))
+	require.Equal(t, "3", samples[`agentgraph_jobs{kind="agentTestRun",state="admitted"}`],
+		keysOf(samples, "agentgraph_job"))
 	require.Contains(t, samples, `agentgraph_job_oldest_seconds{kind="agentTestRun",state="admitted"}`)
 }

@@ -75,7 +75,10 @@ func (c *collector) awaits(t *testing.T, name, above string) {
 				parents[string(span.SpanId)] = true
 			}
 		}
-		return slices.ContainsFunc(c.spans, func(span *tracepb.Span) bool { return span.Name == name && parents[string(span.ParentSpanId)] })
+		return slices.ContainsFunc(c.spans, func(span *tracepb.Span) bool {
+			return span.Name == name &&
+				parents[string(span.ParentSpanId)]
+		})
 	}, dbtest.Awaited, 20*time.Millisecond, "%s below %s", name, above)
 }
 
@@ -152,7 +155,8 @@ func TestSpansLeadFromTheRequestToItsStatementsAndCalls(t *testing.T) {
 	}
 	require.Positive(t, statements, "the query's statements are below it")
 
-	for path, span := range map[string]*tracepb.Span{"/v1/chat/completions": named["chat stub"][0], "/book": named["execute_tool book"][0]} {
+	for path, span := range map[string]*tracepb.Span{"/v1/chat/completions": named["chat stub"][0],
+		"/book": named["execute_tool book"][0]} {
 		require.NotEmpty(t, w.outside.of(path))
 		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.outside.of(path)[0], path)
 	}
@@ -175,7 +179,8 @@ func TestATraceGoesOnThroughTheGateway(t *testing.T) {
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w := observed(t, observe.Options{})
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/graphql", strings.NewReader(`{"query":"query Kept { agents { nodes { id } } }"}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/graphql",
+		strings.NewReader(`{"query":"query Kept { agents { nodes { id } } }"}`))
 	require.NoError(t, err)
 	request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {w.key}, "Traceparent": {parent}}
 	response, err := http.DefaultClient.Do(request)
@@ -200,5 +205,6 @@ func TestATraceGoesOnThroughTheGateway(t *testing.T) {
 		}
 	}
 	require.Equal(t, "POST /graphql", parents["query Kept"])
-	require.Equal(t, "GET /graphql", parents["query OnSocket"], "the operation is below the request that opened the socket")
+	require.Equal(t, "GET /graphql", parents["query OnSocket"], "the operation is below the request that opened the "+
+		"socket")
 }

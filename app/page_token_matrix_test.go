@@ -17,10 +17,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// openToPages are all fields that a page's token may select. A field that the schema opens has to be written down here too.
+// openToPages are all fields that a page's token may select. A field that the schema opens has to be written down here
+// too.
 var openToPages = map[string]string{
-	"Query":                        "agent simulationChat viewer",
-	"Mutation":                     "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken revokeAccessToken",
+	"Query": "agent simulationChat viewer",
+	"Mutation": "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken " +
+		"revokeAccessToken",
 	"Subscription":                 "simulationChatMessages simulationChatEvents",
 	"Agent":                        "id name language outboundWelcomeMessage inboundWelcomeMessage",
 	"SimulationChat":               "id agent status messages createdAt endedAt",
@@ -98,7 +100,8 @@ func newPageWorld(t *testing.T) *pageWorld {
 	reached := own
 	reached.ids = maps.Clone(own.ids)
 	reached.ids["agent"], reached.ids["simulationChat"] = w.within["agentId"], w.within["simulationChatId"]
-	w.cells = cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: reached}, own: reached, foreign: foreign}
+	w.cells = cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: reached},
+		own: reached, foreign: foreign}
 	return w
 }
 
@@ -151,15 +154,16 @@ func (w *pageWorld) ways() map[string]way {
 	return found
 }
 
-// TestPagesSelectNothingElse walks each field of each type of the schema with a page's token: what is not on the list is
-// refused, by plans and by resolvers, and nothing of the operation is done.
+// TestPagesSelectNothingElse walks each field of each type of the schema with a page's token: what is not on the list
+// is refused, by plans and by resolvers, and nothing of the operation is done.
 func TestPagesSelectNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)
 	ways := w.ways()
 	for name := range openToPages {
 		if _, known := ways[name]; !known {
-			require.Contains(t, []string{"Query", "Mutation", "Subscription", "CreateAccessTokenPayload"}, name, "there is no way to it")
+			require.Contains(t, []string{"Query", "Mutation", "Subscription", "CreateAccessTokenPayload"}, name,
+				"there is no way to it")
 		}
 	}
 	refused, allowed := 0, 0
@@ -197,14 +201,17 @@ func TestPagesSelectNothingElse(t *testing.T) {
 	}
 	// Neither fragments nor directives, nor what describes the schema, are a way around.
 	for operation, name := range map[string]string{
-		`{ __schema { types { name } } }`:                                                                                              "Query.__schema",
-		`{ __type(name: "Agent") { name } }`:                                                                                           "Query.__type",
-		`{ ...q } fragment q on Query { ...r } fragment r on Query { company { name } }`:                                               "Query.company",
-		`{ ... on Query { a: agents { totalCount } } }`:                                                                                "Query.agents",
-		`query ($no: Boolean! = false) { company @include(if: $no) { name } }`:                                                         "Query.company",
-		`{ agent(id: "` + w.within["agentId"] + `") { id ... on Node { id } } }`:                                                       "Node.id",
-		`{ node(id: "` + w.within["agentId"] + `") { id } }`:                                                                           "Query.node",
-		`mutation { startSimulationChat(input: {agentId: "` + w.within["agentId"] + `"}) { simulationChat { id agent { prompt } } } }`: "Agent.prompt",
+		`{ __schema { types { name } } }`:                                                "Query.__schema",
+		`{ __type(name: "Agent") { name } }`:                                             "Query.__type",
+		`{ ...q } fragment q on Query { ...r } fragment r on Query { company { name } }`: "Query.company",
+		`{ ... on Query { a: agents { totalCount } } }`:                                  "Query.agents",
+		`query ($no: Boolean! = false) { company @include(if: $no) { name } }`:           "Query.company",
+		`{ agent(id: "` + w.within["agentId"] +
+			`") { id ... on Node { id } } }`: "Node.id",
+		`{ node(id: "` + w.within["agentId"] +
+			`") { id } }`: "Query.node",
+		`mutation { startSimulationChat(input: {agentId: "` + w.within["agentId"] +
+			`"}) { simulationChat { id agent { prompt } } } }`: "Agent.prompt",
 	} {
 		try(w.schema.Query, operation, false, name)
 	}
@@ -214,15 +221,16 @@ func TestPagesSelectNothingElse(t *testing.T) {
 	require.Greater(t, allowed, 30)
 }
 
-// TestPagesReachNothingElse gives each place for an id that a page's token can get to each id that is beyond its reach, of its
-// own company and of another one.
+// TestPagesReachNothingElse gives each place for an id that a page's token can get to each id that is beyond its reach,
+// of its own company and of another one.
 func TestPagesReachNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)
 	before := dump(t, w.address, w.own.ids["company"])
 	places := 0
 	for _, p := range w.all() {
-		if p.of != nil || !isOpenToPages(p.root.Name, p.field.Name) || p.field.Name == "createAccessToken" || strings.HasPrefix(p.path, "input.toolMocking") {
+		if p.of != nil || !isOpenToPages(p.root.Name, p.field.Name) || p.field.Name == "createAccessToken" ||
+			strings.HasPrefix(p.path, "input.toolMocking") {
 			continue
 		}
 		places++

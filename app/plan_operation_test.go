@@ -36,12 +36,14 @@ type writing struct {
 }
 
 // unasked are fields that cost too much, or whose answers change from one moment to the next.
-var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest", "evaluateRetrieval"}
+var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions",
+	"apiKeys", "subscription", "rest", "evaluateRetrieval"}
 
 // make returns the operation for a seed.
 func (o *operations) make(seed uint64) operation {
 	w := &writing{operations: o, random: rand.New(rand.NewPCG(seed, 1)), variables: map[string]any{}}
-	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields), func(f *ast.FieldDefinition) bool { return slices.Contains(unasked, f.Name) })
+	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields),
+		func(f *ast.FieldDefinition) bool { return slices.Contains(unasked, f.Name) })
 	var body strings.Builder
 	for range 1 + w.random.IntN(2) {
 		w.field(&body, roots[w.random.IntN(len(roots))], "Query", 2+w.random.IntN(3))

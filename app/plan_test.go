@@ -48,10 +48,12 @@ func startBothWaysWith(t testing.TB, tracer pgx.QueryTracer, counted *batches) *
 	b.planned, b.resolved = servePlanned(t, store, settings, true), servePlanned(t, store, settings, false)
 	g := &gatewayUnderTest{url: b.resolved, store: store}
 	b.key, b.other = g.demo(t)
-	b.operations = &operations{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), ids: map[string][]string{}, cursors: map[string][]string{}}
+	b.operations = &operations{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), ids: map[string][]string{},
+		cursors: map[string][]string{}}
 	for _, key := range []string{b.key, b.other} {
 		for _, list := range []string{
-			"agents", "tools", "knowledgeBaseChats", "datasets", "documents", "simulationChats", "agentTests", "agentTestFolders",
+			"agents", "tools", "knowledgeBaseChats", "datasets", "documents", "simulationChats", "agentTests",
+			"agentTestFolders",
 			"agentTestExecutions", "agentTestRuns", "campaigns",
 		} {
 			var found map[string]struct {
@@ -167,10 +169,14 @@ func TestWhatIsMarkedIsGoneByBothWays(t *testing.T) {
 		require.True(t, strings.HasPrefix(answer, `200 {"data":`) || strings.Contains(answer, "NOT_FOUND"), answer)
 		return answer
 	}
-	require.Contains(t, ask(`{ agentTestRun(id: "`+stays.ID+`") { testId test { id } rejudgements { testId test { id } } execution { id tests { test { id } } } } }`), `{"testId":null,"test":null`)
+	require.Contains(t, ask(`{ agentTestRun(id: "`+stays.ID+
+		`") { testId test { id } rejudgements { testId test { id } } execution { id tests { test { id } } } } }`),
+		`{"testId":null,"test":null`)
 	for _, text := range []string{
-		runs, `{ agentTest(id: "` + test + `") { id } }`, `{ node(id: "` + test + `") { id } }`, `{ node(id: "` + gone.ExecutionID + `") { id } }`,
-		`{ agentTestRun(id: "` + gone.ID + `") { id execution { id } } }`, `{ agentTestExecution(id: "` + gone.ExecutionID + `") { id runs { totalCount } } }`,
+		runs, `{ agentTest(id: "` + test + `") { id } }`, `{ node(id: "` + test + `") { id } }`, `{ node(id: "` +
+			gone.ExecutionID + `") { id } }`,
+		`{ agentTestRun(id: "` + gone.ID + `") { id execution { id } } }`, `{ agentTestExecution(id: "` + gone.ExecutionID +
+			`") { id runs { totalCount } } }`,
 		`{ agentTestExecutions { totalCount nodes { id agent { id } agentId counts { total } retryOfId } } }`,
 		`{ agent(id: "` + agent + `") { tests { totalCount nodes { id lastRun { id testId } history { id } isFlaky } } } }`,
 	} {
@@ -181,11 +187,16 @@ func TestWhatIsMarkedIsGoneByBothWays(t *testing.T) {
 
 	g.must(t, b.key, `mutation { deleteAgent(input: {agentId: "`+agent+`"}) { deletedId } }`, nil, &struct{}{})
 	for _, text := range []string{
-		`{ agents(first: 50) { totalCount nodes { id subAgents { id } tools { id } } } }`, `{ agent(id: "` + agent + `") { id } }`,
-		`{ simulationChats(first: 50) { totalCount nodes { id agent { id } } } }`, `{ campaigns(first: 50) { totalCount nodes { id agent { id } } } }`,
-		`{ agentTestExecutions(first: 50) { nodes { id agent { id } } } }`, `{ agentTests(first: 50) { totalCount nodes { id agent { id } } } }`,
-		`{ tools(first: 50) { nodes { id agents { totalCount nodes { id } } } } }`, `{ knowledgeBaseChats(first: 50) { nodes { id agents { nodes { id } } } } }`,
-		`{ agentTestFolders(first: 50) { nodes { id agent { id } } } }`, `{ agentTestSchedules(first: 50) { nodes { id agent { id } } } }`,
+		`{ agents(first: 50) { totalCount nodes { id subAgents { id } tools { id } } } }`, `{ agent(id: "` + agent +
+			`") { id } }`,
+		`{ simulationChats(first: 50) { totalCount nodes { id agent { id } } } }`,
+		`{ campaigns(first: 50) { totalCount nodes { id agent { id } } } }`,
+		`{ agentTestExecutions(first: 50) { nodes { id agent { id } } } }`,
+		`{ agentTests(first: 50) { totalCount nodes { id agent { id } } } }`,
+		`{ tools(first: 50) { nodes { id agents { totalCount nodes { id } } } } }`,
+		`{ knowledgeBaseChats(first: 50) { nodes { id agents { nodes { id } } } } }`,
+		`{ agentTestFolders(first: 50) { nodes { id agent { id } } } }`,
+		`{ agentTestSchedules(first: 50) { nodes { id agent { id } } } }`,
 	} {
 		require.NotContains(t, ask(text), agent+`"}`, text)
 	}
@@ -218,8 +229,8 @@ func FuzzPlans(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
 }
 
-// TestRoundTripsOfPlans counts how often plans wait for the database. Relations of one agent are read with it, relations
-// of a page's rows after the page, and a single row that a row leads to together with that row.
+// TestRoundTripsOfPlans counts how often plans wait for the database. Relations of one agent are read with it,
+// relations of a page's rows after the page, and a single row that a row leads to together with that row.
 func TestRoundTripsOfPlans(t *testing.T) {
 	t.Parallel()
 	counted := &batches{}
@@ -237,13 +248,16 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		{oneAgent, 1, promisedOfOne},
 		{fiftyAgents, 2, promisedOfFifty},
 		{`{ __typename }`, 0, 0},
-		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
+		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } }
+			} }`, 1, 5},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
 		// Equal reads are made once, whatever they select.
-		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes { language } } }`, 1, 2},
+		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes {
+			language } } }`, 1, 2},
 		// A total takes no rows, so the pages that it is of are one.
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 1},
-		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } } again: agent(id: $id) { name } }`, 1, 2},
+		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } }
+			again: agent(id: $id) { name } }`, 1, 2},
 	} {
 		variables := map[string]any{"id": id}
 		if !strings.Contains(c.query, "$id") {
@@ -258,8 +272,8 @@ func TestRoundTripsOfPlans(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it is connected to one chat and then the other. Its datasets,
-// which are looked up from the agent's row, are always those of the chat in the same answer.
+// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it is connected to one chat and then the other. Its
+// datasets, which are looked up from the agent's row, are always those of the chat in the same answer.
 func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -269,12 +283,14 @@ func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 	for _, name := range []string{"red", "blue"} {
 		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
 		require.NoError(t, err)
-		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name, DatasetIds: []string{dataset.ID}})
+		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name,
+			DatasetIds: []string{dataset.ID}})
 		require.NoError(t, err)
 		chats = append(chats, chat.ID)
 	}
 	connect := func(chatID string) error {
-		_, err := tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agentID, ChatID: chatID})
+		_, err := tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agentID,
+			ChatID: chatID})
 		return err
 	}
 	require.NoError(t, connect(chats[0]))
@@ -302,7 +318,8 @@ func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 				}
 			}
 		}
-		g.must(t, key, `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } }`, map[string]any{"id": agentID}, &got)
+		g.must(t, key, `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } }`,
+			map[string]any{"id": agentID}, &got)
 		chat := got.Agent.KnowledgeBaseChat
 		require.Len(t, chat.Datasets, 1)
 		require.Equal(t, chat.Name, chat.Datasets[0].Name)
@@ -321,7 +338,8 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	tenant, key := g.company(t, "Long prompts")
 	for i := range agents {
 		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: strings.Repeat("long ", 9_000),
 		})
 		require.NoError(t, err)
 	}
@@ -365,7 +383,8 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 		tags[i] = &model.ClassificationTag{Name: fmt.Sprintf("Tag %d", i), Definition: strings.Repeat("d", 2_000)}
 	}
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-		Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("p", 50_000),
+		Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt:             strings.Repeat("p", 50_000),
 		ClassificationTags: tags,
 	})
 	require.NoError(t, err)
@@ -384,6 +403,7 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	}
 	// A plan that leaves the response to resolvers gives back what it has charged.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
-	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt } } agent(id: "none") { id } }`, nil)
+	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt } } agent(id: "none") { id } }`,
+		nil)
 	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())
 }

@@ -13,10 +13,12 @@ func TestPromptsOfSeveralAuthors(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Authors")
-	_, other, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "Ada's", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite}})
+	_, other, err := tenant.CreateAPIKey(t.Context(),
+		model.CreateAPIKeyInput{Name: "Ada's", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite}})
 	require.NoError(t, err)
 	agent := manyAgents(t, tenant, 1)
-	const update = `mutation ($input: UpdateAgentPromptInput!) { updateAgentPrompt(input: $input) { agent { promptVersion } } }`
+	const update = `mutation ($input: UpdateAgentPromptInput!) { updateAgentPrompt(input: $input) { agent { promptVersion }
+		} }`
 	input := func(prompt string) map[string]any {
 		return map[string]any{"input": map[string]any{"agentId": agent, "prompt": prompt, "expectedVersion": 1}}
 	}
@@ -29,7 +31,8 @@ func TestPromptsOfSeveralAuthors(t *testing.T) {
 		}
 	}
 	before := g.statements.Load()
-	g.must(t, other, `query ($id: ID!) { agent(id: $id) { prompt promptVersions { nodes { version writtenBy } } } }`, map[string]any{"id": agent}, &found)
+	g.must(t, other, `query ($id: ID!) { agent(id: $id) { prompt promptVersions { nodes { version writtenBy } } } }`,
+		map[string]any{"id": agent}, &found)
 	require.Equal(t, "Ada's words.", found.Agent.Prompt)
 	require.Equal(t, "Ada's", *found.Agent.PromptVersions.Nodes[0].WrittenBy)
 	require.Nil(t, found.Agent.PromptVersions.Nodes[1].WrittenBy)

@@ -41,7 +41,8 @@ func says(text string) fixture { return fixture{"response": fixture{"content": t
 
 // refuses is an error as providers write them, with the key in it.
 func refuses(status int, code string, more ...any) fixture {
-	response := fixture{"status": status, "error": fixture{"message": "The key " + providerKey + " is out of luck", "type": code, "code": code}}
+	response := fixture{"status": status, "error": fixture{"message": "The key " + providerKey + " is out of luck",
+		"type": code, "code": code}}
 	for i := 0; i < len(more); i += 2 {
 		response[more[i].(string)] = more[i+1]
 	}
@@ -52,7 +53,8 @@ func refuses(status int, code string, more ...any) fixture {
 func calls(namesAndArguments ...string) fixture {
 	made := []fixture{}
 	for i := 0; i < len(namesAndArguments); i += 2 {
-		made = append(made, fixture{"id": "made_by_" + namesAndArguments[i], "name": namesAndArguments[i], "arguments": namesAndArguments[i+1]})
+		made = append(made, fixture{"id": "made_by_" + namesAndArguments[i], "name": namesAndArguments[i],
+			"arguments": namesAndArguments[i+1]})
 	}
 	return fixture{"response": fixture{"toolCalls": made}}
 }
@@ -74,8 +76,8 @@ func times(n int, f ...fixture) []fixture { return slices.Repeat(f, n) }
 // provider is a stub model server.
 type provider struct{ url string }
 
-// startProvider starts a server whose models, by name, go through their fixtures in order. A fixture with a match of its
-// own does not count in the order.
+// startProvider starts a server whose models, by name, go through their fixtures in order. A fixture with a match of
+// its own does not count in the order.
 func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	t.Helper()
 	var all []fixture
@@ -181,7 +183,8 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 	require.NoError(t, err)
 	t.Cleanup(closeEngine)
 	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Tracer: options.Observer.Statements(), Log: log})
-	gateway, err := app.New(app.Options{Store: store, Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(), Plan: true, Observer: options.Observer, Workers: 10, Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: e, Evaluator: evaluator, Settings: gateway.DefaultSettings(),
+		Plan: true, Observer: options.Observer, Workers: 10, Log: log})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -262,7 +265,8 @@ type reply struct {
 func (s *served) send(t *testing.T, chatID, text string) answer {
 	t.Helper()
 	return s.ask(t, `mutation ($id: ID!, $text: String!) {
-		sendSimulationMessage(input: {simulationChatId: $id, text: $text}) { simulationChat { status } newMessages { text isConversationEnded endReason } }
+		sendSimulationMessage(input: {simulationChatId: $id, text: $text}) { simulationChat { status } newMessages { text
+			isConversationEnded endReason } }
 	}`, map[string]any{"id": chatID, "text": text})
 }
 
@@ -284,7 +288,8 @@ func (s *served) say(t *testing.T, chatID, text string) reply {
 func (s *served) start(t *testing.T, agentID string, mocking map[string]any) string {
 	t.Helper()
 	var started struct{ SimulationChatID string }
-	s.rest(t, http.MethodPost, "/SimulationChat/start", map[string]any{"agentId": agentID, "toolMocking": mocking}, &started)
+	s.rest(t, http.MethodPost, "/SimulationChat/start", map[string]any{"agentId": agentID, "toolMocking": mocking},
+		&started)
 	return started.SimulationChatID
 }
 
@@ -310,7 +315,8 @@ func (s *served) kept(t *testing.T, chatID string) keptChat {
 	t.Helper()
 	a := s.ask(t, `query ($id: ID!) { simulationChat(id: $id) {
 		status messages { role text }
-		toolCalls { id kind targetId technicalName arguments result mocked error isTurnKept messageSequence durationMs delegationId }
+		toolCalls { id kind targetId technicalName arguments result mocked error isTurnKept messageSequence durationMs
+			delegationId }
 	} }`, map[string]any{"id": chatID})
 	require.Empty(t, a.Errors)
 	var read struct{ SimulationChat keptChat }

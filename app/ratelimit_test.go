@@ -39,7 +39,8 @@ func TestOperationsThatMakeAModelWorkHaveALimitOfTheirOwn(t *testing.T) {
 	g := startLimited(t, 0, 3)
 	tenant, key := g.company(t, "Limited")
 	agentID := manyAgents(t, tenant, 1)
-	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } }"}`
+	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + agentID +
+		`\"}) { simulationChat { id } } }"}`
 	for _, left := range []string{"2", "1"} {
 		response, text := g.answer(t, http.MethodPost, "/graphql", key, start)
 		require.Equal(t, http.StatusOK, response.StatusCode, text)
@@ -48,8 +49,10 @@ func TestOperationsThatMakeAModelWorkHaveALimitOfTheirOwn(t *testing.T) {
 		require.Equal(t, left, response.Header.Get("RateLimit-Remaining"))
 	}
 	// Each field counts, whatever its alias, except a skipped one.
-	two := `{"query":"mutation ($no: Boolean = false) { a: startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } ` +
-		`...B } fragment B on Mutation { b: startSimulationChat(input: {agentId: \"` + agentID + `\"}) @skip(if: $no) { simulationChat { id } } }"`
+	two := `{"query":"mutation ($no: Boolean = false) { a: startSimulationChat(input: {agentId: \"` + agentID +
+		`\"}) { simulationChat { id } } ` +
+		`...B } fragment B on Mutation { b: startSimulationChat(input: {agentId: \"` + agentID +
+		`\"}) @skip(if: $no) { simulationChat { id } } }"`
 	response, text := g.answer(t, http.MethodPost, "/graphql", key, two+"}")
 	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
@@ -100,21 +103,24 @@ func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 	}
 }
 
-// One visitor of a page takes a tenth of the limits of its key, and leaves the rest to the others, however often its token is
-// renewed.
+// One visitor of a page takes a tenth of the limits of its key, and leaves the rest to the others, however often its
+// token is renewed.
 func TestAVisitorTakesAShareOfTheLimitsOfTheKey(t *testing.T) {
 	t.Parallel()
 	g := startLimited(t, 60, 20)
 	tenant, key := g.company(t, "Limited")
-	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + manyAgents(t, tenant, 1) + `\"}) { simulationChat { id } } }"}`
+	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + manyAgents(t, tenant, 1) +
+		`\"}) { simulationChat { id } } }"}`
 	token := func(visitor string) string {
 		var made struct{ CreateAccessToken struct{ Token string } }
-		g.must(t, key, `mutation ($visitor: String) { createAccessToken(input: {scopes: [chat], visitor: $visitor}) { token } }`, map[string]any{"visitor": visitor}, &made)
+		g.must(t, key, `mutation ($visitor: String) { createAccessToken(input: {scopes: [chat],
+			visitor: $visitor}) { token } }`, map[string]any{"visitor": visitor}, &made)
 		return made.CreateAccessToken.Token
 	}
 	ask := func(token, body string) head {
 		response, text := g.bear(t, "/graphql", token, body)
-		require.Equal(t, response.StatusCode == http.StatusTooManyRequests, strings.Contains(text, `"code":"RATE_LIMITED"`), text)
+		require.Equal(t, response.StatusCode == http.StatusTooManyRequests, strings.Contains(text, `"code":"RATE_LIMITED"`),
+			text)
 		return response
 	}
 	greedy, again, other := token("greedy"), token("greedy"), token("other")
@@ -156,7 +162,8 @@ func TestDearEventsCountAsRequests(t *testing.T) {
 	_, dear := g.keyOf(t, company.ID, model.APIKeyScopeRead)
 	campaign, _ := runningCampaign(t, tenant, items)
 	follow := func(key, selection string) (events int, last frame) {
-		f := g.follow(t, key, `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { version `+selection+` } }`, map[string]any{"id": campaign.ID})
+		f := g.follow(t, key, `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { version `+selection+` } }`,
+			map[string]any{"id": campaign.ID})
 		for events < items {
 			if last = f.receive(); last.Type != "next" {
 				return events, last
@@ -169,7 +176,8 @@ func TestDearEventsCountAsRequests(t *testing.T) {
 		events, last := follow(plain, "campaign { counts { total } }")
 		require.Equal(t, items, events, string(last.Payload))
 	}
-	events, last := follow(dear, "campaign { a: counts { total } b: counts { total } c: counts { total } d: counts { total } e: counts { total } }")
+	events, last := follow(dear, "campaign { a: counts { total } b: counts { total } c: counts { total } d: counts { "+
+		"total } e: counts { total } }")
 	require.Less(t, events, limit)
 	require.Positive(t, events)
 	require.Equal(t, "error", last.Type)
@@ -189,5 +197,6 @@ func TestWhatMakesAModelWork(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution", "retryAgentTestExecution", "rejudgeAgentTestExecution", "draftLabelledQuestions"}, marked)
+	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution",
+		"retryAgentTestExecution", "rejudgeAgentTestExecution", "draftLabelledQuestions"}, marked)
 }

@@ -33,15 +33,18 @@ func (r referee) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] 
 	}
 }
 
-// An execution is judged again by another model and by other criteria, and both sets of verdicts can be read beside each other.
+// An execution is judged again by another model and by other criteria, and both sets of verdicts can be read beside
+// each other.
 func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	e := engine.New(&cast{}, engine.Options{
-		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit, OutputTokens: 1000 * model.Credit},
+		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit,
+			OutputTokens: 1000 * model.Credit},
 	})
 	v := evaluation.New(e, evaluation.Options{
-		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}}, Log: slog.New(slog.DiscardHandler),
+		Judge: referee{"lenient", "true"}, Judges: []llm.Model{referee{"strict", "false"}},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
@@ -49,7 +52,8 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	_, key := g.keyOf(t, s.Tenant.CompanyID(), model.APIKeyScopeAdmin)
 	testID := s.Tests(t, 1)[0]
 	_, err := s.Tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{
-		TestID: testID, Criteria: []string{"Is polite", `says "booked"`}, Checks: []*model.TestCheck{{Expect: model.TestExpectation{TurnsAtMost: new(int32(30))}}},
+		TestID: testID, Criteria: []string{"Is polite", `says "booked"`},
+		Checks: []*model.TestCheck{{Expect: model.TestExpectation{TurnsAtMost: new(int32(30))}}},
 	})
 	require.NoError(t, err)
 	spent := func() int { return s.Count(t, "SELECT coalesce(sum(micro_credits), 0) FROM usage_entries") }
@@ -82,9 +86,11 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 		}
 		Runs struct{ Nodes []run }
 	}
-	const fields = `id verdict finishedAt judgeModel startedBy rejudgeOfId rejudgeOf { id verdict } agreement { runs sameRuns criteria sameCriteria }
+	const fields = `id verdict finishedAt judgeModel startedBy rejudgeOfId rejudgeOf { id verdict } agreement { runs
+		sameRuns criteria sameCriteria }
 		rejudgements { id judgeModel counts { failed } }
-		runs { nodes { id status testId messages { text } criteriaResults { criterion passed decidedBy } checkResults { passed } error { message }
+		runs { nodes { id status testId messages { text } criteriaResults { criterion passed decidedBy } checkResults { passed
+			} error { message }
 			rejudgeOf { id status } rejudgements { id status } } }`
 	read := func(id string) (e execution) {
 		t.Helper()
@@ -96,14 +102,16 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 		return got.AgentTestExecution
 	}
 	var started struct{ StartAgentTestExecution struct{ Execution execution } }
-	g.must(t, key, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test]}) { execution { id } } }`, map[string]any{"test": testID}, &started)
+	g.must(t, key, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test]}) { execution { id } } }`,
+		map[string]any{"test": testID}, &started)
 	held := read(started.StartAgentTestExecution.Execution.ID)
 	require.Equal(t, "Passed", held.Verdict)
 	require.Equal(t, "test", *held.StartedBy)
 	require.Nil(t, held.JudgeModel)
 	before := spent()
 
-	const again = `mutation ($input: RejudgeAgentTestExecutionInput!) { rejudgeAgentTestExecution(input: $input) { execution { id } } }`
+	const again = `mutation ($input: RejudgeAgentTestExecutionInput!) { rejudgeAgentTestExecution(input: $input) {
+		execution { id } } }`
 	var begun struct{ RejudgeAgentTestExecution struct{ Execution execution } }
 	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "model": "strict"}}, &begun)
 	strict := read(begun.RejudgeAgentTestExecution.Execution.ID)
@@ -142,5 +150,6 @@ func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	g.must(t, key, `{ server { judgeModels } }`, nil, &server)
 	require.Equal(t, []string{"lenient", "strict"}, server.Server.JudgeModels)
 	_, reader := g.keyOf(t, s.Tenant.CompanyID(), model.APIKeyScopeBrowse)
-	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, reader, again, map[string]any{"input": map[string]any{"executionId": held.ID}}).codes())
+	require.Equal(t, []string{"FORBIDDEN"},
+		g.query(t, reader, again, map[string]any{"input": map[string]any{"executionId": held.ID}}).codes())
 }

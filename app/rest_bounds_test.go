@@ -15,10 +15,11 @@ import (
 )
 
 // ofBounds is what faults say when a bound is broken, rather than a rule about what there is.
-var ofBounds = regexp.MustCompile(`must have \d|must have at most|must have at least|must be between|must be a number between|must not be empty`)
+var ofBounds = regexp.MustCompile(
+	`must have \d|must have at most|must have at least|must be between|must be a number between|must not be empty`)
 
-// everyBoundHolds sends every body of the story again for each bound that the document gives for it: at the bound, which
-// the program must accept as one, and beyond.
+// everyBoundHolds sends every body of the story again for each bound that the document gives for it: at the bound,
+// which the program must accept as one, and beyond.
 func (s *story) everyBoundHolds(t *testing.T) {
 	t.Helper()
 	tried := map[string]map[string]bool{}
@@ -41,7 +42,8 @@ func (s *story) everyBoundHolds(t *testing.T) {
 				require.NoError(t, json.Unmarshal(answer, &problem))
 			}
 			fault := strings.Join(problem.Errors[attempt.path], "; ")
-			require.Equal(t, attempt.isBeyond, ofBounds.MatchString(fault), "%s, %s: %d %.500s", call.Operation, attempt.name, status, answer)
+			require.Equal(t, attempt.isBeyond, ofBounds.MatchString(fault), "%s, %s: %d %.500s", call.Operation, attempt.name,
+				status, answer)
 			require.Less(t, status, http.StatusInternalServerError)
 		}
 	}
@@ -155,13 +157,16 @@ func edges(at spot) []edge {
 	s := at.schema
 	var all []edge
 	if s.Max != nil {
-		all = append(all, edge{"least", "", *s.Min, false}, edge{"less", "", *s.Min - 1, true}, edge{"most", "", *s.Max, false}, edge{"more", "", *s.Max + 1, true})
+		all = append(all, edge{"least", "", *s.Min, false}, edge{"less", "", *s.Min - 1, true},
+			edge{"most", "", *s.Max, false}, edge{"more", "", *s.Max + 1, true})
 	}
 	all = append(all, lengths("", s.MinLength, s.MaxLength, func(n int) any { return words(n) })...)
 	if s.Items != nil && s.Items.Value.MaxLength != nil {
-		all = append(all, lengths(".0", s.Items.Value.MinLength, s.Items.Value.MaxLength, func(n int) any { return []any{words(n)} })...)
+		all = append(all, lengths(".0", s.Items.Value.MinLength, s.Items.Value.MaxLength,
+			func(n int) any { return []any{words(n)} })...)
 	}
-	all = append(all, lengths("", s.MinItems, s.MaxItems, func(n int) any { return slices.Repeat(at.value.([]any)[:1], n) })...)
+	all = append(all, lengths("", s.MinItems, s.MaxItems,
+		func(n int) any { return slices.Repeat(at.value.([]any)[:1], n) })...)
 	all = append(all, lengths("", s.MinProps, s.MaxProps, func(n int) any {
 		object := map[string]any{}
 		for i := range n {

@@ -17,8 +17,8 @@ import (
 
 const examplesFile = "../gateway/rest/openapi/examples.json"
 
-// TestExamplesOfREST calls every operation, compares each answer with the document, and the first of each operation with
-// its example, which it writes with AGENTGRAPH_RECORD=1.
+// TestExamplesOfREST calls every operation, compares each answer with the document, and the first of each operation
+// with its example, which it writes with AGENTGRAPH_RECORD=1.
 func TestExamplesOfREST(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -49,7 +49,8 @@ func TestExamplesOfREST(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &kept))
 	require.Len(t, kept, len(recorded))
 	for operation, example := range recorded {
-		require.Equal(t, example.compact(t), kept[operation].compact(t), "%s: AGENTGRAPH_RECORD=1 writes the examples anew", operation)
+		require.Equal(t, example.compact(t), kept[operation].compact(t), "%s: AGENTGRAPH_RECORD=1 writes the examples anew",
+			operation)
 	}
 }
 
@@ -134,27 +135,34 @@ func tell(t *testing.T, s *story) {
 	agent, tool, subAgent := s.agent(t)
 	dataset := s.call(t, "CreateDataset", nil, object{"name": "House rules", "description": "What guests ask for",
 		"parserConfig": object{"chunkTokenNum": 256, "delimiter": "\n", "taskPageSize": 12}})["id"].(string)
-	s.call(t, "UpdateDataset", with("datasetId", dataset), object{"name": "Rules of the house", "description": "What guests ask for most",
-		"parserConfig": object{"chunkTokenNum": 128, "delimiter": "\n", "taskPageSize": 12}})
-	document := s.call(t, "AddDocument", with("datasetId", dataset), object{"name": "Breakfast.md", "text": "Breakfast is from seven to ten."})["id"].(string)
+	s.call(t, "UpdateDataset", with("datasetId", dataset),
+		object{"name": "Rules of the house", "description": "What guests ask for most",
+			"parserConfig": object{"chunkTokenNum": 128, "delimiter": "\n", "taskPageSize": 12}})
+	document := s.call(t, "AddDocument", with("datasetId", dataset),
+		object{"name": "Breakfast.md", "text": "Breakfast is from seven to ten."})["id"].(string)
 	mocking := object{"mockedTools": []any{object{"toolId": tool, "resultTemplate": "Booked.", "delaySeconds": 1.5}},
 		"mockedSubAgents": []any{object{"subAgentId": subAgent, "resultTemplate": "On its way.", "delaySeconds": 1}}}
 	bag := object{"hotel": "Seaview"}
 
-	chat := s.call(t, "StartSimulationChat", nil, object{"agentId": agent, "dataBag": bag, "toolMocking": mocking})["simulationChatId"].(string)
+	chat := s.call(t, "StartSimulationChat", nil, object{"agentId": agent, "dataBag": bag,
+		"toolMocking": mocking})["simulationChatId"].(string)
 	s.call(t, "SendSimulationMessage", nil, object{"simulationChatId": chat, "message": "When is breakfast?"})
 	s.call(t, "GetSimulationChat", with("simulationChatId", chat), nil)
 
-	folder := s.call(t, "CreateAgentTestFolder", nil, object{"agentId": agent, "name": "Smoke", "body": "Before every release."})["id"].(string)
-	s.call(t, "UpdateAgentTestFolder", with("folderId", folder), object{"name": "Smoke tests", "color": "#1A7F37", "body": "Before each release."})
+	folder := s.call(t, "CreateAgentTestFolder", nil, object{"agentId": agent, "name": "Smoke",
+		"body": "Before every release."})["id"].(string)
+	s.call(t, "UpdateAgentTestFolder", with("folderId", folder), object{"name": "Smoke tests", "color": "#1A7F37",
+		"body": "Before each release."})
 	s.call(t, "GetAgentTestFolder", with("folderId", folder), nil)
 	s.call(t, "ListAgentTestFolders", with("agentId", agent), nil)
 	messages := []any{object{"role": "user", "text": "I would like a room for two."}}
 	checks := []any{
 		object{"expect": object{"turnsAtMost": 3}},
-		object{"expect": object{"called": object{"technicalName": "book_room", "kind": "Tool", "where": []any{object{"argument": "guests", "equals": "2"}},
-			"min": 1, "max": 2, "before": "room_service"}}},
-		object{"expect": object{"neverCalled": object{"technicalName": "room_service", "where": []any{object{"argument": "order", "matches": "champagne"}}}}},
+		object{"expect": object{"called": object{"technicalName": "book_room", "kind": "Tool",
+			"where": []any{object{"argument": "guests", "equals": "2"}},
+			"min":   1, "max": 2, "before": "room_service"}}},
+		object{"expect": object{"neverCalled": object{"technicalName": "room_service",
+			"where": []any{object{"argument": "order", "matches": "champagne"}}}}},
 		object{"expect": object{"says": object{"text": "breakfast", "role": "assistant", "turn": -1}}, "weight": 2},
 		object{"expect": object{"says": object{"matches": "seven|eight"}}, "weight": 1},
 		object{"expect": object{"neverSays": object{"matches": "(?i)refund"}}},
@@ -165,16 +173,24 @@ func tell(t *testing.T, s *story) {
 		object{"expect": object{"creditsAtMost": 5}},
 		object{"expect": object{"extracts": object{"name": "guest", "equals": "Ana"}}, "weight": 1},
 		object{"expect": object{"extracts": object{"name": "guest", "matches": "^A"}}, "weight": 1},
-		object{"expect": object{"resultJson": object{"technicalName": "book_room", "schema": object{"type": "object", "required": []any{"number"}}}}, "weight": 1},
+		object{"expect": object{"resultJson": object{"technicalName": "book_room",
+			"schema": object{"type": "object", "required": []any{"number"}}}}, "weight": 1},
 	}
 	persona := object{"mood": "Hurried", "patience": 3, "language": "French", "knowledge": "The room number is 7."}
-	classification := s.call(t, "CreateClassificationTest", nil, object{"agentId": agent, "name": "A booking", "tagExpected": "booking",
+	classification := s.call(t, "CreateClassificationTest", nil, object{"agentId": agent, "name": "A booking",
+		"tagExpected":         "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})["id"].(string)
-	test := s.call(t, "CreateSimulationTest", nil, object{"agentId": agent, "name": "Asks for breakfast", "scenario": "Asks when breakfast is.",
-		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 3, "conversationContext": messages, "variables": bag,
+	test := s.call(t, "CreateSimulationTest", nil, object{"agentId": agent, "name": "Asks for breakfast",
+		"scenario": "Asks when breakfast is.",
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5,
+		"judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 3,
+		"conversationContext": messages, "variables": bag,
 		"toolMocking": mocking, "folderId": folder})["id"].(string)
-	s.call(t, "UpdateAgentTest", with("testId", test), object{"name": "Asks when breakfast is", "scenario": "Asks when breakfast is served.",
-		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5, "judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 2, "conversationMessages": messages, "variables": bag, "toolMocking": mocking})
+	s.call(t, "UpdateAgentTest", with("testId", test), object{"name": "Asks when breakfast is",
+		"scenario": "Asks when breakfast is served.",
+		"criteria": []any{"The agent calls book_room"}, "criteriaWeights": []any{5}, "checks": checks, "passAt": 0.5,
+		"judgeSees": []any{"Prompt"}, "persona": persona, "contactSays": []any{"Good morning"}, "maxTurns": 2,
+		"conversationMessages": messages, "variables": bag, "toolMocking": mocking})
 	s.call(t, "UpdateAgentTest", with("testId", classification), object{"name": "A booking", "tagExpected": "booking",
 		"conversationContext": object{"messages": messages, "dataBag": bag}})
 	s.call(t, "GetAgentTest", with("testId", classification), nil)
@@ -195,11 +211,12 @@ func tell(t *testing.T, s *story) {
 	s.tellOfCampaign(t, agent)
 	s.tellOfUsage(t, agent)
 	s.call(t, "GetAgent", with("agentId", agent), nil)
-	s.call(t, "ReplacePrompt", with("agentId", agent), object{"prompt": "You are the front desk of {hotel}. Be brief and kind."})
+	s.call(t, "ReplacePrompt", with("agentId", agent), object{"prompt": "You are the front desk of {hotel}. Be brief " +
+		"and kind."})
 }
 
-// runTests cancels an execution and retries it before there are workers, or else what they have begun would differ from run
-// to run. It returns one that they finished.
+// runTests cancels an execution and retries it before there are workers, or else what they have begun would differ from
+// run to run. It returns one that they finished.
 func (s *story) runTests(t *testing.T, test string) string {
 	t.Helper()
 	body := object{"testIds": []any{test}, "repeats": 1, "concurrency": 2, "virtualTime": true}
@@ -217,12 +234,14 @@ func (s *story) tellOfKnowledge(t *testing.T, agent, dataset string) {
 	var made struct {
 		CreateKnowledgeBaseChat struct{ KnowledgeBaseChat struct{ ID string } }
 	}
-	s.must(t, s.key, `mutation { createKnowledgeBaseChat(input: {name: "House"}) { knowledgeBaseChat { id } } }`, nil, &made)
+	s.must(t, s.key, `mutation { createKnowledgeBaseChat(input: {name: "House"}) { knowledgeBaseChat { id } } }`, nil,
+		&made)
 	chat := made.CreateKnowledgeBaseChat.KnowledgeBaseChat.ID
 	s.call(t, "UpdateKnowledgeBaseChat", with("chatId", chat), object{
 		"name": "Rules of the house", "datasetIds": []any{dataset},
 		"llmSettings": object{"temperature": 0.2, "topP": 0.5, "presencePenalty": 0, "frequencyPenalty": 0.5},
-		"promptSettings": object{"similarityThreshold": 0.25, "keywordsSimilarityWeight": 0.5, "topN": 4, "prompt": "Answer from this: {knowledge}",
+		"promptSettings": object{"similarityThreshold": 0.25, "keywordsSimilarityWeight": 0.5, "topN": 4,
+			"prompt": "Answer from this: {knowledge}",
 			"opener": "What would you like to know?", "emptyResponse": "I do not know."},
 	})
 	s.call(t, "GetKnowledgeBaseChat", with("chatId", chat), nil)
@@ -236,19 +255,23 @@ func (s *story) tellOfCampaign(t *testing.T, agent string) {
 	var made struct {
 		CreateCampaign struct{ Campaign struct{ ID string } }
 	}
-	s.must(t, s.key, `mutation ($agent: ID!) { createCampaign(input: {agentId: $agent, name: "Spring"}) { campaign { id } } }`, object{"agent": agent}, &made)
+	s.must(t, s.key, `mutation ($agent: ID!) { createCampaign(input: {agentId: $agent,
+		name: "Spring"}) { campaign { id } } }`, object{"agent": agent}, &made)
 	campaign := made.CreateCampaign.Campaign.ID
 	s.call(t, "AddCampaignField", nil, object{"campaignId": campaign, "name": "offer", "description": "What is on offer"})
 	s.call(t, "ListCampaignFields", with("campaignId", campaign), nil)
 	items := s.call(t, "AddCampaignItems", with("campaignId", campaign), object{"items": []any{
-		object{"phoneNumber": "+12025550143", "dataBag": object{"hotel": "Seaview", "offer": "Two nights for one"}}}})["items"].([]any)
+		object{"phoneNumber": "+12025550143",
+			"dataBag": object{"hotel": "Seaview", "offer": "Two nights for one"}}}})["items"].([]any)
 	item := items[0].(object)["id"].(string)
 	names := object{"campaign": campaign, "item": item}
 	s.must(t, s.key, `mutation ($campaign: ID!, $item: ID!) {
 		a: advanceCampaignItem(input: {campaignId: $campaign, itemId: $item, to: Calling}) { item { id } }
 		b: advanceCampaignItem(input: {campaignId: $campaign, itemId: $item, to: ProcessingResult}) { item { id } }
-		c: advanceCampaignItem(input: {campaignId: $campaign, itemId: $item, to: Processed, result: {tag: {name: "booking"}, summary: "Books two nights.",
-			metadata: {guest: "Ada"}, conversation: {id: "call-1", messages: [{timestamp: "2026-03-01T09:30:00Z", role: assistant, text: "Hello!"}]}}}) { item { id } }
+		c: advanceCampaignItem(input: {campaignId: $campaign, itemId: $item, to: Processed, result: {tag: {name: "booking"},
+			summary: "Books two nights.",
+			metadata: {guest: "Ada"}, conversation: {id: "call-1", messages: [{timestamp: "2026-03-01T09:30:00Z",
+				role: assistant, text: "Hello!"}]}}}) { item { id } }
 	}`, names, nil)
 	s.call(t, "GetCampaignItem", with("campaignId", campaign, "itemId", item), nil)
 	s.call(t, "ListCampaignItems", with("campaignId", campaign, "runningStatus", "Processed"), nil)

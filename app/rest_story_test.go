@@ -156,18 +156,23 @@ func (s *story) agent(t *testing.T) (agent, tool, subAgent string) {
 	}
 	s.must(t, s.key, `mutation {
 		agent: createAgent(input: {name: "Front desk", channel: Web, direction: Inbound, language: "en", tags: ["hotel"],
-			prompt: "You are the front desk of the hotel {hotel}. Breakfast is from seven to ten.", inboundWelcomeMessage: "Welcome to {hotel}!",
-			fields: [{name: "hotel", isMandatory: true}], classificationTags: [{name: "booking", definition: "The contact books a room."}],
+			prompt: "You are the front desk of the hotel {hotel}. Breakfast is from seven to ten.",
+				inboundWelcomeMessage: "Welcome to {hotel}!",
+			fields: [{name: "hotel", isMandatory: true}], classificationTags: [{name: "booking",
+				definition: "The contact books a room."}],
 			extractedValues: [{name: "guest", definition: "The name of the guest", type: Nom}]}) { agent { id } }
-		helper: createAgent(input: {name: "Housekeeping", channel: Web, direction: Inbound, language: "en", prompt: "You send towels."}) { agent { id } }
-		tool: createTool(input: {name: "Book a room", technicalName: "book_room", parameters: {type: "object"}}) { tool { id } }
+		helper: createAgent(input: {name: "Housekeeping", channel: Web, direction: Inbound, language: "en",
+			prompt: "You send towels."}) { agent { id } }
+		tool: createTool(input: {name: "Book a room", technicalName: "book_room",
+			parameters: {type: "object"}}) { tool { id } }
 	}`, nil, &made)
 	var connected struct {
 		Sub struct{ SubAgent struct{ ID string } }
 	}
 	s.must(t, s.key, `mutation ($agent: ID!, $helper: ID!, $tool: ID!) {
 		connectTool(input: {agentId: $agent, toolId: $tool}) { agent { id } }
-		sub: addSubAgent(input: {agentId: $agent, delegateAgentId: $helper, name: "Housekeeping", technicalName: "housekeeping", description: "Sends towels."}) { subAgent { id } }
+		sub: addSubAgent(input: {agentId: $agent, delegateAgentId: $helper, name: "Housekeeping",
+			technicalName: "housekeeping", description: "Sends towels."}) { subAgent { id } }
 	}`, object{"agent": made.Agent.Agent.ID, "helper": made.Helper.Agent.ID, "tool": made.Tool.Tool.ID}, &connected)
 	return made.Agent.Agent.ID, made.Tool.Tool.ID, connected.Sub.SubAgent.ID
 }
@@ -176,7 +181,8 @@ func (s *story) agent(t *testing.T) (agent, tool, subAgent string) {
 func (s *story) work(t *testing.T) {
 	t.Helper()
 	e := engine.New(offline.New(), engine.Options{})
-	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
+	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(),
+		Classifier: offline.Classifier()})
 	require.NoError(t, s.store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.WithoutCancel(t.Context()))) })
 }

@@ -13,10 +13,13 @@ func TestRetrieve(t *testing.T) {
 	g := startGateway(t)
 	tenant, key := g.company(t, "Retrieval")
 	dataset := newDatasetOf(t, tenant)
-	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
-	for name, text := range map[string]string{"Refunds": "A refund is paid within fourteen days.", "Hours": "We open at nine.", "Parking": "Parking costs five euros."} {
-		g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": name, "text": text}}, nil)
+	for name, text := range map[string]string{"Refunds": "A refund is paid within fourteen days.",
+		"Hours": "We open at nine.", "Parking": "Parking costs five euros."} {
+		g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": name, "text": text}},
+			nil)
 	}
 	g.startWorkers(t)
 	g.settled(t, key, dataset.ID)
@@ -36,7 +39,8 @@ func TestRetrieve(t *testing.T) {
 	require.Equal(t, "Refunds", best.Document.Name)
 	require.Equal(t, best.TermSimilarity, best.Score)
 	require.Nil(t, best.VectorSimilarity)
-	a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "") { content } } }`, map[string]any{"id": chat.ID})
+	a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "") { content } } }`,
+		map[string]any{"id": chat.ID})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 
 	var tried struct {
@@ -70,7 +74,8 @@ func TestRetrieve(t *testing.T) {
 		{`settings: {topN: 101}`, "BAD_INPUT"}, {`belowThreshold: 101`, "BAD_INPUT"}, {`belowThreshold: -1`, "BAD_INPUT"},
 		{`settings: {rerankModel: "none"}`, "UNPROCESSABLE"},
 	} {
-		a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "x", `+test.arguments+`) { content } } }`, map[string]any{"id": chat.ID})
+		a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "x", `+test.arguments+
+			`) { content } } }`, map[string]any{"id": chat.ID})
 		require.Equal(t, []string{test.code}, a.codes(), test.arguments)
 	}
 }

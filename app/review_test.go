@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A judge of its own says after each run whether the contact played its part. If it did not, the run is nobody's failure, and nobody
-// judges it again.
+// A judge of its own says after each run whether the contact played its part. If it did not, the run is nobody's
+// failure, and nobody judges it again.
 func TestABadSimulationCountsForNobody(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{
@@ -31,7 +31,8 @@ func TestABadSimulationCountsForNobody(t *testing.T) {
 	tenant, key := g.company(t, "Simulated")
 	agentID, _ := frontDesk(t, tenant)
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-		AgentID: agentID, Name: "Books", Scenario: "You want a visit.", Criteria: []string{"The agent is polite"}, MaxTurns: 1,
+		AgentID: agentID, Name: "Books", Scenario: "You want a visit.", Criteria: []string{"The agent is polite"},
+		MaxTurns: 1,
 	})
 	require.NoError(t, err)
 	s := serve(t, address, key, provider.asks("speaker"), func(o *app.EngineOptions) {
@@ -52,13 +53,15 @@ func TestABadSimulationCountsForNobody(t *testing.T) {
 		var got struct{ AgentTestExecution execution }
 		require.Eventually(t, func() bool {
 			s.must(t, key, `query ($id: ID!) { agentTestExecution(id: $id) {
-				id verdict finishedAt counts { passed error judged } runs { nodes { error { cause message } } } } }`, map[string]any{"id": id}, &got)
+				id verdict finishedAt counts { passed error judged } runs { nodes { error { cause message } } } }
+					}`, map[string]any{"id": id}, &got)
 			return got.AgentTestExecution.FinishedAt != nil
 		}, 10*time.Second, 10*time.Millisecond)
 		return got.AgentTestExecution
 	}
 	var started struct{ StartAgentTestExecution struct{ Execution execution } }
-	s.must(t, key, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test], repeats: 2, concurrency: 1}) { execution { id } } }`,
+	s.must(t, key, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test], repeats: 2,
+		concurrency: 1}) { execution { id } } }`,
 		map[string]any{"test": test.ID}, &started)
 	held := read(started.StartAgentTestExecution.Execution.ID)
 	require.Equal(t, struct{ Passed, Error, Judged int }{1, 1, 1}, held.Counts, "%+v", held.Runs)
@@ -67,9 +70,11 @@ func TestABadSimulationCountsForNobody(t *testing.T) {
 	require.Equal(t, `the simulated contact: the judge finds that it left its role (message 0: "I booked it for you"): It speaks as the clinic.`, held.Runs.Nodes[1].Error.Message)
 
 	var begun struct{ RejudgeAgentTestExecution struct{ Execution execution } }
-	s.must(t, key, `mutation ($id: ID!) { rejudgeAgentTestExecution(input: {executionId: $id}) { execution { id } } }`, map[string]any{"id": held.ID}, &begun)
+	s.must(t, key, `mutation ($id: ID!) { rejudgeAgentTestExecution(input: {executionId: $id}) { execution { id } } }`,
+		map[string]any{"id": held.ID}, &begun)
 	again := read(begun.RejudgeAgentTestExecution.Execution.ID)
 	require.Equal(t, "Passed", again.Verdict)
 	require.Equal(t, 1, again.Counts.Judged)
-	require.Len(t, provider.asked(t, "referee"), 4, "a conversation is reviewed when it is held, and not when it is judged again")
+	require.Len(t, provider.asked(t, "referee"), 4, "a conversation is reviewed when it is held, and not when it is "+
+		"judged again")
 }

@@ -28,7 +28,8 @@ func TestFaultsOfScalars(t *testing.T) {
 			"recordUsage", "entries.0.credits", "at most six decimals",
 		},
 		"Credits, a literal": {
-			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: true, at: "2026-03-01T00:00:00Z"}]}) { recorded } }`, `{}`,
+			`mutation { recordUsage(input: {entries: [{` + fine +
+				`, credits: true, at: "2026-03-01T00:00:00Z"}]}) { recorded } }`, `{}`,
 			"recordUsage", "entries.0.credits", "credits are a number",
 		},
 		"DateTime, a variable": {
@@ -36,7 +37,8 @@ func TestFaultsOfScalars(t *testing.T) {
 			"recordUsage", "entries.0.at", "a DateTime is a text",
 		},
 		"DateTime, a literal in the second of two": {
-			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: 1, at: "2026-03-01T00:00:00Z"}, {` + fine + `, credits: 1, at: "2026-02-30T00:00:00Z"}]}) { recorded } }`, `{}`,
+			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: 1, at: "2026-03-01T00:00:00Z"}, {` + fine +
+				`, credits: 1, at: "2026-02-30T00:00:00Z"}]}) { recorded } }`, `{}`,
 			"recordUsage", "entries.1.at", "is not a date-time",
 		},
 		"DateBound, a variable": {
@@ -48,7 +50,8 @@ func TestFaultsOfScalars(t *testing.T) {
 			"used", "to", `"March" is not a DateBound`,
 		},
 		"JSONObject, a variable": {
-			`mutation ($d: JSONObject) { addCampaignItems(input: {campaignId: "c", items: [{dataBag: {}}, {dataBag: $d}]}) { items { id } } }`, `{"d": [1]}`,
+			`mutation ($d: JSONObject) { addCampaignItems(input: {campaignId: "c", items: [{dataBag: {}},
+				{dataBag: $d}]}) { items { id } } }`, `{"d": [1]}`,
 			"addCampaignItems", "items.1.dataBag", "a JSONObject is a JSON object",
 		},
 		"JSONObject, a literal": {
@@ -81,7 +84,8 @@ func TestFaultsOfScalarsInREST(t *testing.T) {
 		{"GET", "/Consumption/breakdown?from=March&to=2026-03-01", "", "from"},
 		{"GET", "/Consumption/export?from=2026-03-01&to=2026-02-30", "", "to"},
 		{"POST", "/CampaignItem/campaign_1", `{"items": [{}, {"dataBag": [1]}]}`, "items.1.dataBag"},
-		{"POST", "/AgentTest/simulation", `{"agentId": "` + agent + `", "name": "T", "scenario": "S", "criteria": ["C"], "variables": "none"}`, "variables"},
+		{"POST", "/AgentTest/simulation", `{"agentId": "` + agent +
+			`", "name": "T", "scenario": "S", "criteria": ["C"], "variables": "none"}`, "variables"},
 	} {
 		response := g.do(t, test.method, test.path, key, test.body)
 		text := body(t, response)

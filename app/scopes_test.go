@@ -16,14 +16,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// narrowScopes are the fields that need more than browse to be read, by the scope that they need. docs/operations.md says so too.
+// narrowScopes are the fields that need more than browse to be read, by the scope that they need. docs/operations.md
+// says so too.
 var narrowScopes = map[model.APIKeyScope][]string{
-	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt", "SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
+	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",
+		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
 	model.APIKeyScopeContacts: {
-		"CampaignItem.phoneNumber", "CampaignItemDuplicate.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
-		"SimulationChat.dataBag", "SimulationChat.extracted", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
-		"SimulationTest.persona", "SimulationTest.contactSays", "SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
-		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "AgentTestRun.extracted", "Evidence.quote", "CheckResult.expected", "CheckResult.observed", "CriterionResult.expected", "CriterionResult.rationale", "ClassificationResult.rationale",
+		"CampaignItem.phoneNumber", "CampaignItemDuplicate.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error",
+		"CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary",
+		"CampaignItemResult.metadata",
+		"SimulationChat.dataBag", "SimulationChat.extracted", "SimulationChat.toolMocking", "SimulationChat.messages",
+		"SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls",
+		"Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
+		"SimulationTest.persona", "SimulationTest.contactSays", "SimulationTest.conversationMessages",
+		"SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
+		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls",
+		"AgentTestRun.endReason", "AgentTestRun.extracted", "Evidence.quote", "CheckResult.expected", "CheckResult.observed",
+		"CriterionResult.expected", "CriterionResult.rationale", "ClassificationResult.rationale",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }
@@ -63,7 +72,8 @@ func TestNarrowScopesReadTheirPart(t *testing.T) {
 	parts, routes := partsOf(v)
 	for _, held := range [][]model.APIKeyScope{
 		{model.APIKeyScopeBrowse}, {model.APIKeyScopePrompts}, {model.APIKeyScopeContacts}, {model.APIKeyScopeConsumption},
-		{model.APIKeyScopePrompts, model.APIKeyScopeConsumption}, {model.APIKeyScopeRead}, {model.APIKeyScopeWrite}, {model.APIKeyScopeSimulate},
+		{model.APIKeyScopePrompts, model.APIKeyScopeConsumption}, {model.APIKeyScopeRead}, {model.APIKeyScopeWrite},
+		{model.APIKeyScopeSimulate},
 	} {
 		_, key := g.keyOf(t, v.ids["company"], held...)
 		can := model.Principal{Scopes: held}.Can
@@ -94,7 +104,8 @@ func TestNarrowScopesReadTheirPart(t *testing.T) {
 		}
 		for _, subscription := range []string{"simulationChatMessages", "simulationChatEvents"} {
 			if !can(model.APIKeyScopeContacts) {
-				answer := post(t, g.url, key, `subscription { `+subscription+`(simulationChatId: "`+v.ids["simulationChat"]+`") { __typename } }`, true)
+				answer := post(t, g.url, key, `subscription { `+subscription+`(simulationChatId: "`+v.ids["simulationChat"]+
+					`") { __typename } }`, true)
 				require.Contains(t, answer, `"FORBIDDEN"`, "%s: %s", held, subscription)
 			}
 		}
@@ -107,26 +118,38 @@ func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]
 	item := `(campaignId: "` + v.ids["campaign"] + `", id: "` + v.ids["campaignItem"] + `")`
 	return map[model.APIKeyScope][]string{
 			model.APIKeyScopeBrowse: {
-				"{ company { name } agents { totalCount nodes { name tools { name } subAgents { name } } } }", "{ agent" + id("agent") + " { name promptVersion fields { name } } }",
-				"{ simulationChat" + id("simulationChat") + " { status agent { name } } }", "{ simulationChats { nodes { id } } }", "{ campaignItem" + item + " { runningStatus eventList { date } } }",
-				"{ agentTest" + id("test") + " { name } agentTestRun" + id("run") + " { status criteriaResults { passed } } }", "{ node" + id("agent") + " { id } }",
+				"{ company { name } agents { totalCount nodes { name tools { name } subAgents { name } } } }", "{ agent" +
+					id("agent") + " { name promptVersion fields { name } } }",
+				"{ simulationChat" + id("simulationChat") + " { status agent { name } } }", "{ simulationChats { nodes { id } } }",
+				"{ campaignItem" + item + " { runningStatus eventList { date } } }",
+				"{ agentTest" + id("test") + " { name } agentTestRun" + id("run") + " { status criteriaResults { passed } } }",
+				"{ node" + id("agent") + " { id } }",
 			},
 			model.APIKeyScopePrompts: {
-				"{ agent" + id("agent") + " { prompt } }", "{ agents { nodes { promptVersions { totalCount } } } }", "{ knowledgeBaseChats { nodes { promptSettings { prompt } } } }",
-				"{ node" + id("promptVersion") + " { ... on PromptVersion { prompt } } }", "{ node" + id("agent") + " { ...a } } fragment a on Agent { prompt }",
+				"{ agent" + id("agent") + " { prompt } }", "{ agents { nodes { promptVersions { totalCount } } } }",
+				"{ knowledgeBaseChats { nodes { promptSettings { prompt } } } }",
+				"{ node" + id("promptVersion") + " { ... on PromptVersion { prompt } } }", "{ node" + id("agent") +
+					" { ...a } } fragment a on Agent { prompt }",
 			},
 			model.APIKeyScopeContacts: {
-				"{ campaignItem" + item + " { phoneNumber } }", "{ campaignItem" + item + " { dataBag } }", "{ simulationChat" + id("simulationChat") + " { dataBag } }",
-				"{ simulationChats { nodes { messages { text } } } }", "{ simulationChat" + id("simulationChat") + " { toolCalls { id } } }",
-				"{ agent" + id("agent") + " { simulationChats { nodes { messages { text } } } } }", "{ agentTestRun" + id("run") + " { messages { text } } }",
-				"{ agentTest" + id("test") + " { ... on SimulationTest { variables } } }", "{ node" + id("campaignItem") + " { ... on CampaignItem { phoneNumber } } }",
+				"{ campaignItem" + item + " { phoneNumber } }", "{ campaignItem" + item + " { dataBag } }", "{ simulationChat" +
+					id("simulationChat") + " { dataBag } }",
+				"{ simulationChats { nodes { messages { text } } } }", "{ simulationChat" + id("simulationChat") +
+					" { toolCalls { id } } }",
+				"{ agent" + id("agent") + " { simulationChats { nodes { messages { text } } } } }", "{ agentTestRun" + id("run") +
+					" { messages { text } } }",
+				"{ agentTest" + id("test") + " { ... on SimulationTest { variables } } }", "{ node" + id("campaignItem") +
+					" { ... on CampaignItem { phoneNumber } } }",
 			},
 			model.APIKeyScopeConsumption: {
-				`{ consumptionBreakdown(from: "2026-01-01", to: "2026-01-02") { totalCredits byAgent { agent { name } } } }`, "{ company { subscription { planName } } }",
+				`{ consumptionBreakdown(from: "2026-01-01", to: "2026-01-02") { totalCredits byAgent { agent { name } } } }`,
+				"{ company { subscription { planName } } }",
 			},
 		}, map[string]model.APIKeyScope{
-			"/Agent/" + v.ids["agent"]: model.APIKeyScopePrompts, "/CampaignItem/" + v.ids["campaign"]: model.APIKeyScopeContacts,
-			"/Consumption/breakdown?from=2026-01-01&to=2026-01-02": model.APIKeyScopeConsumption, "/Consumption/export?from=2026-01-01&to=2026-01-02": model.APIKeyScopeConsumption,
+			"/Agent/" + v.ids["agent"]: model.APIKeyScopePrompts, "/CampaignItem/" +
+				v.ids["campaign"]: model.APIKeyScopeContacts,
+			"/Consumption/breakdown?from=2026-01-01&to=2026-01-02": model.APIKeyScopeConsumption,
+			"/Consumption/export?from=2026-01-01&to=2026-01-02":    model.APIKeyScopeConsumption,
 			"/Dataset": model.APIKeyScopeBrowse,
 		}
 }
@@ -139,7 +162,8 @@ func TestFollowersGetWhatTheirScopesGive(t *testing.T) {
 	campaign, items := runningCampaign(t, tenant, 1)
 	_, browse := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeBrowse)
 	const query = `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { id phoneNumber } }`
-	all, some := g.follow(t, admin, query, map[string]any{"id": campaign.ID}), g.follow(t, browse, query, map[string]any{"id": campaign.ID})
+	all, some := g.follow(t, admin, query, map[string]any{"id": campaign.ID}),
+		g.follow(t, browse, query, map[string]any{"id": campaign.ID})
 	received := func() {
 		require.Contains(t, string(all.receive().Payload), `"phoneNumber":"+`)
 		refused := string(some.receive().Payload)

@@ -38,8 +38,10 @@ func TestPlansOnSharedConnectionsAnswerAsResolversDo(t *testing.T) {
 	}
 	for _, id := range one.operations.ids["agents"] { // some of them are the other company's
 		variables := map[string]any{"id": id}
-		ask(operation{`query ($id: ID!) { agent(id: $id) { id name tools { name } subAgents { name agent { name } } tests(first: 2) { nodes { name } } } }`, variables})
-		ask(operation{`query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } agents(first: 3) { nodes { id tools { id } } } }`, variables})
+		ask(operation{`query ($id: ID!) { agent(id: $id) { id name tools { name } subAgents { name agent { name } }
+			tests(first: 2) { nodes { name } } } }`, variables})
+		ask(operation{`query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } agents(first: 3) {
+			nodes { id tools { id } } } }`, variables})
 	}
 	const clients = 16
 	rounds := uint64(3)

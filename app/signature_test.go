@@ -21,7 +21,8 @@ import (
 type lookUps struct{ atomic.Int64 }
 
 func (l *lookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(query.SQL, `FROM "api_keys"`) && strings.Contains(query.SQL, "prefix =") || strings.Contains(query.SQL, `FROM "access_tokens"`) {
+	if strings.Contains(query.SQL, `FROM "api_keys"`) && strings.Contains(query.SQL, "prefix =") ||
+		strings.Contains(query.SQL, `FROM "access_tokens"`) {
 		l.Add(1)
 	}
 	return ctx
@@ -35,8 +36,9 @@ func invented(kind, companyID string, i int, signature string) string {
 	return text + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// TestStrangersCostFewStatements shows thousands of credentials that nobody ever made: those that have our form are looked up
-// so often and no more, and meanwhile whoever has a credential that the gateway signed, or has used an older one, is let in.
+// TestStrangersCostFewStatements shows thousands of credentials that nobody ever made: those that have our form are
+// looked up so often and no more, and meanwhile whoever has a credential that the gateway signed, or has used an older
+// one, is let in.
 func TestStrangersCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -45,11 +47,13 @@ func TestStrangersCostFewStatements(t *testing.T) {
 	company, err := before.CreateCompany(t.Context(), "Strangers")
 	require.NoError(t, err)
 	keyOf := func(store *db.Store) string {
-		_, secret, err := store.Tenant(company.ID).CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+		_, secret, err := store.Tenant(company.ID).
+			CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 		require.NoError(t, err)
 		return secret
 	}
-	unsigned, late, foreign := keyOf(before), keyOf(before), keyOf(dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}))
+	unsigned, late, foreign := keyOf(before), keyOf(before),
+		keyOf(dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}))
 	require.Len(t, foreign, len(unsigned)+16)
 
 	counted := &lookUps{}
@@ -90,7 +94,8 @@ func TestStrangersCostFewStatements(t *testing.T) {
 	for _, known := range []string{unsigned, foreign, signed, token} {
 		require.Equal(t, http.StatusOK, status(known))
 	}
-	require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status(late), "never shown before, and not signed")
+	require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status(late),
+		"never shown before, and not signed")
 }
 
 // Without a secret key credentials have no signature, and are looked up as they come.
@@ -101,7 +106,8 @@ func TestCredentialsWithoutASecretKey(t *testing.T) {
 	store := dbtest.Open(t, address, db.Options{})
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
 	tenant, unsigned := g.company(t, "No secret")
-	_, signed, err := with.Tenant(companyIDOf(t, tenant)).CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	_, signed, err := with.Tenant(companyIDOf(t, tenant)).
+		CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 	require.NoError(t, err)
 	for _, key := range []string{unsigned, signed} {
 		g.must(t, key, "{ __typename }", nil, nil)
@@ -110,7 +116,8 @@ func TestCredentialsWithoutASecretKey(t *testing.T) {
 	token, _ := g.token(t, unsigned, "read")
 	g.must(t, token, "{ __typename }", nil, nil)
 	for i := range 700 {
-		response := g.do(t, http.MethodPost, "/graphql", invented("ag", companyIDOf(t, tenant), i, ""), `{"query":"{ __typename }"}`)
+		response := g.do(t, http.MethodPost, "/graphql", invented("ag", companyIDOf(t, tenant), i, ""),
+			`{"query":"{ __typename }"}`)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 	}

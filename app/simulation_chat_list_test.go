@@ -16,9 +16,11 @@ import (
 // listOfChats selects what tells chats apart, with all the ways there.
 const listOfChats = `{
 	simulationChats(first: 25, filter: {statuses: [Open]}) { totalCount nodes {
-		messageCount lastMessage { sequence role text citations { number } } firstContactMessage { text } agent { name } isDraft draftPrompt instructions
+		messageCount lastMessage { sequence role text citations { number } } firstContactMessage { text } agent { name }
+			isDraft draftPrompt instructions
 	} }
-	agents { nodes { simulationChats(first: 2, filter: {statuses: [Open, Replying]}) { totalCount nodes { messageCount lastMessage { text } } } } }
+	agents { nodes { simulationChats(first: 2, filter: {statuses: [Open, Replying]}) { totalCount nodes { messageCount
+		lastMessage { text } } } } }
 }`
 
 func TestAListOfChatsTakesTheSameStatements(t *testing.T) {

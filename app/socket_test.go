@@ -54,11 +54,13 @@ func TestALaterOperationOnASocketSeesWhatChanged(t *testing.T) {
 	receive("connection_ack")
 	for i, name := range []string{"Chat 0", "Renamed", "Renamed again"} {
 		if i > 0 {
-			_, err := tenant.UpdateKnowledgeBaseChat(t.Context(), model.UpdateKnowledgeBaseChatInput{ChatID: *agent.KnowledgeBaseChatID, Name: &name})
+			_, err := tenant.UpdateKnowledgeBaseChat(t.Context(),
+				model.UpdateKnowledgeBaseChatInput{ChatID: *agent.KnowledgeBaseChatID, Name: &name})
 			require.NoError(t, err)
 		}
 		send(fmt.Sprint(i), "subscribe", map[string]any{
-			"query": `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name } } }`, "variables": map[string]string{"id": agentID},
+			"query":     `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name } } }`,
+			"variables": map[string]string{"id": agentID},
 		})
 		require.JSONEq(t, `{"data":{"agent":{"knowledgeBaseChat":{"name":"`+name+`"}}}}`, string(receive("next").Payload))
 		receive("complete")

@@ -103,9 +103,10 @@ func TestAliasesAreCountedOnce(t *testing.T) {
 		field, want string
 		most        int64
 	}{
-		"a row":             {`campaign(id: $id) { counts { total } }`, `{"counts":{"total":3}}`, 2},
-		"pages of a list":   {`campaignItems(campaignId: $id, first: $n) { totalCount }`, `{"totalCount":3}`, 2*aliases + 2},
-		"pages below a row": {`campaign(id: $id) { items(first: $n) { totalCount } }`, `{"items":{"totalCount":3}}`, aliases + 2},
+		"a row":           {`campaign(id: $id) { counts { total } }`, `{"counts":{"total":3}}`, 2},
+		"pages of a list": {`campaignItems(campaignId: $id, first: $n) { totalCount }`, `{"totalCount":3}`, 2*aliases + 2},
+		"pages below a row": {`campaign(id: $id) { items(first: $n) { totalCount } }`, `{"items":{"totalCount":3}}`, aliases +
+			2},
 	} {
 		var query strings.Builder
 		for i := range aliases {
@@ -142,7 +143,8 @@ func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 	}
 	for i := range count {
 		agent, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
-			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: "Help.",
 		})
 		require.NoError(t, err)
 		agentIDs = append(agentIDs, agent.ID)
@@ -160,7 +162,8 @@ func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 		}
 		for n := range 2 {
 			_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{
-				AgentID: id, DelegateAgentID: agentIDs[(i+n+1)%count], Name: "Sub-agent", TechnicalName: fmt.Sprintf("delegate_%d", n),
+				AgentID: id, DelegateAgentID: agentIDs[(i+n+1)%count], Name: "Sub-agent", TechnicalName: fmt.Sprintf("delegate_%d",
+					n),
 			})
 			require.NoError(t, err)
 		}
@@ -201,7 +204,8 @@ func TestObjectsKeepTheOrderOfTheirKeys(t *testing.T) {
 		}
 	}
 	g.must(t, key, `mutation ($in: CreateToolInput!) { createTool(input: $in) { tool { parameters } } }`,
-		map[string]any{"in": map[string]any{"name": "T", "technicalName": "t", "parameters": json.RawMessage(schema)}}, &created)
+		map[string]any{"in": map[string]any{"name": "T", "technicalName": "t", "parameters": json.RawMessage(schema)}},
+		&created)
 	require.Equal(t, schema, string(created.CreateTool.Tool.Parameters))
 	var read struct {
 		Tools struct {

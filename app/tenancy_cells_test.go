@@ -68,13 +68,15 @@ func (c cells) all() []position {
 	for _, root := range []*ast.Definition{c.schema.Query, c.schema.Mutation, c.schema.Subscription} {
 		for _, field := range root.Fields {
 			for _, a := range field.Arguments {
-				c.positions(a.Name, a.Name, a.Type, func(path string) { all = append(all, position{root: root, field: field, path: path}) })
+				c.positions(a.Name, a.Name, a.Type,
+					func(path string) { all = append(all, position{root: root, field: field, path: path}) })
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.schema.Types)) {
 		of := c.schema.Types[name]
-		if of.Kind != ast.Object || strings.HasPrefix(name, "__") || of == c.schema.Query || of == c.schema.Mutation || of == c.schema.Subscription {
+		if of.Kind != ast.Object || strings.HasPrefix(name, "__") || of == c.schema.Query || of == c.schema.Mutation ||
+			of == c.schema.Subscription {
 			continue
 		}
 		for _, field := range of.Fields {
@@ -110,7 +112,8 @@ func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, return
 			return c.value(name, of, returns, "")
 		}
 		for _, f := range input.Fields {
-			if text := c.fill(at, path+"."+f.Name, f.Name, f.Type, f.Type.NonNull && f.DefaultValue == nil && !isOneOf, "", text); text != "" {
+			if text := c.fill(at, path+"."+f.Name, f.Name, f.Type, f.Type.NonNull && f.DefaultValue == nil && !isOneOf, "",
+				text); text != "" {
 				fields = append(fields, f.Name+": "+text)
 			}
 		}
@@ -128,7 +131,8 @@ func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, return
 func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) string {
 	var arguments []string
 	for _, a := range field.Arguments {
-		if text := c.fill(at, a.Name, a.Name, a.Type, a.Type.NonNull && a.DefaultValue == nil, field.Type.Name(), text); text != "" {
+		if text := c.fill(at, a.Name, a.Name, a.Type, a.Type.NonNull && a.DefaultValue == nil, field.Type.Name(),
+			text); text != "" {
 			arguments = append(arguments, a.Name+": "+text)
 		}
 	}
@@ -147,7 +151,8 @@ func (c cells) operation(p position, text string) string {
 	for _, root := range c.schema.Query.Fields {
 		definition := c.schema.Types[root.Type.Name()]
 		isWay := root.Arguments.ForName("id") != nil || len(root.Arguments) == 0
-		if !isWay || definition.Name != p.of.Name && !slices.Contains(c.schema.GetPossibleTypes(definition), p.of) || definition.Name == "Node" {
+		if !isWay || definition.Name != p.of.Name && !slices.Contains(c.schema.GetPossibleTypes(definition), p.of) ||
+			definition.Name == "Node" {
 			continue
 		}
 		call := c.call(root, "", "", 0)
@@ -179,7 +184,8 @@ func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 		_, key := g.keyOf(t, own.ids["company"], model.APIKeyScopeAdmin)
 		secrets := slices.Compact(slices.Sorted(maps.Values(foreign.ids)))
 		before := dump(t, address, foreign.ids["company"])
-		c := cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: own}, own: own, foreign: foreign}
+		c := cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: own}, own: own,
+			foreign: foreign}
 		for _, p := range c.all() {
 			if p.field.Name == "recordUsage" {
 				continue // it stores ids as they are and looks nothing up

@@ -35,7 +35,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	require.NoError(t, err)
 	tenant, key := g.company(t, "Victim")
 	agent, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
-		Name: "SECRET agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "SECRET prompt",
+		Name: "SECRET agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+		Prompt:                "SECRET prompt",
 		InboundWelcomeMessage: new("SECRET welcome"),
 	})
 	require.NoError(t, err)
@@ -49,11 +50,13 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	require.NoError(t, err)
 	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: "SECRET dataset"})
 	require.NoError(t, err)
-	document, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("SECRET document"), Text: new("SECRET text")}, time.Now().UTC().Truncate(time.Microsecond))
+	document, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("SECRET document"),
+		Text: new("SECRET text")}, time.Now().UTC().Truncate(time.Microsecond))
 	require.NoError(t, err)
 	document.ContentType = "text/plain"
 	require.NoError(t, tenant.AddDocument(ctx, document, strings.NewReader("SECRET text")))
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "SECRET chat", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "SECRET chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
 	require.NoError(t, err)
@@ -70,17 +73,20 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 			PromptVersions struct{ Nodes []struct{ ID string } }
 		}
 	}
-	g.must(t, key, `query ($id: ID!) { agent(id: $id) { promptVersions { nodes { id } } } }`, map[string]any{"id": agent.ID}, &versions)
+	g.must(t, key, `query ($id: ID!) { agent(id: $id) { promptVersions { nodes { id } } } }`,
+		map[string]any{"id": agent.ID}, &versions)
 	var tested struct {
 		Folder struct{ Folder struct{ ID string } }
 		Test   struct{ AgentTest struct{ ID string } }
 	}
 	g.must(t, key, `mutation ($id: ID!) {
 		folder: createAgentTestFolder(input: {agentId: $id, name: "SECRET folder", color: "#112233"}) { folder { id } }
-		test: createSimulationTest(input: {agentId: $id, name: "SECRET test", scenario: "SECRET", criteria: ["SECRET"]}) { agentTest { id } }
+		test: createSimulationTest(input: {agentId: $id, name: "SECRET test", scenario: "SECRET",
+			criteria: ["SECRET"]}) { agentTest { id } }
 	}`, map[string]any{"id": agent.ID}, &tested)
 	test := tested.Test.AgentTest.ID
-	g.must(t, key, `mutation ($input: UpdateSimulationTestInput!) { updateSimulationTest(input: $input) { agentTest { id } } }`,
+	g.must(t, key, `mutation ($input: UpdateSimulationTestInput!) { updateSimulationTest(input: $input) { agentTest { id }
+		} }`,
 		map[string]any{"input": map[string]any{"testId": test, "folderId": tested.Folder.Folder.ID}}, nil)
 	var executed struct {
 		StartAgentTestExecution struct {
@@ -93,25 +99,30 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	g.must(t, key, `mutation ($id: ID!) {
 		startAgentTestExecution(input: {testIds: [$id]}) { execution { id runs { nodes { id } } } }
 	}`, map[string]any{"id": test}, &executed)
-	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/SECRET", Events: model.AllWebhookEvent})
+	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/SECRET",
+		Events: model.AllWebhookEvent})
 	require.NoError(t, err)
 	message, err := tenant.SendTestWebhook(ctx, hook.ID)
 	require.NoError(t, err)
 	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
-		Name: "SECRET schedule", TestIds: []string{test}, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true,
+		Name: "SECRET schedule", TestIds: []string{test}, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"),
+		TimeZone: "UTC", IsEnabled: true,
 	})
 	require.NoError(t, err)
 	execution := executed.StartAgentTestExecution.Execution
 	company, err := tenant.Company(ctx)
 	require.NoError(t, err)
 	v := victim{ids: map[string]string{
-		"agent": agent.ID, "delegateAgent": agent.ID, "tool": tool.ID, "subAgent": edge.ID, "dataset": dataset.ID, "document": document.ID,
-		"chat": chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
+		"agent": agent.ID, "delegateAgent": agent.ID, "tool": tool.ID, "subAgent": edge.ID, "dataset": dataset.ID,
+		"document": document.ID,
+		"chat":     chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
 		"folder": tested.Folder.Folder.ID, "agentTestFolder": tested.Folder.Folder.ID, "test": test, "agentTest": test,
-		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "moreBase": execution.ID, "head": execution.ID,
-		"webhook": hook.ID, "delivery": message.ID, "schedule": schedule.ID, "agentTestSchedule": schedule.ID, "baseline": execution.ID,
-		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
+		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "moreBase": execution.ID,
+		"head":    execution.ID,
+		"webhook": hook.ID, "delivery": message.ID, "schedule": schedule.ID, "agentTestSchedule": schedule.ID,
+		"baseline": execution.ID,
+		"run":      execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")
@@ -161,7 +172,8 @@ func nothingOfAnotherCompanyIsSeenOrChanged(t *testing.T, address string) {
 		for _, secret := range v.secrets {
 			require.NotContains(t, string(a.Data), secret, "%s\n%s", name, operation)
 		}
-		if strings.Contains(operation, v.ids["agent"]) && strings.HasPrefix(name, "Mutation.") && !strings.Contains(name, "createAgent") {
+		if strings.Contains(operation, v.ids["agent"]) && strings.HasPrefix(name, "Mutation.") &&
+			!strings.Contains(name, "createAgent") {
 			require.Contains(t, a.codes(), "NOT_FOUND", "%s: %s", name, a.Data)
 		}
 	}
@@ -221,7 +233,8 @@ func dump(t *testing.T, address, companyID string) string {
 	require.Greater(t, len(tables), 8)
 	var all strings.Builder
 	for _, table := range tables {
-		rows, err := conn.Query(ctx, fmt.Sprintf("SELECT x::text FROM %s x WHERE company_id = $1 ORDER BY 1", table), companyID)
+		rows, err := conn.Query(ctx, fmt.Sprintf("SELECT x::text FROM %s x WHERE company_id = $1 ORDER BY 1", table),
+			companyID)
 		require.NoError(t, err)
 		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
@@ -230,8 +243,8 @@ func dump(t *testing.T, address, companyID string) string {
 	return all.String()
 }
 
-// walker writes operations for each root field, with the victim's ids wherever an id fits, and everything selected three
-// levels deep.
+// walker writes operations for each root field, with the victim's ids wherever an id fits, and everything selected
+// three levels deep.
 type walker struct {
 	schema *ast.Schema
 	victim victim
@@ -254,8 +267,8 @@ func (w walker) operations() map[string]string {
 	return all
 }
 
-// arguments returns the field's arguments, written once for each optional id of an input, because such ids often exclude
-// each other.
+// arguments returns the field's arguments, written once for each optional id of an input, because such ids often
+// exclude each other.
 func (w walker) arguments(field *ast.FieldDefinition) []string {
 	choices := []string{""}
 	for _, a := range field.Arguments {
@@ -341,12 +354,14 @@ func (w walker) selection(of *ast.Type, depth int) string {
 	fields := []string{"__typename"}
 	for _, f := range definition.Fields {
 		leaf := w.schema.Types[f.Type.Name()].IsLeafType()
-		if cost := f.Directives.ForName("cost"); cost != nil && cost.Arguments.ForName("weight") != nil && len(cost.Arguments.ForName("weight").Value.Raw) > 4 {
+		if cost := f.Directives.ForName("cost"); cost != nil && cost.Arguments.ForName("weight") != nil &&
+			len(cost.Arguments.ForName("weight").Value.Raw) > 4 {
 			continue // a page of them, at 10,000 or more each, is refused
 		}
-		if strings.HasPrefix(f.Name, "__") || !leaf && depth <= 1 || slices.ContainsFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
-			return a.Type.NonNull && a.DefaultValue == nil
-		}) {
+		if strings.HasPrefix(f.Name, "__") || !leaf && depth <= 1 ||
+			slices.ContainsFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
+				return a.Type.NonNull && a.DefaultValue == nil
+			}) {
 			continue
 		}
 		// A field of the same name may differ in type between two possible types.

@@ -21,8 +21,8 @@ import (
 )
 
 // BenchmarkTurns sends messages over HTTP to the program with its default settings, which asks its model over HTTP too.
-// Time above the model's own is overhead: of the program, of its database, and of the clients and the model server, which
-// share the machine with it.
+// Time above the model's own is overhead: of the program, of its database, and of the clients and the model server,
+// which share the machine with it.
 func BenchmarkTurns(b *testing.B) {
 	for _, c := range []struct {
 		chats  int
@@ -40,7 +40,8 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Good morning"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Good morning"},"finish_reason":"stop"}]}`+
+			"\n\ndata: [DONE]\n\n")
 	}))
 	b.Cleanup(server.Close)
 	address := dbtest.URL(b)
@@ -103,8 +104,8 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 	b.ReportMetric(float64(quiet()-before), "goroutines-left")
 }
 
-// BenchmarkOfflineTurns sends messages to the demo company's agents, 16 at a time, in chats of a given length. The model
-// answers offline, so a turn costs only what the program and its database cost.
+// BenchmarkOfflineTurns sends messages to the demo company's agents, 16 at a time, in chats of a given length. The
+// model answers offline, so a turn costs only what the program and its database cost.
 func BenchmarkOfflineTurns(b *testing.B) {
 	for _, before := range []int{0, 600} {
 		b.Run(fmt.Sprintf("messages=%d", before), func(b *testing.B) { benchmarkOfflineTurns(b, before) })
@@ -118,7 +119,8 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 	tenant, key := g.keyOf(b, company.ID, model.APIKeyScopeAdmin)
 	page, err := tenant.Agents(b.Context(), model.PageArgs{First: 50}, nil)
 	require.NoError(b, err)
-	said := []string{"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?", "I want to change my address"}
+	said := []string{"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?",
+		"I want to change my address"}
 	var cpu time.Duration
 	turns := 0
 	for b.Loop() {
@@ -131,7 +133,8 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 			for range before / 2 {
 				turn, err := tenant.BeginTurn(b.Context(), id, time.Minute)
 				require.NoError(b, err)
-				_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: "Hello"}, &model.SimulationChatMessage{Text: "How can I help?"}, nil)
+				_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: "Hello"},
+					&model.SimulationChatMessage{Text: "How can I help?"}, nil)
 				require.NoError(b, err)
 			}
 		}
@@ -141,7 +144,8 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 		for _, id := range chats {
 			open.Go(func() {
 				for _, text := range said {
-					g.must(b, key, `mutation ($id: ID!, $text: String!) { sendSimulationMessage(input: {simulationChatId: $id, text: $text}) { newMessages { text } } }`,
+					g.must(b, key, `mutation ($id: ID!, $text: String!) { sendSimulationMessage(input: {simulationChatId: $id,
+						text: $text}) { newMessages { text } } }`,
 						map[string]any{"id": id, "text": text}, &struct{}{})
 				}
 			})

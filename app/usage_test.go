@@ -20,7 +20,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const recordUsage = `mutation ($entries: [UsageEntryInput!]!) { recordUsage(input: {entries: $entries}) { recorded duplicates } }`
+const recordUsage = `mutation ($entries: [UsageEntryInput!]!) { recordUsage(input: {entries: $entries}) { recorded
+	duplicates } }`
 
 // spend returns an entry for the variable entries.
 func spend(key, agentID, at string, credits any) map[string]any {
@@ -57,30 +58,37 @@ func TestCreditsAreExactOnEveryWay(t *testing.T) {
 	literals := `mutation ($c: Credits! = 0.000003) { recordUsage(input: {entries: [
 		{idempotencyKey: "5", agentId: "a", channel: SMS, credits: 123456.654321, at: "2026-03-01T09:30:00Z"}
 		{idempotencyKey: "6", agentId: "a", campaignId: "c", channel: SMS, credits: -3, at: "2026-03-01T09:30:00Z"}
-		{idempotencyKey: "7", agentId: "a", campaignId: "c", channel: Web, credits: $c, at: "2026-03-01T09:30:00Z"}]}) { recorded } }`
+		{idempotencyKey: "7", agentId: "a", campaignId: "c", channel: Web, credits: $c,
+			at: "2026-03-01T09:30:00Z"}]}) { recorded } }`
 	g.must(t, key, literals, nil, nil)
 
 	for _, wrong := range []string{"0.30000000000000004", "1e-7", "1000000.000001", "0.10000000000000000001"} {
 		for _, credits := range []any{json.Number(wrong), wrong} {
-			a := g.query(t, key, recordUsage, map[string]any{"entries": []any{spend("8", agent, "2026-03-01T09:30:00Z", credits)}})
+			a := g.query(t, key, recordUsage,
+				map[string]any{"entries": []any{spend("8", agent, "2026-03-01T09:30:00Z", credits)}})
 			require.Equal(t, []string{"BAD_INPUT"}, a.codes(), "%v", credits)
 		}
-		a := g.query(t, key, `mutation { recordUsage(input: {entries: [{idempotencyKey: "8", agentId: "a", channel: SMS, credits: `+wrong+
+		a := g.query(t, key, `mutation { recordUsage(input: {entries: [{idempotencyKey: "8", agentId: "a", channel: SMS,
+			credits: `+wrong+
 			`, at: "2026-03-01T09:30:00Z"}]}) { recorded } }`, nil)
 		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), wrong)
 	}
 
 	const agentCredits, total = "1000007.299999", "1123460.954323"
-	a := g.query(t, key, `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { agentId credits campaigns { credits } } } }`, nil)
-	require.Equal(t, fmt.Sprintf(`{"consumptionBreakdown":{"totalCredits":%s,"byAgent":[{"agentId":%q,"credits":%s,"campaigns":[]},`+
-		`{"agentId":"a","credits":123453.654324,"campaigns":[{"credits":-2.999997}]}]}}`, total, agent, agentCredits), string(a.Data))
+	a := g.query(t, key, `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { agentId
+		credits campaigns { credits } } } }`, nil)
+	require.Equal(t, fmt.Sprintf(
+		`{"consumptionBreakdown":{"totalCredits":%s,"byAgent":[{"agentId":%q,"credits":%s,"campaigns":[]},`+
+			`{"agentId":"a","credits":123453.654324,"campaigns":[{"credits":-2.999997}]}]}}`, total, agent, agentCredits),
+		string(a.Data))
 	response := g.do(t, http.MethodGet, "/Consumption/breakdown?from=2026-02-28T00:00:00Z&to=2026-03-01", key, "")
 	require.Equal(t, 200, response.StatusCode)
-	require.Equal(t, fmt.Sprintf(`{"periodFrom":"2026-02-28T00:00:00.000Z","periodTo":"2026-03-01T23:59:59.999Z","totalCredits":%s,`+
-		`"byChannel":[{"channel":"Phone","credits":%s},{"channel":"SMS","credits":123453.654321},{"channel":"Web","credits":0.000003},{"channel":"WhatsApp","credits":0}],`+
-		`"byMonth":[{"month":"2026-02","credits":0},{"month":"2026-03","credits":%s}],`+
-		`"byAgent":[{"agentId":%q,"nameStatus":"Resolved","credits":%s,"campaigns":[]},`+
-		`{"agentId":"a","nameStatus":"Unknown","credits":123453.654324,"campaigns":[{"campaignId":"c","nameStatus":"Unknown","credits":-2.999997}]}]}`,
+	require.Equal(t, fmt.Sprintf(
+		`{"periodFrom":"2026-02-28T00:00:00.000Z","periodTo":"2026-03-01T23:59:59.999Z","totalCredits":%s,`+
+			`"byChannel":[{"channel":"Phone","credits":%s},{"channel":"SMS","credits":123453.654321},{"channel":"Web","credits":0.000003},{"channel":"WhatsApp","credits":0}],`+
+			`"byMonth":[{"month":"2026-02","credits":0},{"month":"2026-03","credits":%s}],`+
+			`"byAgent":[{"agentId":%q,"nameStatus":"Resolved","credits":%s,"campaigns":[]},`+
+			`{"agentId":"a","nameStatus":"Unknown","credits":123453.654324,"campaigns":[{"campaignId":"c","nameStatus":"Unknown","credits":-2.999997}]}]}`,
 		total, agentCredits, total, agent, agentCredits), body(t, response))
 	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01&format=csv", key),
 		"2026-03-01T09:30:00.000Z,Phone,"+agent+",,999999.999999,3\n")
@@ -93,14 +101,17 @@ func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
 	g := startGateway(t)
 	_, key := g.company(t, "Refused")
 	for query, want := range map[string]string{
-		"":                                  "from is required; to is required",
-		"?to=2026-03-01":                    "from is required",
-		"?from=2026-03-01":                  "to is required",
-		"?from=2026-03-01&to=x":             "to must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
-		"?from=2026-02-30&to=2026-03-01":    "from must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
-		"?from=2026-03-02&to=2026-03-01":    "from must not be after to",
-		"?from=2024-01-01&to=2025-01-02":    "to must not be more than 366 days after from",
-		"?from=2026-03-01T00:00:00Z&to=%00": "to must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
+		"":                 "from is required; to is required",
+		"?to=2026-03-01":   "from is required",
+		"?from=2026-03-01": "to is required",
+		"?from=2026-03-01&to=x": "to must be an ISO date such as 2026-03-01, or a date-time such as " +
+			"2026-03-01T09:30:00Z",
+		"?from=2026-02-30&to=2026-03-01": "from must be an ISO date such as 2026-03-01, or a date-time such as " +
+			"2026-03-01T09:30:00Z",
+		"?from=2026-03-02&to=2026-03-01": "from must not be after to",
+		"?from=2024-01-01&to=2025-01-02": "to must not be more than 366 days after from",
+		"?from=2026-03-01T00:00:00Z&to=%00": "to must be an ISO date such as 2026-03-01, or a date-time such as " +
+			"2026-03-01T09:30:00Z",
 		"?from=2026-03-01&FROM=2026-03-01&to=2026-03-01": "from must be given once",
 	} {
 		for _, path := range []string{"breakdown", "export"} {
@@ -121,7 +132,8 @@ func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
 	}
 	a := g.query(t, key, `{ consumptionBreakdown(from: "2026-03-02", to: "2026-03-01") { totalCredits } }`, nil)
 	require.Equal(t, map[string][]string{"from": {"must not be after to"}}, a.Errors[0].Extensions.Fields)
-	a = g.query(t, key, `query ($from: DateBound!) { consumptionBreakdown(from: $from, to: "2026-03-01") { totalCredits } }`, map[string]any{"from": "March"})
+	a = g.query(t, key, `query ($from: DateBound!) { consumptionBreakdown(from: $from,
+		to: "2026-03-01") { totalCredits } }`, map[string]any{"from": "March"})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 	for _, path := range []string{"breakdown", "export"} {
 		g.read(t, 401, "/Consumption/"+path+"?from=2026-03-01&to=2026-03-01", "")
@@ -137,10 +149,12 @@ func TestAgentsOfABreakdown(t *testing.T) {
 	var entries []any
 	for i := range 30 {
 		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprint("Agent ", i), Channel: model.ChannelWeb, Direction: model.DirectionOutbound, Language: "en", Prompt: "Help.",
+			Name: fmt.Sprint("Agent ", i), Channel: model.ChannelWeb, Direction: model.DirectionOutbound, Language: "en",
+			Prompt: "Help.",
 		})
 		require.NoError(t, err)
-		campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: fmt.Sprint("Campaign ", i), MaxAttempts: 1})
+		campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID,
+			Name: fmt.Sprint("Campaign ", i), MaxAttempts: 1})
 		require.NoError(t, err)
 		if i == 29 {
 			require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
@@ -163,7 +177,8 @@ func TestAgentsOfABreakdown(t *testing.T) {
 			}
 		}
 	}
-	const query = `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { nameStatus agent { name } campaigns { nameStatus campaign { name } } } } }`
+	const query = `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { nameStatus agent {
+		name } campaigns { nameStatus campaign { name } } } } }`
 	g.must(t, reader, `{ company { id } }`, nil, nil)
 	before := g.statements.Load()
 	g.must(t, reader, query, nil, &got)
@@ -181,7 +196,8 @@ func TestAgentsOfABreakdown(t *testing.T) {
 	require.Equal(t, "Deleted", last.Campaigns[0].NameStatus)
 	require.Nil(t, last.Campaigns[0].Campaign)
 
-	require.JSONEq(t, `{"consumptionBreakdown":{"totalCredits":0,"byAgent":[]}}`, string(g.query(t, stranger, query, nil).Data))
+	require.JSONEq(t, `{"consumptionBreakdown":{"totalCredits":0,"byAgent":[]}}`,
+		string(g.query(t, stranger, query, nil).Data))
 	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01", stranger), `"entries":[]`)
 }
 
@@ -204,7 +220,8 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1, OutputTokens: 1},
 	})
 	v := evaluation.New(e, evaluation.Options{
-		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
+		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(),
+		Log: slog.New(slog.DiscardHandler),
 	})
 	url := serveEngine(t, store, e, v)
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
@@ -216,7 +233,8 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 func ledger(t *testing.T, tenant *db.Tenant) []*model.UsageEntry {
 	t.Helper()
 	var entries []*model.UsageEntry
-	for e, err := range tenant.UsageEntries(t.Context(), model.ConsumptionRange{From: time.Unix(0, 0), End: time.Now().AddDate(1, 0, 0)}) {
+	for e, err := range tenant.UsageEntries(t.Context(), model.ConsumptionRange{From: time.Unix(0, 0), End: time.Now().
+		AddDate(1, 0, 0)}) {
 		require.NoError(t, err)
 		entries = append(entries, e)
 	}
@@ -231,11 +249,13 @@ func TestSimulationsRecordTheirUsage(t *testing.T) {
 	var started struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`, map[string]any{"id": agent}, &started)
+	g.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
+		map[string]any{"id": agent}, &started)
 	chat := started.StartSimulationChat.SimulationChat.ID
 	require.Empty(t, ledger(t, tenant))
 	for range 2 {
-		g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) { newMessages { text } } }`,
+		g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id,
+			text: "Hello"}) { newMessages { text } } }`,
 			map[string]any{"id": chat}, nil)
 	}
 	entries := ledger(t, tenant)
@@ -250,9 +270,11 @@ func TestSimulationsRecordTheirUsage(t *testing.T) {
 	var created struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T", scenario: "You want to book an appointment.",
+	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T",
+		scenario: "You want to book an appointment.",
 		criteria: ["The agent is polite"], maxTurns: 2}) { agentTest { id } } }`, map[string]any{"id": agent}, &created)
-	g.must(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id], repeats: 2}) { execution { id } } }`,
+	g.must(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id],
+		repeats: 2}) { execution { id } } }`,
 		map[string]any{"id": created.CreateSimulationTest.AgentTest.ID}, nil)
 	require.Eventually(t, func() bool { return len(ledger(t, tenant)) == 4 }, 20*time.Second, 20*time.Millisecond)
 	var runs struct {
@@ -288,7 +310,8 @@ func TestBudget(t *testing.T) {
 	_, other := g.company(t, "Another")
 	agent := manyAgents(t, tenant, 1)
 	start := func() answer {
-		return g.query(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`, map[string]any{"id": agent})
+		return g.query(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
+			map[string]any{"id": agent})
 	}
 	rest := func(status int) string {
 		response := g.do(t, http.MethodPost, "/SimulationChat/start", key, `{"agentId":"`+agent+`"}`)
@@ -296,48 +319,58 @@ func TestBudget(t *testing.T) {
 		return body(t, response)
 	}
 	subscription := func() string { return g.read(t, 200, "/Subscription", key) }
-	require.Contains(t, g.read(t, 404, "/Subscription", key), `"detail":"the company has no plan","instance":"/Subscription","code":"NOT_FOUND"`)
+	require.Contains(t, g.read(t, 404, "/Subscription", key),
+		`"detail":"the company has no plan","instance":"/Subscription","code":"NOT_FOUND"`)
 	g.must(t, key, `{ company { subscription { planName } } }`, nil, nil)
 
-	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", CreditsIncluded: 8 * model.Credit, Budget: new(10 * model.Credit)}))
+	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", CreditsIncluded: 8 * model.Credit,
+		Budget: new(10 * model.Credit)}))
 	now := time.Now().UTC()
 	today := now.Format(time.RFC3339)
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{
-		spend("before", agent, model.MonthOf(now).Add(-time.Millisecond).Format(time.RFC3339Nano), 1_000), spend("1", agent, today, "7.9"),
+		spend("before", agent, model.MonthOf(now).Add(-time.Millisecond).Format(time.RFC3339Nano), 1_000),
+		spend("1", agent, today, "7.9"),
 	}}, nil)
 	begun := start()
 	require.Empty(t, begun.codes())
 	require.NotContains(t, log.String(), "budget")
-	require.Contains(t, subscription(), `{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
+	require.Contains(t, subscription(),
+		`{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
 	warned := func() bool { return strings.Contains(log.String(), "8 of the 10 credits of the budget") }
 	require.Eventually(t, warned, 10*time.Second, 10*time.Millisecond, "nobody has to start anything for it")
 	require.Empty(t, start().codes())
 	rest(200)
-	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+" are used"), log.String())
+	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+
+		" are used"), log.String())
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("3", agent, today, 3)}}, nil)
 	require.Equal(t, []string{"BUDGET_EXCEEDED"}, start().codes())
-	require.Contains(t, rest(422), `"detail":"the budget of 10 credits for `+model.MonthName(now)+` is used up: no more simulations are started"`)
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "is used up") }, 10*time.Second, 10*time.Millisecond)
+	require.Contains(t, rest(422), `"detail":"the budget of 10 credits for `+model.MonthName(now)+
+		` is used up: no more simulations are started"`)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "is used up") }, 10*time.Second,
+		10*time.Millisecond)
 	require.Equal(t, 1, strings.Count(log.String(), "is used up"))
 	require.Contains(t, subscription(), `"status":"Exhausted","creditsIncluded":8,"creditsUsed":11,"creditsRemaining":0,`)
 
 	var test struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T", scenario: "S", criteria: ["C"]}) { agentTest { id } } }`,
+	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T", scenario: "S",
+		criteria: ["C"]}) { agentTest { id } } }`,
 		map[string]any{"id": agent}, &test)
-	require.Equal(t, []string{"BUDGET_EXCEEDED"}, g.query(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
-		map[string]any{"id": test.CreateSimulationTest.AgentTest.ID}).codes())
+	require.Equal(t, []string{"BUDGET_EXCEEDED"},
+		g.query(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
+			map[string]any{"id": test.CreateSimulationTest.AgentTest.ID}).codes())
 
 	// Conversations that have begun go on, and other companies are not affected.
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
 	require.NoError(t, json.Unmarshal(begun.Data, &chat))
-	g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) { newMessages { text } } }`,
+	g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id,
+		text: "Hello"}) { newMessages { text } } }`,
 		map[string]any{"id": chat.StartSimulationChat.SimulationChat.ID}, nil)
 	g.read(t, 404, "/Subscription", other)
 	require.NoError(t, tenant.ClearPlan(t.Context()))

@@ -16,7 +16,8 @@ type message struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// receiver takes messages that are signed with the secret, "whsec_…". handle may be called with the same id more than once.
+// receiver takes messages that are signed with the secret, "whsec_…". handle may be called with the same id more than
+// once.
 func receiver(secret string, handle func(id string, m message) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))

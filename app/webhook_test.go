@@ -58,16 +58,21 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 			Secret  string
 		}
 	}
-	g.must(t, key, `mutation ($url: String!) { createWebhook(input: {url: $url, description: "CI", events: [AgentTestExecutionEnded]}) { webhook { id url } secret } }`,
+	g.must(t, key, `mutation ($url: String!) { createWebhook(input: {url: $url, description: "CI",
+		events: [AgentTestExecutionEnded]}) { webhook { id url } secret } }`,
 		map[string]any{"url": server.URL}, &made)
 	for _, private := range []string{"http://10.0.0.1/", "http://169.254.169.254/"} {
-		refused := g.query(t, key, `mutation ($url: String!) { createWebhook(input: {url: $url, events: [AgentTestExecutionEnded]}) { secret } }`,
+		refused := g.query(t, key,
+			`mutation ($url: String!) { createWebhook(input: {url: $url, events: [AgentTestExecutionEnded]}) { secret } }`,
 			map[string]any{"url": private})
 		require.Contains(t, refused.Errors[0].Extensions.Fields["url"][0], "AGENTGRAPH_TOOL_ALLOW")
-		refused = g.query(t, key, `mutation ($id: ID!, $url: String!) { updateWebhook(input: {webhookId: $id, url: $url}) { webhook { id } } }`,
+		refused = g.query(t, key,
+			`mutation ($id: ID!, $url: String!) { updateWebhook(input: {webhookId: $id, url: $url}) { webhook { id } } }`,
 			map[string]any{"id": made.CreateWebhook.Webhook.ID, "url": private})
 		require.Contains(t, refused.Errors[0].Extensions.Fields["url"][0], "AGENTGRAPH_TOOL_ALLOW")
-		refused = g.query(t, key, `mutation ($url: String!) { createTool(input: {name: "T", technicalName: "t", endpoint: {url: $url, method: GET}}) { tool { id } } }`,
+		refused = g.query(t, key,
+			`mutation ($url: String!) { createTool(input: {name: "T", technicalName: "t", endpoint: {url: $url,
+				method: GET}}) { tool { id } } }`,
 			map[string]any{"url": private})
 		require.Contains(t, refused.Errors[0].Extensions.Fields["endpoint.url"][0], "AGENTGRAPH_TOOL_ALLOW")
 	}
@@ -77,19 +82,25 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	var sent struct {
 		SendTestWebhook struct{ Delivery struct{ ID, Status string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { sendTestWebhook(input: {webhookId: $id}) { delivery { id status } } }`, id, &sent)
+	g.must(t, key, `mutation ($id: ID!) { sendTestWebhook(input: {webhookId: $id}) { delivery { id status } } }`, id,
+		&sent)
 	require.Equal(t, "Pending", sent.SendTestWebhook.Delivery.Status)
 	require.Equal(t, received{sent.SendTestWebhook.Delivery.ID, "webhook.ping"}, dbtest.Receive(t, got))
 
 	// The secret before still does.
-	g.must(t, key, `mutation ($id: ID!) { rotateWebhookSecret(input: {webhookId: $id}) { secret webhook { previousSecretUntil } } }`, id, nil)
-	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help."})
+	g.must(t, key, `mutation ($id: ID!) { rotateWebhookSecret(input: {webhookId: $id}) { secret webhook {
+		previousSecretUntil } } }`, id, nil)
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Help."})
 	require.NoError(t, err)
 	var test struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T", scenario: "S", criteria: ["C"]}) { agentTest { id } } }`, map[string]any{"id": agent.ID}, &test)
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.CreateSimulationTest.AgentTest.ID}, Repeats: 1, Concurrency: 1})
+	g.must(t, key, `mutation ($id: ID!) { createSimulationTest(input: {agentId: $id, name: "T", scenario: "S",
+		criteria: ["C"]}) { agentTest { id } } }`, map[string]any{"id": agent.ID}, &test)
+	execution, err := tenant.StartAgentTestExecution(t.Context(),
+		model.StartAgentTestExecutionInput{TestIds: []string{test.CreateSimulationTest.AgentTest.ID}, Repeats: 1,
+			Concurrency: 1})
 	require.NoError(t, err)
 	_, err = tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
@@ -113,7 +124,8 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	require.Equal(t, execution.ID, read.Webhook.Deliveries.Nodes[0].Payload.Data.ExecutionID)
 
 	// Nobody reads the secret again, and only who may do everything reads of webhooks at all.
-	all := g.query(t, key, `{ webhooks { id url events isEnabled disabledReason failingSince deliveries { nodes { payload attempts { at } } } } auditEvents { nodes { action } } }`, nil)
+	all := g.query(t, key, `{ webhooks { id url events isEnabled disabledReason failingSince deliveries { nodes { payload
+		attempts { at } } } } auditEvents { nodes { action } } }`, nil)
 	require.Empty(t, all.Errors)
 	require.NotContains(t, string(all.Data), "whsec_")
 	require.Contains(t, string(all.Data), "RotateWebhookSecret")
@@ -122,7 +134,9 @@ func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
 	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, less, `query ($id: ID!) { webhook(id: $id) { url } }`, id).codes())
 	var token struct{ CreateAccessToken struct{ Token string } }
 	g.must(t, key, `mutation { createAccessToken(input: {scopes: [admin]}) { token } }`, nil, &token)
-	for _, mutation := range []string{`rotateWebhookSecret(input: {webhookId: $id}) { secret }`, `updateWebhook(input: {webhookId: $id, url: "https://example.com"}) { webhook { id } }`} {
-		require.Contains(t, post(t, g.url, token.CreateAccessToken.Token, `mutation ($id: ID! = "`+made.CreateWebhook.Webhook.ID+`") { `+mutation+` }`, false), "FORBIDDEN")
+	for _, mutation := range []string{`rotateWebhookSecret(input: {webhookId: $id}) { secret }`,
+		`updateWebhook(input: {webhookId: $id, url: "https://example.com"}) { webhook { id } }`} {
+		require.Contains(t, post(t, g.url, token.CreateAccessToken.Token, `mutation ($id: ID! = "`+
+			made.CreateWebhook.Webhook.ID+`") { `+mutation+` }`, false), "FORBIDDEN")
 	}
 }

@@ -24,7 +24,8 @@ func BenchmarkWorkloads(b *testing.B) {
 		body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 		require.NoError(b, err)
 		for b.Loop() {
-			request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, g.url+"/graphql", strings.NewReader(string(body)))
+			request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, g.url+"/graphql",
+				strings.NewReader(string(body)))
 			require.NoError(b, err)
 			request.Header.Set("Content-Type", "application/json")
 			request.Header.Set("X-Api-Key", key)

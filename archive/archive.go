@@ -1,5 +1,5 @@
-// Package archive keeps a company in one file: a tar, compressed by gzip, of JSON lines for the rows of each table and of the
-// files of documents. It is written and read in little memory, however large the company is.
+// Package archive keeps a company in one file: a tar, compressed by gzip, of JSON lines for the rows of each table and
+// of the files of documents. It is written and read in little memory, however large the company is.
 package archive
 
 import (
@@ -45,8 +45,8 @@ type Manifest struct {
 	Company Company `json:"company"`
 	// ExportedAt is the moment at which the company was as the archive says.
 	ExportedAt time.Time `json:"exportedAt"`
-	// Rows is how many rows the archive has of each table, and Files how many files. They are compared with what is read if Rows
-	// is given.
+	// Rows is how many rows the archive has of each table, and Files how many files. They are compared with what is read
+	// if Rows is given.
 	Rows  map[string]int64 `json:"rows,omitempty"`
 	Files int64            `json:"files,omitempty"`
 	// LeftOut are the tools whose headers are not in the archive.
@@ -72,9 +72,11 @@ func (m *Manifest) check() error {
 	case m.Version < 1:
 		return fmt.Errorf("%s: version must be 1 or more", manifestName)
 	case m.Version > Version:
-		return fmt.Errorf("%s: version is %d, and this program reads up to %d: run a newer agentgraph", manifestName, m.Version, Version)
+		return fmt.Errorf("%s: version is %d, and this program reads up to %d: run a newer agentgraph", manifestName,
+			m.Version, Version)
 	case !model.IsID(m.Company.ID):
-		return fmt.Errorf("%s: company.id must have 1 to %d letters, digits and . _ ~ : @ -, and begin with a letter or a digit", manifestName, model.MaxIDLength)
+		return fmt.Errorf("%s: company.id must have 1 to %d letters, digits and . _ ~ : @ -, and begin with a letter or a "+
+			"digit", manifestName, model.MaxIDLength)
 	case m.ID != "" && !model.IsID(m.ID):
 		return fmt.Errorf("%s: id must be of the same form as company.id, or absent", manifestName)
 	}
@@ -108,7 +110,8 @@ var order = func() []string {
 // placeOf is the place of a table, or of files, in the order; -1 for neither.
 func placeOf(name string) int { return slices.Index(order, name) }
 
-// kindOf says what the entry of a name holds: the table of table.jsonl or table/part.jsonl, or a file, with its document's id.
+// kindOf says what the entry of a name holds: the table of table.jsonl or table/part.jsonl, or a file, with its
+// document's id.
 func kindOf(name string) (kind, documentID string, ok bool) {
 	name = path.Clean(name)
 	folder, file := path.Split(name)

@@ -22,8 +22,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heap returns the bytes that are in use: the least of three looks, since what other goroutines allocate and drop between
-// a collection and its look counts as well.
+// heap returns the bytes that are in use: the least of three looks, since what other goroutines allocate and drop
+// between a collection and its look counts as well.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)
 	for range 3 {
@@ -46,15 +46,18 @@ func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	const entries, documents, size = 30_000, 20, 2 << 20
-	_, err = conn.Exec(t.Context(), `INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
-		SELECT $1, 'k' || n || repeat(md5(n::text), 6), 'Web', 'agent-' || n % 7, '', n, timestamptz '2026-01-01' + n * interval '1 minute' FROM generate_series(1, $2::int) AS n`, company.ID, entries)
+	_, err = conn.Exec(t.Context(),
+		`INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
+		SELECT $1, 'k' || n || repeat(md5(n::text), 6), 'Web', 'agent-' || n % 7, '', n,
+			timestamptz '2026-01-01' + n * interval '1 minute' FROM generate_series(1, $2::int) AS n`, company.ID, entries)
 	require.NoError(t, err)
 	dataset, err := store.Tenant(company.ID).CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Files"})
 	require.NoError(t, err)
 	content := make([]byte, size)
 	for i := range documents {
 		_, _ = rand.Read(content)
-		d, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprint("file ", i)), Text: new("x")}, dataset.CreatedAt)
+		d, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprint("file ", i)),
+			Text: new("x")}, dataset.CreatedAt)
 		require.NoError(t, err)
 		d.Size, d.ContentType = size, "application/octet-stream"
 		require.NoError(t, store.Tenant(company.ID).AddDocument(t.Context(), d, bytes.NewReader(content)))
@@ -121,24 +124,33 @@ func TestArchivesThatAreWrittenByHand(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, packed(t, entry{"./manifest.json", manifest},
-		entry{"knowledge_base_chats.jsonl", line(t, map[string]any{"id": "kb", "name": "Help", "llm_settings": map[string]any{"temperature": 0.9}})},
+		entry{"knowledge_base_chats.jsonl",
+			line(t, map[string]any{"id": "kb", "name": "Help", "llm_settings": map[string]any{"temperature": 0.9}})},
 		entry{"./datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
-		entry{"documents.jsonl", "\n" + line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})},
+		entry{"documents.jsonl", "\n" +
+			line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})},
 		entry{"files/43", "hello"},
-		entry{"agents.jsonl", line(t, map[string]any{"id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind.", "prompt_version": 7})},
+		entry{"agents.jsonl", line(t, map[string]any{"id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Ada",
+			"channel": "Web", "direction": "Inbound", "prompt": "Be kind.", "prompt_version": 7})},
 		entry{"tools/1.jsonl", line(t, map[string]any{"id": "t-1", "name": "Find", "technical_name": "find"})},
-		entry{"agent_tools.jsonl", line(t, map[string]any{"agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "tool_id": "t-1"})},
-		entry{"agent_test_folders.jsonl", line(t, map[string]any{"id": "folder", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Smoke"})},
-		entry{"agent_tests.jsonl", line(t, map[string]any{"id": "test", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "folder_id": "folder", "name": "A", "scenario": "B", "criteria": []string{"C"}})},
-		entry{"campaigns.jsonl", line(t, map[string]any{"id": "campaign", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Calls"})},
-		entry{"campaign_items.jsonl", line(t, map[string]any{"id": "item", "campaign_id": "campaign", "phone_number": "+49301234567"})},
+		entry{"agent_tools.jsonl",
+			line(t, map[string]any{"agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "tool_id": "t-1"})},
+		entry{"agent_test_folders.jsonl",
+			line(t, map[string]any{"id": "folder", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Smoke"})},
+		entry{"agent_tests.jsonl", line(t, map[string]any{"id": "test", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301",
+			"folder_id": "folder", "name": "A", "scenario": "B", "criteria": []string{"C"}})},
+		entry{"campaigns.jsonl", line(t, map[string]any{"id": "campaign", "agent_id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301",
+			"name": "Calls"})},
+		entry{"campaign_items.jsonl",
+			line(t, map[string]any{"id": "item", "campaign_id": "campaign", "phone_number": "+49301234567"})},
 	)))
 	tenant := store.Tenant("acme")
 	agent, err := tenant.Agent(t.Context(), "3F2504E0-4F89-41D3-9A0C-0305E82C3301")
 	require.NoError(t, err)
 	require.EqualValues(t, 7, agent.PromptVersion)
 	require.Equal(t, []string{}, agent.Tags)
-	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 5})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
+		[]string{agent.ID}, model.PageArgs{First: 5})
 	require.NoError(t, err)
 	require.Len(t, versions, 1)
 	require.Equal(t, "Be kind.", versions[0].Prompt)
@@ -147,7 +159,8 @@ func TestArchivesThatAreWrittenByHand(t *testing.T) {
 	require.InDelta(t, 0.9, chat.LlmSettings.Temperature, 1e-9)
 	require.InDelta(t, model.DefaultLlmSettings.TopP, chat.LlmSettings.TopP, 1e-9)
 	require.Equal(t, model.DefaultPromptSettings.Prompt, chat.PromptSettings.Prompt)
-	test, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "test", Scenario: new("Say hello")})
+	test, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "test",
+		Scenario: new("Say hello")})
 	require.NoError(t, err)
 	require.EqualValues(t, 10, test.MaxTurns)
 	content, err := tenant.ContentOfDocument(t.Context(), "43")
@@ -168,54 +181,88 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 		for i := 0; i < len(more); i += 2 {
 			values[more[i].(string)] = more[i+1]
 		}
-		good := line(t, map[string]any{"id": "good", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."})
+		good := line(t, map[string]any{"id": "good", "name": "Ada", "channel": "Web", "direction": "Inbound",
+			"prompt": "Be kind."})
 		return entry{"agents/000001.jsonl", good + "\n" + line(t, values)}
 	}
 	dataset := entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})}
-	document := entry{"documents.jsonl", line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})}
+	document := entry{"documents.jsonl",
+		line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})}
 	test := entry{"agent_tests.jsonl", line(t, map[string]any{
 		"id": "x", "agent_id": "good", "name": "Polite", "scenario": "Say hello", "criteria": []string{"Polite"},
 		"last_run_id": "none", "last_run_status": "Passed", "last_run_at": "2026-01-02T03:04:05Z",
 	})}
 	testWith := func(name string, value any) entry {
-		return entry{"agent_tests.jsonl", line(t, map[string]any{"id": "x", "agent_id": "good", "name": "A", "scenario": "B", "criteria": []string{"C"}, name: value})}
+		return entry{"agent_tests.jsonl", line(t, map[string]any{"id": "x", "agent_id": "good", "name": "A", "scenario": "B",
+			"criteria": []string{"C"}, name: value})}
 	}
 	whole := packed(t, entry{"manifest.json", manifest}, agent())
 	for says, file := range map[string][]byte{
-		"it is not compressed by gzip":                                            []byte("PK"),
-		"the first entry must be manifest.json":                                   packed(t, agent()),
-		`manifest.json: format must be "agentgraph-company"`:                      packed(t, entry{"manifest.json", "{}"}),
-		"version is 2, and this program reads up to 1":                            packed(t, entry{"manifest.json", strings.Replace(manifest, `"version": 1`, `"version": 2`, 1)}),
-		"company.id must have 1 to 64":                                            packed(t, entry{"manifest.json", strings.Replace(manifest, `"acme"`, `"../acme"`, 1)}),
-		"manifest.json must have at most 1048576 bytes":                           packed(t, entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
-		"the archive is damaged or ends early":                                    whole[:len(whole)-20],
-		"the archive has 2 rows of agents, and its manifest says 3":               packed(t, entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
-		`entry "../../etc/passwd" is neither rows`:                                packed(t, entry{"manifest.json", manifest}, entry{"../../etc/passwd", "x"}),
-		`entry "api_keys.jsonl" is neither rows`:                                  packed(t, entry{"manifest.json", manifest}, entry{"api_keys.jsonl", "{}"}),
-		`entry "datasets.jsonl" must stand before those of agents`:                packed(t, entry{"manifest.json", manifest}, agent(), dataset),
-		"agents/000001.jsonl: line 3: name must not be empty":                     packed(t, entry{"manifest.json", manifest}, agent("name", "")),
-		"line 3: channel must be one of":                                          packed(t, entry{"manifest.json", manifest}, agent("channel", "Pigeon")),
-		`line 3: "company_id" is no field of agents`:                              packed(t, entry{"manifest.json", manifest}, agent("company_id", "another")),
-		"line 3: id must be a text of 1 to 64 letters":                            packed(t, entry{"manifest.json", manifest}, agent("id", "a/b")),
-		`line 3: id "good" is there twice`:                                        packed(t, entry{"manifest.json", manifest}, agent("id", "good")),
-		`line 3: knowledge_base_chat_id "none" refers to what the`:                packed(t, entry{"manifest.json", manifest}, agent("knowledge_base_chat_id", "none")),
-		"line 3: created_at must be a date-time such as 2026":                     packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
-		"line 3: created_at is missing":                                           packed(t, entry{"manifest.json", manifest}, agent("created_at", nil)),
-		"line 3: fields.0.name must have letters":                                 packed(t, entry{"manifest.json", manifest}, agent("fields", []any{map[string]any{"name": "a b"}})),
-		"line 1: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", "[1]"}),
-		"line 2: is not a JSON object":                                            packed(t, entry{"manifest.json", manifest}, entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
-		"line 1: max_turns must be a whole number of at most 32 bits":             packed(t, entry{"manifest.json", manifest}, agent(), testWith("max_turns", "many")),
-		"line 1: conversationContext.messages must have at least":                 packed(t, entry{"manifest.json", manifest}, agent(), testWith("kind", "Classification")),
-		"line 1: scenario must not be empty":                                      packed(t, entry{"manifest.json", manifest}, agent(), testWith("scenario", nil)),
-		"line 1: color must be":                                                   packed(t, entry{"manifest.json", manifest}, agent(), entry{"agent_test_folders.jsonl", line(t, map[string]any{"id": "f", "agent_id": "good", "name": "F", "color": "red"})}),
-		"files/43: the file has 4 bytes, and the document's size is 5":            packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hell"}),
-		`files/44: document "44" does not exist`:                                  packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/44", "hello"}),
-		"files/43: the file is there twice":                                       packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hello"}, entry{"files/43", "hello"}),
-		"document 43: must have its file in the archive":                          packed(t, entry{"manifest.json", manifest}, dataset, document),
-		`the archive is not complete: last_run_id of agent_tests refers to a row`: packed(t, entry{"manifest.json", manifest}, agent(), test),
-		"id 42: must be the id of one thing only":                                 packed(t, entry{"manifest.json", manifest}, dataset, agent("id", "42")),
-		"it becomes more than 250 times larger than it is":                        packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),
-		"agents.jsonl: line 1: must have at most 33554432 bytes":                  packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 33<<20)}),
+		"it is not compressed by gzip":                       []byte("PK"),
+		"the first entry must be manifest.json":              packed(t, agent()),
+		`manifest.json: format must be "agentgraph-company"`: packed(t, entry{"manifest.json", "{}"}),
+		"version is 2, and this program reads up to 1": packed(t,
+			entry{"manifest.json", strings.Replace(manifest, `"version": 1`, `"version": 2`, 1)}),
+		"company.id must have 1 to 64": packed(t,
+			entry{"manifest.json", strings.Replace(manifest, `"acme"`, `"../acme"`, 1)}),
+		"manifest.json must have at most 1048576 bytes": packed(t,
+			entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
+		"the archive is damaged or ends early": whole[:len(whole)-20],
+		"the archive has 2 rows of agents, and its manifest says 3": packed(t,
+			entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
+		`entry "../../etc/passwd" is neither rows`: packed(t, entry{"manifest.json", manifest},
+			entry{"../../etc/passwd", "x"}),
+		`entry "api_keys.jsonl" is neither rows`: packed(t, entry{"manifest.json", manifest},
+			entry{"api_keys.jsonl", "{}"}),
+		`entry "datasets.jsonl" must stand before those of agents`: packed(t, entry{"manifest.json", manifest},
+			agent(), dataset),
+		"agents/000001.jsonl: line 3: name must not be empty": packed(t, entry{"manifest.json", manifest},
+			agent("name", "")),
+		"line 3: channel must be one of": packed(t, entry{"manifest.json", manifest},
+			agent("channel", "Pigeon")),
+		`line 3: "company_id" is no field of agents`: packed(t, entry{"manifest.json", manifest},
+			agent("company_id", "another")),
+		"line 3: id must be a text of 1 to 64 letters": packed(t, entry{"manifest.json", manifest},
+			agent("id", "a/b")),
+		`line 3: id "good" is there twice`: packed(t, entry{"manifest.json", manifest},
+			agent("id", "good")),
+		`line 3: knowledge_base_chat_id "none" refers to what the`: packed(t, entry{"manifest.json", manifest},
+			agent("knowledge_base_chat_id", "none")),
+		"line 3: created_at must be a date-time such as 2026": packed(t, entry{"manifest.json", manifest},
+			agent("created_at", "some day")),
+		"line 3: created_at is missing": packed(t, entry{"manifest.json", manifest},
+			agent("created_at", nil)),
+		"line 3: fields.0.name must have letters": packed(t, entry{"manifest.json", manifest},
+			agent("fields", []any{map[string]any{"name": "a b"}})),
+		"line 1: is not a JSON object": packed(t, entry{"manifest.json", manifest},
+			entry{"agents.jsonl", "[1]"}),
+		"line 2: is not a JSON object": packed(t, entry{"manifest.json", manifest},
+			entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
+		"line 1: max_turns must be a whole number of at most 32 bits": packed(t, entry{"manifest.json", manifest},
+			agent(), testWith("max_turns", "many")),
+		"line 1: conversationContext.messages must have at least": packed(t, entry{"manifest.json", manifest},
+			agent(), testWith("kind", "Classification")),
+		"line 1: scenario must not be empty": packed(t, entry{"manifest.json", manifest},
+			agent(), testWith("scenario", nil)),
+		"line 1: color must be": packed(t, entry{"manifest.json", manifest},
+			agent(), entry{"agent_test_folders.jsonl",
+				line(t, map[string]any{"id": "f", "agent_id": "good", "name": "F", "color": "red"})}),
+		"files/43: the file has 4 bytes, and the document's size is 5": packed(t, entry{"manifest.json", manifest},
+			dataset, document, entry{"files/43", "hell"}),
+		`files/44: document "44" does not exist`: packed(t, entry{"manifest.json", manifest},
+			dataset, document, entry{"files/44", "hello"}),
+		"files/43: the file is there twice": packed(t, entry{"manifest.json", manifest},
+			dataset, document, entry{"files/43", "hello"}, entry{"files/43", "hello"}),
+		"document 43: must have its file in the archive": packed(t, entry{"manifest.json", manifest},
+			dataset, document),
+		`the archive is not complete: last_run_id of agent_tests refers to a row`: packed(t, entry{"manifest.json", manifest},
+			agent(), test),
+		"id 42: must be the id of one thing only": packed(t, entry{"manifest.json", manifest},
+			dataset, agent("id", "42")),
+		"it becomes more than 250 times larger than it is": packed(t, entry{"manifest.json", manifest},
+			entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),
+		"agents.jsonl: line 1: must have at most 33554432 bytes": packed(t, entry{"manifest.json", manifest},
+			entry{"agents.jsonl", strings.Repeat("a", 33<<20)}),
 	} {
 		err := take(t, store, file)
 		require.ErrorContains(t, err, says, says)

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// partSize is how many bytes of rows an entry has at least, but for the last one of a table: a tar says before each entry how
-// long it is, so an entry is made in memory.
+// partSize is how many bytes of rows an entry has at least, but for the last one of a table: a tar says before each
+// entry how long it is, so an entry is made in memory.
 const partSize = 1 << 20
 
 // ExportOptions say what is exported and what is told.
@@ -149,7 +149,8 @@ func (w *writer) count() {
 }
 
 func (w *writer) header(name string, size int64) error {
-	return w.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: w.manifest.ExportedAt, Typeflag: tar.TypeReg})
+	return w.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: w.manifest.ExportedAt,
+		Typeflag: tar.TypeReg})
 }
 
 func (w *writer) entry(name string, content []byte) error {

@@ -29,13 +29,14 @@ const (
 type ImportOptions struct {
 	// IsRehearsal checks everything and keeps nothing.
 	IsRehearsal bool
-	// Progress is called with how many rows and files are done and how many there are, 0 if the archive does not say so. It may be nil.
+	// Progress is called with how many rows and files are done and how many there are, 0 if the archive does not say so.
+	// It may be nil.
 	Progress func(done, all int64)
 }
 
-// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read. db.ErrImportedBefore
-// means that it was made before of the same archive. CONFLICT means that it was made of an archive with the same id and other
-// contents. Errors name the entry and the line.
+// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read.
+// db.ErrImportedBefore means that it was made before of the same archive. CONFLICT means that it was made of an archive
+// with the same id and other contents. Errors name the entry and the line.
 func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOptions) (*Manifest, error) {
 	r, err := newReader(from)
 	if err != nil {
@@ -44,20 +45,22 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	if err := r.readManifest(); err != nil {
 		return nil, err
 	}
-	company := &model.Company{ID: r.manifest.Company.ID, Name: r.manifest.Company.Name, CreatedAt: r.manifest.Company.CreatedAt}
+	company := &model.Company{ID: r.manifest.Company.ID, Name: r.manifest.Company.Name,
+		CreatedAt: r.manifest.Company.CreatedAt}
 	r.tell = o.Progress
-	err = store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal, func(ctx context.Context, in *db.CompanyImport) error {
-		if err := r.all(ctx, in); err != nil {
-			return err
-		}
-		if err := r.compare(); err != nil {
-			return err
-		}
-		r.manifest.Rows, r.manifest.Files = r.rows, r.files
-		r.manifest.PausedSchedules, r.manifest.PausedCampaigns = in.Paused, in.PausedCampaigns
-		in.Digest = r.digest.Sum(nil)
-		return nil
-	})
+	err = store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal,
+		func(ctx context.Context, in *db.CompanyImport) error {
+			if err := r.all(ctx, in); err != nil {
+				return err
+			}
+			if err := r.compare(); err != nil {
+				return err
+			}
+			r.manifest.Rows, r.manifest.Files = r.rows, r.files
+			r.manifest.PausedSchedules, r.manifest.PausedCampaigns = in.Paused, in.PausedCampaigns
+			in.Digest = r.digest.Sum(nil)
+			return nil
+		})
 	var before *db.ImportedBeforeError
 	if errors.As(err, &before) && before.Digest != nil {
 		err = r.compareWith(before)
@@ -65,7 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns the error unless the contents differ from what was imported before.
+// compareWith reads the rest of the archive. It returns the error unless the contents differ from what was imported
+// before.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -82,7 +86,8 @@ func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	if bytes.Equal(r.digest.Sum(nil), before.Digest) {
 		return before
 	}
-	return model.Errorf(model.Conflict, "the company %q was imported from another archive with the id %q: an archive makes a company, and adds to none. "+
+	return model.Errorf(model.Conflict, "the company %q was imported from another archive with the id %q: an archive "+
+		"makes a company, and adds to none. "+
 		"Delete the company first to import this one (agentgraph companies delete)", r.manifest.Company.ID, r.manifest.ID)
 }
 
@@ -120,7 +125,8 @@ func newReader(from io.Reader) (*reader, error) {
 		return nil, errors.New("this is no archive: it is not compressed by gzip")
 	}
 	whole := &bounded{from: expanded, compressed: compressed}
-	return &reader{source: compressed, whole: whole, tar: tar.NewReader(whole), digest: sha256.New(), rows: map[string]int64{}}, nil
+	return &reader{source: compressed, whole: whole, tar: tar.NewReader(whole), digest: sha256.New(),
+		rows: map[string]int64{}}, nil
 }
 
 // content reads an entry, which becomes part of the digest.

@@ -30,7 +30,8 @@ func packed(t *testing.T, entries ...entry) []byte {
 	compressed := gzip.NewWriter(file)
 	w := tar.NewWriter(compressed)
 	for _, e := range entries {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: e.name, Size: int64(len(e.content)), Mode: 0o600, Typeflag: tar.TypeReg}))
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: e.name, Size: int64(len(e.content)), Mode: 0o600,
+			Typeflag: tar.TypeReg}))
 		_, err := w.Write([]byte(e.content))
 		require.NoError(t, err)
 	}

@@ -22,14 +22,18 @@ const numbered = `{"format": "agentgraph-company", "version": 1, "id": "a-1", "c
 func TestACorrectedArchiveIsNoRepetition(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	first := packed(t, entry{"manifest.json", numbered}, entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})})
+	first := packed(t, entry{"manifest.json", numbered},
+		entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})})
 	require.NoError(t, take(t, store, first))
 	require.ErrorIs(t, take(t, store, first), db.ErrImportedBefore)
-	repacked := packed(t, entry{"./manifest.json", numbered}, entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})})
+	repacked := packed(t, entry{"./manifest.json", numbered},
+		entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})})
 	require.ErrorIs(t, take(t, store, repacked), db.ErrImportedBefore, "how it was packed does not matter")
 	for name, file := range map[string][]byte{
-		"a row changed": packed(t, entry{"manifest.json", numbered}, entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Handbooks"})}),
-		"a row more": packed(t, entry{"manifest.json", numbered}, entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
+		"a row changed": packed(t, entry{"manifest.json", numbered},
+			entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Handbooks"})}),
+		"a row more": packed(t, entry{"manifest.json", numbered},
+			entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
 			entry{"tombstones.jsonl", ""}, entry{"datasets/2.jsonl", line(t, map[string]any{"id": "43", "name": "More"})}),
 	} {
 		err := take(t, store, file)
@@ -103,7 +107,8 @@ func TestRetentionMoves(t *testing.T) {
 	from, to := dbtest.New(t), dbtest.New(t)
 	company, err := from.CreateCompany(t.Context(), "Acme")
 	require.NoError(t, err)
-	require.NoError(t, from.Tenant(company.ID).SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 30}))
+	require.NoError(t, from.Tenant(company.ID).
+		SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 30}))
 	file := &bytes.Buffer{}
 	_, err = archive.Export(t.Context(), from, company.ID, file, archive.ExportOptions{})
 	require.NoError(t, err)
@@ -113,8 +118,10 @@ func TestRetentionMoves(t *testing.T) {
 	require.Len(t, kept, 1)
 	require.Equal(t, model.RetentionChats, kept[0].Kind)
 	require.EqualValues(t, 30, kept[0].Days)
-	for days, says := range map[int]string{0: "days must be between 1 and 40000", 50_000: "days must be between 0 and 40000"} {
-		err := take(t, dbtest.New(t), packed(t, entry{"manifest.json", manifest}, entry{"retentions.jsonl", line(t, map[string]any{"kind": "Chats", "days": days})}))
+	for days, says := range map[int]string{0: "days must be between 1 and 40000",
+		50_000: "days must be between 0 and 40000"} {
+		err := take(t, dbtest.New(t), packed(t, entry{"manifest.json", manifest},
+			entry{"retentions.jsonl", line(t, map[string]any{"kind": "Chats", "days": days})}))
 		require.ErrorContains(t, err, "retentions.jsonl: line 1: "+says)
 	}
 }
@@ -125,14 +132,18 @@ func TestSchedulesOfArchivesAreDisabled(t *testing.T) {
 	store := dbtest.New(t)
 	file := func(cron string) []byte {
 		return packed(t, entry{"manifest.json", manifest},
-			entry{"agents.jsonl", line(t, map[string]any{"id": "a", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."})},
+			entry{"agents.jsonl", line(t, map[string]any{"id": "a", "name": "Ada", "channel": "Web", "direction": "Inbound",
+				"prompt": "Be kind."})},
 			entry{"agent_test_schedules.jsonl", line(t, map[string]any{
-				"id": "s", "name": "Nightly", "agent_id": "a", "repeats": 1, "concurrency": 1, "virtual_time": false, "votes": 1, "cron": cron, "time_zone": "UTC",
-				"after_prompt_change": true, "is_enabled": true, "next_run_at": "2026-01-01T00:00:00Z", "cron_at": "2026-01-01T00:00:00Z",
+				"id": "s", "name": "Nightly", "agent_id": "a", "repeats": 1, "concurrency": 1, "virtual_time": false, "votes": 1,
+				"cron": cron, "time_zone": "UTC",
+				"after_prompt_change": true, "is_enabled": true, "next_run_at": "2026-01-01T00:00:00Z",
+				"cron_at": "2026-01-01T00:00:00Z",
 			})})
 	}
 	for cron, says := range map[string]string{
-		"* * * * *": "cron must not name times that are less than five minutes apart", "often": "cron must have the five fields of cron",
+		"* * * * *":  "cron must not name times that are less than five minutes apart",
+		"often":      "cron must have the five fields of cron",
 		"0 0 30 2 *": "cron names a day that never comes",
 	} {
 		require.ErrorContains(t, take(t, store, file(cron)), "agent_test_schedules.jsonl: line 1: "+says)

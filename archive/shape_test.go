@@ -21,12 +21,15 @@ func TestLinesOfArchivesAreChecked(t *testing.T) {
 	store := dbtest.New(t)
 	folders := `{"id": "f1", "agent_id": "a1", "name": "Smoke"}` + "\n" + `{"id": "f2", "agent_id": "a1", "name": "smoke"}`
 	for _, c := range []struct{ table, line, says string }{
-		{"agent_tests", `"rows": [{"v": 1}]`, "rows.0.v is unknown: rows.0 may have name, values, key; rows.0.values must be given"},
+		{"agent_tests", `"rows": [{"v": 1}]`, "rows.0.v is unknown: rows.0 may have name, values, key; rows.0.values must " +
+			"be given"},
 		{"agent_tests", `"rows": [{"values": {"v": "1"}, "key": "mine"}]`, "rows.0.key must be left out"},
 		{"agent_tests", `"rows": [{"values": {}}]`, "rows.0.values must have at least one value"},
 		{"agent_tests", `"rows": [{"values": {"v": "1"}}, {"values": {"v": "1"}}]`, "rows.1 has the values of row 0"},
-		{"agent_tests", `"tool_mocking": {"x": 1}`, "tool_mocking.x is unknown: tool_mocking may have mockedTools, mockAllTools"},
-		{"agent_tests", `"tool_mocking": {"mockedTools": [{"toolId": "t", "Rules": []}]}`, "tool_mocking.mockedTools.0.Rules is unknown"},
+		{"agent_tests", `"tool_mocking": {"x": 1}`, "tool_mocking.x is unknown: tool_mocking may have mockedTools, " +
+			"mockAllTools"},
+		{"agent_tests", `"tool_mocking": {"mockedTools": [{"toolId": "t", "Rules": []}]}`,
+			"tool_mocking.mockedTools.0.Rules is unknown"},
 		{"agent_tests", `"persona": "kind"`, "persona must be a JSON object"},
 		{"agent_tests", `"persona": {"mood": "Fine"}`, "persona.mood must be a value of ContactMood"},
 		{"agent_tests", `"persona": {"patience": 1.5}`, "persona.patience must be a whole number of at most 32 bits"},
@@ -34,12 +37,15 @@ func TestLinesOfArchivesAreChecked(t *testing.T) {
 		{"agent_tests", `"criteria": [5]`, "criteria.0 must be a text"},
 		{"agent_tests", `"criteria": [null]`, "criteria.0 must be a text"},
 		{"agent_tests", `"variables": []`, "variables must be a JSON object"},
-		{"agent_tests", `"checks": [{"expect": {"says": {"text": "a", "role": "boss"}}}]`, "checks.0.expect.says.role must be a value of MessageRole"},
-		{"agent_tests", `"conversation_messages": [{"role": "user", "text": "a", "timestamp": "now"}]`, "conversation_messages.0.timestamp must be a date-time"},
+		{"agent_tests", `"checks": [{"expect": {"says": {"text": "a", "role": "boss"}}}]`,
+			"checks.0.expect.says.role must be a value of MessageRole"},
+		{"agent_tests", `"conversation_messages": [{"role": "user", "text": "a", "timestamp": "now"}]`,
+			"conversation_messages.0.timestamp must be a date-time"},
 		{"agent_tests", `"persona": {"language": "en", "language": "de"}`, "persona.language is there twice"},
 		{"agents", `"tags": "x"`, "line 1: tags must be a list"},
 		{"agents", `"fields": {}`, "line 1: fields must be a list"},
-		{"agents", `"extracted_values": [{"name": "a", "definition": "b", "type": 5}]`, "extracted_values.0.type must be a value of ExtractedValueType"},
+		{"agents", `"extracted_values": [{"name": "a", "definition": "b", "type": 5}]`,
+			"extracted_values.0.type must be a value of ExtractedValueType"},
 		{"agents", `"created_at": "infinity"`, "line 1: created_at must be a date-time"},
 		{"agents", `"created_at": "yesterday"`, "line 1: created_at must be a date-time"},
 		{"agents", `"inbound_welcome_message": 5`, "line 1: inbound_welcome_message must be a text"},
@@ -75,12 +81,15 @@ func TestRowsOfTestsThatAreWrittenByHandHaveKeys(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
-		entry{"agent_tests.jsonl", `{"id": "x", "agent_id": "a1", "name": "A", "scenario": "{v}", "criteria": ["C"], "rows": [{"values": {"v": "1", "w": null}}]}`})))
+		entry{"agent_tests.jsonl",
+			`{"id": "x", "agent_id": "a1", "name": "A", "scenario": "{v}", "criteria": ["C"], "rows": [{"values": {"v": "1", "w": null}}]}`})))
 	wanted, err := model.NewSimulationTest(model.CreateSimulationTestInput{
-		AgentID: "a1", Name: "B", Scenario: "{v}", Criteria: []string{"C"}, MaxTurns: 3, Rows: []*model.TestRow{{Values: model.JSONObject(`{"v":"1"}`)}},
+		AgentID: "a1", Name: "B", Scenario: "{v}", Criteria: []string{"C"}, MaxTurns: 3,
+		Rows: []*model.TestRow{{Values: model.JSONObject(`{"v":"1"}`)}},
 	}, time.Now())
 	require.NoError(t, err)
-	test, err := store.Tenant("acme").UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "x", Name: new("B")})
+	test, err := store.Tenant("acme").UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "x",
+		Name: new("B")})
 	require.NoError(t, err)
 	require.Equal(t, wanted.Rows, test.Rows)
 }
@@ -89,11 +98,14 @@ func TestRowsOfTestsThatAreWrittenByHandHaveKeys(t *testing.T) {
 func TestRunningCampaignsOfArchivesArePaused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	m, err := archive.Import(t.Context(), store, bytes.NewReader(packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
-		entry{"campaigns.jsonl", `{"id": "c1", "agent_id": "a1", "name": "A", "status": "Running"}` + "\n" + `{"id": "c2", "agent_id": "a1", "name": "B"}`})), archive.ImportOptions{})
+	m, err := archive.Import(t.Context(), store,
+		bytes.NewReader(packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
+			entry{"campaigns.jsonl", `{"id": "c1", "agent_id": "a1", "name": "A", "status": "Running"}` + "\n" +
+				`{"id": "c2", "agent_id": "a1", "name": "B"}`})), archive.ImportOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 1, m.PausedCampaigns)
-	for id, status := range map[string]model.CampaignStatus{"c1": model.CampaignStatusPaused, "c2": model.CampaignStatusDraft} {
+	for id, status := range map[string]model.CampaignStatus{"c1": model.CampaignStatusPaused,
+		"c2": model.CampaignStatusDraft} {
 		campaign, err := store.Tenant("acme").Campaign(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, status, campaign.Status)

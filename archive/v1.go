@@ -53,9 +53,11 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	m := &v1Move{
 		V1Options: o, report: &V1Report{Read: map[string]int64{}, Written: map[string]int64{}},
 		client: &v1Client{address: o.Address, key: o.Key, http: &http.Client{}, pause: o.Pause},
-		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, known: map[string]bool{}, unknown: map[string]int{},
+		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, known: map[string]bool{},
+		unknown: map[string]int{},
 	}
-	for _, read := range []func(context.Context) error{m.readConsumption, m.readTests, m.readAgents, m.readKnowledge, m.readCampaigns} {
+	for _, read := range []func(context.Context) error{m.readConsumption, m.readTests, m.readAgents, m.readKnowledge,
+		m.readCampaigns} {
 		if err := read(ctx); err != nil {
 			return m.report, err
 		}
@@ -95,7 +97,8 @@ func (m *v1Move) note(format string, args ...any) {
 	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// row adds a row, without what is null, which gets its default when it is imported, and without members that are unknown here.
+// row adds a row, without what is null, which gets its default when it is imported, and without members that are
+// unknown here.
 func (m *v1Move) row(table, id string, values map[string]any) {
 	for column, value := range values {
 		raw, isRaw := value.(json.RawMessage)
@@ -204,7 +207,8 @@ func (m *v1Move) readConsumption(ctx context.Context) error {
 		var answered *v1Error
 		switch {
 		case errors.As(err, &answered) && answered.status < http.StatusInternalServerError:
-			m.note("the consumption cannot be read (%d): name agents and campaigns that no test belongs to with --agent and --campaign", answered.status)
+			m.note("the consumption cannot be read (%d): name agents and campaigns that no test belongs to with --agent and "+
+				"--campaign", answered.status)
 			return nil
 		case err != nil:
 			return err
@@ -264,7 +268,8 @@ func (m *v1Move) write(to io.Writer) error {
 			}
 		}
 	}
-	manifest := &Manifest{Format: Format, Version: Version, ID: "v1-" + m.Company.ID, Company: m.Company, Rows: map[string]int64{}}
+	manifest := &Manifest{Format: Format, Version: Version, ID: "v1-" + m.Company.ID, Company: m.Company,
+		Rows: map[string]int64{}}
 	if at, err := time.Parse(time.RFC3339, oldest); err == nil {
 		manifest.Company.CreatedAt = at
 	}

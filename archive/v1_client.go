@@ -170,7 +170,8 @@ func retryAfter(text string) time.Duration {
 
 // list reads all pages of a list. Entries that move to another page meanwhile are read once. total is how many there
 // are, as far as the server says.
-func (c *v1Client) list(ctx context.Context, path string, query url.Values, read func(read, total int64)) (all []v1Object, total int64, err error) {
+func (c *v1Client) list(ctx context.Context, path string, query url.Values,
+	read func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}
 	for number := 1; ; number++ {
 		paged := url.Values{"pageNumber": {strconv.Itoa(number)}, "pageSize": {strconv.Itoa(v1PageSize)}}

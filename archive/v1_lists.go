@@ -35,24 +35,28 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 			return err
 		}
 		if len(documents) > 0 {
-			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files: add them with addDocument", len(documents), d.text("name"), id)
+			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files: add them with addDocument",
+				len(documents), d.text("name"), id)
 		}
 	}
 	for _, chat := range chats {
 		id := chat.text("id")
 		m.report.Written["knowledge base chats"]++
 		m.row("knowledge_base_chats", id, map[string]any{
-			"id": id, "name": chat.text("name"), "llm_settings": clean(chat.raw("llmSettings")), "prompt_settings": clean(chat.raw("promptSettings")),
-			"created_at": chat.at("createdAt"), "updated_at": chat.at("updatedAt"),
+			"id": id, "name": chat.text("name"), "llm_settings": clean(chat.raw("llmSettings")),
+			"prompt_settings": clean(chat.raw("promptSettings")),
+			"created_at":      chat.at("createdAt"), "updated_at": chat.at("updatedAt"),
 		})
 		var of []string
 		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if it is absent
 		for position, dataset := range of {
 			if !m.known["datasets "+dataset] {
-				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list it", dataset, chat.text("name"), id)
+				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list it", dataset, chat.text("name"),
+					id)
 				continue
 			}
-			m.row("knowledge_base_chat_datasets", id+" "+dataset, map[string]any{"chat_id": id, "dataset_id": dataset, "position": position})
+			m.row("knowledge_base_chat_datasets", id+" "+dataset, map[string]any{"chat_id": id, "dataset_id": dataset,
+				"position": position})
 		}
 	}
 	return nil
@@ -86,7 +90,8 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 		m.report.Read["campaigns"]++
 		m.report.Written["campaigns"]++
 		m.row("campaigns", id, map[string]any{
-			"id": id, "agent_id": agentID, "name": id, "status": model.CampaignStatusPaused, "own_fields": m.ownFields(agentID, fields.objects("data")),
+			"id": id, "agent_id": agentID, "name": id, "status": model.CampaignStatusPaused,
+			"own_fields": m.ownFields(agentID, fields.objects("data")),
 		})
 		m.note("a v1 server does not show the names of campaigns: %s is called so, and paused", id)
 		items, err := m.list(ctx, "campaign items", "/CampaignItem/"+url.PathEscape(id), nil)
@@ -105,11 +110,13 @@ func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 	own := []map[string]any{}
 	for _, field := range fields {
 		isSystem := string(field.raw("isSystem")) == "true"
-		isOfAgent := slices.ContainsFunc(m.agents[agentID].objects("fields"), func(of v1Object) bool { return of.text("name") == field.text("name") })
+		isOfAgent := slices.ContainsFunc(m.agents[agentID].objects("fields"),
+			func(of v1Object) bool { return of.text("name") == field.text("name") })
 		if isSystem || isOfAgent {
 			continue
 		}
-		of := map[string]any{"name": field.text("name"), "isMandatory": string(field.raw("isMandatory")) == "true", "isSystem": false}
+		of := map[string]any{"name": field.text("name"), "isMandatory": string(field.raw("isMandatory")) == "true",
+			"isSystem": false}
 		if about := field.text("description"); about != "" {
 			of["description"] = about
 		}
@@ -134,8 +141,9 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 	attempts, _ := item.number("attemptCount")
 	created := item.at("createdAt")
 	row := map[string]any{
-		"id": id, "campaign_id": campaignID, "data_bag": clean(item.raw("dataBag")), "running_status": status, "is_archived": item.raw("isArchived"),
-		"created_at": created, "due_at": created, "last_call_date": item.at("lastCallDate"), "attempt_count": attempts,
+		"id": id, "campaign_id": campaignID, "data_bag": clean(item.raw("dataBag")), "running_status": status,
+		"is_archived": item.raw("isArchived"),
+		"created_at":  created, "due_at": created, "last_call_date": item.at("lastCallDate"), "attempt_count": attempts,
 	}
 	ended := firstTime(item.at("processedAt"), item.at("lastCallDate"), created)
 	switch status {
@@ -157,7 +165,8 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 	m.rows["campaign_items"][len(m.rows["campaign_items"])-1]["phone_number"] = number
 	for i, event := range events {
 		m.rows["campaign_item_events"] = append(m.rows["campaign_item_events"], map[string]any{
-			"item_id": id, "number": i + 1, "type": event.text("type"), "date": firstTime(event.at("date"), created), "description": firstOf(event.text("description"), event.text("type")),
+			"item_id": id, "number": i + 1, "type": event.text("type"), "date": firstTime(event.at("date"), created),
+			"description": firstOf(event.text("description"), event.text("type")),
 		})
 	}
 }

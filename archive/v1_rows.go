@@ -79,10 +79,13 @@ func (m *v1Move) writeAgents() {
 		m.row("agents", id, map[string]any{
 			"id": id, "name": agent.text("agentName"), "channel": agent.text("channel"), "direction": agent.text("direction"),
 			"language": agent.text("language"), "tags": clean(agent.raw("tags")), "prompt": agent.text("prompt"),
-			"outbound_welcome_message": agent.text("outboundWelcomeMessage"), "inbound_welcome_message": agent.text("inboundWelcomeMessage"),
-			"fields": clean(agent.raw("fields")), "classification_tags": clean(agent.raw("classificationTags")),
-			"extracted_values": clean(agent.raw("extractedValues")), "is_call_transfer_enabled": agent.raw("isCallTransferEnabled"),
-			"knowledge_base_chat_id": chat, "created_at": agent.at("createdAt"), "updated_at": agent.at("createdAt"),
+			"outbound_welcome_message": agent.text("outboundWelcomeMessage"),
+			"inbound_welcome_message":  agent.text("inboundWelcomeMessage"),
+			"fields":                   clean(agent.raw("fields")),
+			"classification_tags":      clean(agent.raw("classificationTags")),
+			"extracted_values":         clean(agent.raw("extractedValues")),
+			"is_call_transfer_enabled": agent.raw("isCallTransferEnabled"),
+			"knowledge_base_chat_id":   chat, "created_at": agent.at("createdAt"), "updated_at": agent.at("createdAt"),
 		})
 		for position, tool := range agent.objects("tools") {
 			toolID := tool.text("id")
@@ -90,13 +93,15 @@ func (m *v1Move) writeAgents() {
 				undescribed++
 				m.report.Read["tools"]++
 				m.report.Written["tools"]++
-				m.row("tools", toolID, map[string]any{"id": toolID, "name": tool.text("name"), "technical_name": tool.text("technicalName")})
+				m.row("tools", toolID, map[string]any{"id": toolID, "name": tool.text("name"),
+					"technical_name": tool.text("technicalName")})
 			}
 			m.row("agent_tools", id+" "+toolID, map[string]any{"agent_id": id, "tool_id": toolID, "position": position})
 		}
 	}
 	if undescribed > 0 {
-		m.note("a v1 server does not show the parameters, descriptions and endpoints of tools: set those of %d tools with updateTool", undescribed)
+		m.note("a v1 server does not show the parameters, descriptions and endpoints of tools: set those of %d tools with "+
+			"updateTool", undescribed)
 	}
 	for _, id := range m.agentIDs {
 		for position, sub := range m.agents[id].objects("subAgents") {
@@ -119,14 +124,16 @@ func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 		id = "sub-" + of + "-" + fmt.Sprint(position)
 	}
 	if len(leadsTo) != 1 || len(id) > model.MaxIDLength {
-		m.left("the sub-agent %q (%s) of agent %s: a v1 server does not show which agent it is, and %d of these are called so",
+		m.left("the sub-agent %q (%s) of agent %s: a v1 server does not show which agent it is, and %d of these are called "+
+			"so",
 			sub.text("name"), sub.text("id"), of, len(leadsTo))
 		return
 	}
 	m.report.Written["sub-agents"]++
 	m.row("sub_agents", id, map[string]any{
-		"id": id, "agent_id": of, "delegate_agent_id": leadsTo[0], "name": sub.text("name"), "technical_name": sub.text("technicalName"),
-		"description": sub.text("description"), "position": position,
+		"id": id, "agent_id": of, "delegate_agent_id": leadsTo[0], "name": sub.text("name"),
+		"technical_name": sub.text("technicalName"),
+		"description":    sub.text("description"), "position": position,
 	})
 }
 
@@ -140,7 +147,8 @@ func (m *v1Move) writeTests() {
 		}
 		m.report.Written["agent test folders"]++
 		m.row("agent_test_folders", id, map[string]any{
-			"id": id, "agent_id": agentID, "name": folder.text("name"), "color": folder.text("color"), "body": folder.text("body"),
+			"id": id, "agent_id": agentID, "name": folder.text("name"), "color": folder.text("color"),
+			"body":       folder.text("body"),
 			"created_at": folder.at("createdAt"), "updated_at": folder.at("updatedAt"),
 		})
 	}
@@ -157,7 +165,8 @@ func (m *v1Move) test(test v1Object) {
 		return
 	}
 	if folder != "" && !m.known["agent_test_folders "+folder] {
-		m.left("the folder %s of the test %q (%s): the server does not list it, so the test is moved to the root", folder, test.text("name"), id)
+		m.left("the folder %s of the test %q (%s): the server does not list it, so the test is moved to the root", folder,
+			test.text("name"), id)
 		folder = ""
 	}
 	row := map[string]any{
@@ -168,7 +177,8 @@ func (m *v1Move) test(test v1Object) {
 	case test.raw("scenario") != nil:
 		row["kind"], row["scenario"] = model.AgentTestKindSimulation, test.text("scenario")
 		for column, name := range map[string]string{
-			"criteria": "criteria", "max_turns": "maxTurns", "variables": "variables", "tool_mocking": "toolMocking", "persona": "persona",
+			"criteria": "criteria", "max_turns": "maxTurns", "variables": "variables", "tool_mocking": "toolMocking",
+			"persona": "persona",
 			"pass_at": "passAt", "judge_sees": "judgeSees", "conversation_messages": "conversationMessages",
 		} {
 			row[column] = clean(test.raw(name))

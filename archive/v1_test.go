@@ -73,7 +73,8 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page := list[min((number-1)*size, len(list)):min(number*size, len(list))]
-	_, _ = fmt.Fprintf(w, `{"data":[%s],"total":%d,"pageNumber":%d,"pageSize":%d}`, strings.Join(page, ","), len(list), number, size)
+	_, _ = fmt.Fprintf(w, `{"data":[%s],"total":%d,"pageNumber":%d,"pageSize":%d}`, strings.Join(page, ","), len(list),
+		number, size)
 }
 
 func newOldServer(tests int) *oldServer {
@@ -85,7 +86,8 @@ func newOldServer(tests int) *oldServer {
 		"subAgents":[{"id":"s1","name":"Billing","technicalName":"billing","description":"Bills."},{"id":"s2","name":"Nobody","technicalName":"nobody","description":""}],
 		"knowledgeBaseChatId":"k1"}`
 	s.ones["/Agent/a2"] = `{"agentId":"a2","agentName":"Billing","channel":"Web","direction":"Inbound","prompt":"Bills only.","createdAt":"0001-01-01T00:00:00"}`
-	s.ones["/Consumption/breakdown"] = `{"totalCredits":1,"byChannel":[],"byMonth":[],"byAgent":[{"agentId":"a2","credits":1,"campaigns":[]},
+	s.ones["/Consumption/breakdown"] =
+		`{"totalCredits":1,"byChannel":[],"byMonth":[],"byAgent":[{"agentId":"a2","credits":1,"campaigns":[]},
 		{"agentId":"a1","nameStatus":"Resolved","credits":2,"campaigns":[{"campaignId":"c1","nameStatus":"Resolved","credits":1},{"campaignId":"gone","nameStatus":"Deleted","credits":1}]},
 		{"agentId":"a9","nameStatus":"Deleted","credits":1,"campaigns":[]}]}`
 	for i := range tests {
@@ -98,15 +100,20 @@ func newOldServer(tests int) *oldServer {
 	}
 	// One that the list shows without its definition.
 	s.lists["/AgentTest"] = append(s.lists["/AgentTest"], `{"id":"short","agentId":"a2","name":"Short"}`)
-	s.ones["/AgentTest/short"] = `{"id":"short","agentId":"a2","name":"Short","scenario":"Ask","criteria":["Short"],"maxTurns":3}`
+	s.ones["/AgentTest/short"] =
+		`{"id":"short","agentId":"a2","name":"Short","scenario":"Ask","criteria":["Short"],"maxTurns":3}`
 	s.lists["/AgentTestFolder"] = []string{`{"id":"f1","agentId":"a1","name":"Smoke"}`}
-	s.lists["/Dataset"] = []string{`{"id":"d1","name":"Prices","description":null,"chunkMethod":null,"parserConfig":{"chunkTokenNum":128}}`}
-	s.lists["/KnowledgeBaseChat"] = []string{`{"id":"k1","name":"Help","datasetIds":["d1"],"llmSettings":{"temperature":0.5},"promptSettings":null,"updatedAt":null}`}
-	s.ones["/CampaignField"] = `{"data":[{"name":"firstName","isMandatory":true},{"name":"city","description":null,"isMandatory":false}]}`
+	s.lists["/Dataset"] = []string{
+		`{"id":"d1","name":"Prices","description":null,"chunkMethod":null,"parserConfig":{"chunkTokenNum":128}}`}
+	s.lists["/KnowledgeBaseChat"] =
+		[]string{`{"id":"k1","name":"Help","datasetIds":["d1"],"llmSettings":{"temperature":0.5},"promptSettings":null,"updatedAt":null}`}
+	s.ones["/CampaignField"] =
+		`{"data":[{"name":"firstName","isMandatory":true},{"name":"city","description":null,"isMandatory":false}]}`
 	for i := range 120 {
-		s.lists["/CampaignItem/c1"] = append(s.lists["/CampaignItem/c1"], fmt.Sprintf(`{"id":"i%d","campaignId":"c1","createdAt":"2024-06-01T08:00:00Z","runningStatus":%q,"attemptCount":%d,
+		s.lists["/CampaignItem/c1"] = append(s.lists["/CampaignItem/c1"],
+			fmt.Sprintf(`{"id":"i%d","campaignId":"c1","createdAt":"2024-06-01T08:00:00Z","runningStatus":%q,"attemptCount":%d,
 			"phoneNumber":"+4930123%04d","dataBag":{"firstName":"Ada"},"result":{"summary":"Done"},"eventList":[{"type":"LaunchCall","date":"2024-06-01T09:00:00Z","description":null}]}`,
-			i, []string{"Pending", "Processed", "Error"}[i%3], i%2, i))
+				i, []string{"Pending", "Processed", "Error"}[i%3], i%2, i))
 	}
 	return s
 }
@@ -117,7 +124,8 @@ func fromOld(t *testing.T, s *oldServer, key string) (*bytes.Buffer, *archive.V1
 	t.Cleanup(server.Close)
 	file := &bytes.Buffer{}
 	report, err := archive.FromV1(t.Context(), file, archive.V1Options{
-		Address: server.URL, Key: key, Company: archive.Company{ID: "acme", Name: "Acme", CreatedAt: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}, Pause: time.Millisecond,
+		Address: server.URL, Key: key, Company: archive.Company{ID: "acme", Name: "Acme",
+			CreatedAt: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}, Pause: time.Millisecond,
 	})
 	return file, report, err
 }
@@ -127,7 +135,8 @@ func TestACompanyOfAV1ServerMoves(t *testing.T) {
 	file, report, err := fromOld(t, newOldServer(353), "old-key")
 	require.NoError(t, err)
 	written := map[string]int64{
-		"agents": 2, "agent tests": 354, "agent test folders": 1, "tools": 1, "datasets": 1, "knowledge base chats": 1, "campaigns": 1, "campaign items": 120, "sub-agents": 1,
+		"agents": 2, "agent tests": 354, "agent test folders": 1, "tools": 1, "datasets": 1, "knowledge base chats": 1,
+		"campaigns": 1, "campaign items": 120, "sub-agents": 1,
 	}
 	require.Equal(t, written, report.Written)
 	require.EqualValues(t, 2, report.Read["sub-agents"])
@@ -176,15 +185,19 @@ func TestWhatAV1ServerDoesNotShowIsSaid(t *testing.T) {
 
 	s := newOldServer(3)
 	delete(s.ones, "/Agent/a2")
-	s.lists["/AgentTest"] = append(s.lists["/AgentTest"], `{"id":"empty","agentId":"a1","name":"Empty"}`, `{"id":"odd","agentId":"a1","folderId":"f9","name":"Odd","scenario":"x","criteria":["y"]}`)
+	s.lists["/AgentTest"] = append(s.lists["/AgentTest"], `{"id":"empty","agentId":"a1","name":"Empty"}`,
+		`{"id":"odd","agentId":"a1","folderId":"f9","name":"Odd","scenario":"x","criteria":["y"]}`)
 	s.lists["/Dataset/d1/document"] = []string{`{"id":"doc1","name":"a.pdf"}`}
-	s.lists["/CampaignItem/c1"] = []string{`{"id":"i1","runningStatus":"Calling","phoneNumber":"+491"}`, `{"id":"i2","runningStatus":"Pending","phoneNumber":"030/123"}`}
+	s.lists["/CampaignItem/c1"] = []string{`{"id":"i1","runningStatus":"Calling","phoneNumber":"+491"}`,
+		`{"id":"i2","runningStatus":"Pending","phoneNumber":"030/123"}`}
 	_, report, err := fromOld(t, s, "old-key")
 	require.NoError(t, err)
 	left := strings.Join(report.Left, "\n")
 	for _, says := range []string{
-		"agent a2: GET /Agent/a2: the v1 server answered 404", `the test "Short" (short): its agent a2 is not moved`, `the test "Empty" (empty): the server shows neither`,
-		`the folder f9 of the test "Odd" (odd)`, `1 documents of the dataset "Prices"`, "the item i1 of the campaign c1: it is Calling", "the item i2 of the campaign c1: its phone number",
+		"agent a2: GET /Agent/a2: the v1 server answered 404", `the test "Short" (short): its agent a2 is not moved`,
+		`the test "Empty" (empty): the server shows neither`,
+		`the folder f9 of the test "Odd" (odd)`, `1 documents of the dataset "Prices"`,
+		"the item i1 of the campaign c1: it is Calling", "the item i2 of the campaign c1: its phone number",
 	} {
 		require.Contains(t, left, says)
 	}

@@ -24,7 +24,8 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 
 // CreateAccessToken makes a token of the API key that the Tenant acts by, and returns it with its text, which is kept
 // nowhere. NOT_FOUND names an agent that does not exist. Tokens of the company that have expired are removed.
-func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string, error) {
+func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string,
+	error) {
 	if t.keyID == nil {
 		return nil, "", errors.New("an access token needs the API key that makes it")
 	}
@@ -41,7 +42,8 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", err
 	}
 	// Removing several at a time keeps them few. Rows that others are removing are skipped.
-	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).For("UPDATE SKIP LOCKED")
+	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).
+		For("UPDATE SKIP LOCKED")
 	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.db.Delete((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
 			return err
@@ -59,7 +61,8 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 		return nil
 	}
 	found := []string{}
-	if err := t.db.Select((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &found); err != nil {
+	if err := t.db.Select((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
+		Scan(ctx, &found); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -70,8 +73,8 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// RevokeAccessToken removes the token with the hash, if it is one of the API key that the Tenant acts by, and reports whether
-// it was good until now.
+// RevokeAccessToken removes the token with the hash, if it is one of the API key that the Tenant acts by, and reports
+// whether it was good until now.
 func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
 	if t.keyID == nil {
 		return false, errors.New("an access token is revoked by its API key")

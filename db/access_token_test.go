@@ -11,9 +11,11 @@ import (
 )
 
 // newToken makes a token by a new key of the tenant.
-func newToken(t *testing.T, tenant *db.Tenant) (by *db.Tenant, key *model.APIKey, token *model.AccessToken, text string) {
+func newToken(t *testing.T, tenant *db.Tenant) (by *db.Tenant, key *model.APIKey, token *model.AccessToken,
+	text string) {
 	t.Helper()
-	key, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeSimulate}})
+	key, _, err := tenant.CreateAPIKey(t.Context(),
+		model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeSimulate}})
 	require.NoError(t, err)
 	by = tenant.By(key.ID)
 	token, text, err = by.CreateAccessToken(t.Context(), readToken)
@@ -89,7 +91,8 @@ func TestExpiredTokensAreRemoved(t *testing.T) {
 	by, _, kept, _ := newToken(t, tenant)
 	_, _, foreign, _ := newToken(t, neighbour)
 	_, err := conn.Exec(ctx, `INSERT INTO access_tokens (company_id, hash, api_key_id, scopes, created_at, expires_at)
-		SELECT company_id, sha256(convert_to(n::text, 'UTF8')), api_key_id, scopes, created_at - interval '2 days', created_at - interval '1 day'
+		SELECT company_id, sha256(convert_to(n::text, 'UTF8')), api_key_id, scopes, created_at - interval '2 days',
+			created_at - interval '1 day'
 		FROM access_tokens CROSS JOIN generate_series(1, 150) AS n WHERE company_id = $1`, company)
 	require.NoError(t, err)
 	left := func() (n int) {

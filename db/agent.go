@@ -26,8 +26,10 @@ var (
 	AgentList = pg.List{Model: (*model.Agent)(nil), Order: pg.NewestFirst, Orders: &agentOrders}
 
 	agentOrders = map[model.AgentOrder]pg.Order{
-		model.AgentOrderUpdatedAt: {Direction: "DESC", Behind: "<", By: "?TableAlias.updated_at", Place: "?1", Column: "updated_at"},
-		model.AgentOrderName:      {Direction: "ASC", Behind: ">", By: "lower(?TableAlias.name)", Place: "lower(?1)", Column: "name"},
+		model.AgentOrderUpdatedAt: {Direction: "DESC", Behind: "<", By: "?TableAlias.updated_at", Place: "?1",
+			Column: "updated_at"},
+		model.AgentOrderName: {Direction: "ASC", Behind: ">", By: "lower(?TableAlias.name)", Place: "lower(?1)",
+			Column: "name"},
 	}
 )
 
@@ -37,7 +39,8 @@ func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string
 }
 
 // Agents returns a page of the agents that pass the filter, in the order of the arguments.
-func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter, columns ...string) (*model.Page[*model.Agent], error) {
+func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter,
+	columns ...string) (*model.Page[*model.Agent], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
@@ -59,17 +62,19 @@ func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 	return f
 }
 
-// nameParts are the characters and pairs of neighbours of a name, as the indexes agents_filter_idx and documents_name_idx have them.
+// nameParts are the characters and pairs of neighbours of a name, as the indexes agents_filter_idx and
+// documents_name_idx have them.
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains leaves the agents or documents, which are read from their view, whose names have the part, as Postgres writes both in small letters. The index is
-// asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
-// read all of many in place of the newest. For the same reason such a statement is to be planned with its arguments: a plan
-// for any part reads all that have it.
+// nameContains leaves the agents or documents, which are read from their view, whose names have the part, as Postgres
+// writes both in small letters. The index is asked for the first and the last pair of the part alone: more would let
+// Postgres think that next to none has them all, and read all of many in place of the newest. For the same reason such
+// a statement is to be planned with its arguments: a plan for any part reads all that have it.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
-		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
+		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), "+
+			"E'\n', ' '), 2)]", part)
 	}
 	return f.Searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
@@ -117,7 +122,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		if err := t.runAfterPrompt(ctx, agent); err != nil {
 			return err
 		}
-		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
+		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, ExpectedVersion: in.ExpectedVersion,
+			ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
 			if err := t.audit(ctx, model.AuditActionUpdateAgent, agent.ID); err != nil {
 				return err
 			}
@@ -141,7 +147,8 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 			return err
 		}
-		if _, err := t.db.Delete((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).Exec(ctx); err != nil {
+		if _, err := t.db.Delete((*model.SubAgent)(nil)).Where("agent_id = ? OR delegate_agent_id = ?", id, id).
+			Exec(ctx); err != nil {
 			return err
 		}
 		if err := t.disableSchedules(ctx, "the agent was deleted", pg.Where("agent_id = ?", id)); err != nil {
@@ -157,7 +164,8 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 			return err
 		}
 		// Nothing that is marked keeps a knowledge base chat from being deleted.
-		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").Where("id = ?", id).Exec(ctx); err != nil {
+		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").
+			Where("id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
 		if err := t.audit(ctx, deletions[typeAgent], id); err != nil {

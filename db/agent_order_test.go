@@ -27,7 +27,8 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 			// Few names and times, so that ids decide.
 			name := rapid.SampledFrom([]string{"Anna", "anna", "Ärzte", "zoe", "Zoe 2", "a b", "%_'\\"}).Draw(r, "name")
 			at := epoch.Add(time.Duration(rapid.IntRange(0, 2).Draw(r, "updated")) * time.Microsecond)
-			_, err := conn.Exec(ctxOf(t), `INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields,
+			_, err := conn.Exec(ctxOf(t),
+				`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields,
 					classification_tags, extracted_values, is_call_transfer_enabled, created_at, updated_at)
 				VALUES ($1, $2, $3, 'Web', 'Inbound', 'en', '[]', 'Help.', 1, '[]', '[]', '[]', false, $4, $5)`,
 				company.ID, fmt.Sprintf("agent_%d", i), name, epoch.Add(time.Duration(i/2)*time.Second), at)
@@ -95,7 +96,8 @@ func TestCursorsOfAnotherOrder(t *testing.T) {
 	}
 	for _, made := range []model.OrderedCursor{
 		{Order: model.AgentOrderUpdatedAt, Key: "yesterday", ID: "a"}, {Order: model.AgentOrderUpdatedAt, Key: "", ID: "a"},
-		{Order: model.AgentOrderName, Key: "a", ID: ""}, {Order: model.AgentOrderName, Key: "\xff", ID: "a"}, {Order: model.AgentOrderName, Key: "a\x00b", ID: "a"},
+		{Order: model.AgentOrderName, Key: "a", ID: ""}, {Order: model.AgentOrderName, Key: "\xff", ID: "a"},
+		{Order: model.AgentOrderName, Key: "a\x00b", ID: "a"},
 	} {
 		_, err := tenant.Agents(t.Context(), model.PageArgs{First: 1, OrderBy: made.Order, After: new(made.String())}, nil)
 		faults(t, err, model.BadInput, "after", "")

@@ -40,8 +40,10 @@ func TestAgentIsReadAsItWasWritten(t *testing.T) {
 			in.Fields = append(in.Fields, &model.AgentField{Name: n, IsMandatory: rapid.Bool().Draw(r, "mandatory")})
 		}
 		for _, n := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID[string]).Draw(r, "values") {
-			in.ClassificationTags = append(in.ClassificationTags, &model.ClassificationTag{Name: n, Definition: odd(0, 9).Draw(r, "definition")})
-			in.ExtractedValues = append(in.ExtractedValues, &model.ExtractedValue{Name: n, Type: rapid.SampledFrom(model.AllExtractedValueType).Draw(r, "type")})
+			in.ClassificationTags = append(in.ClassificationTags, &model.ClassificationTag{Name: n, Definition: odd(0, 9).
+				Draw(r, "definition")})
+			in.ExtractedValues = append(in.ExtractedValues,
+				&model.ExtractedValue{Name: n, Type: rapid.SampledFrom(model.AllExtractedValueType).Draw(r, "type")})
 		}
 		created, err := tenant.CreateAgent(ctxOf(t), in)
 		require.NoError(r, err)
@@ -146,7 +148,8 @@ func TestUpdateAgentLeavesWhatIsNotGiven(t *testing.T) {
 	require.False(t, updated.IsCallTransferEnabled)
 
 	// A refused change changes nothing, not even the prompt's version.
-	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Other"), Language: new("french")})
+	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Other"),
+		Language: new("french")})
 	faults(t, err, model.BadInput, "language", "ISO 639-1")
 	read, err := tenant.Agent(ctx, agent.ID)
 	require.NoError(t, err)
@@ -174,9 +177,12 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{
-		"agents": 1, "prompt_versions": 1, "tools": 1, "knowledge_base_chats": 1, "datasets": 1, "knowledge_base_chat_datasets": 1, "api_keys": 2, "imported_key_hashes": 1, "access_tokens": 1,
+		"agents": 1, "prompt_versions": 1, "tools": 1, "knowledge_base_chats": 1, "datasets": 1,
+		"knowledge_base_chat_datasets": 1, "api_keys": 2, "imported_key_hashes": 1, "access_tokens": 1,
 		"documents": 2, "document_contents": 2, "stored_bytes": 1, "chunks": 1, "chunk_vectors": 1, "dataset_terms": 1,
-		"agent_test_executions": 3, "agent_test_snapshots": 8, "agent_test_runs": 5, "jobs": 7, "usage_entries": 1, "usage_days": 1, "usage_months": 1, "tombstones": 2, "plans": 1, "audit_events": 9, "agent_test_schedules": 1, "webhooks": 1, "webhook_deliveries": 1, "labelled_questions": 1,
+		"agent_test_executions": 3, "agent_test_snapshots": 8, "agent_test_runs": 5, "jobs": 7, "usage_entries": 1,
+		"usage_days": 1, "usage_months": 1, "tombstones": 2, "plans": 1, "audit_events": 9, "agent_test_schedules": 1,
+		"webhooks": 1, "webhook_deliveries": 1, "labelled_questions": 1,
 	}, left)
 }
 
@@ -208,9 +214,11 @@ func TestAgentsOfACircleAreDeletedAtOnce(t *testing.T) {
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
 	a, b := newAgent(t, tenant), newAgent(t, tenant)
-	there, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: a.ID, DelegateAgentID: b.ID, Name: "There", TechnicalName: "there"})
+	there, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: a.ID, DelegateAgentID: b.ID, Name: "There",
+		TechnicalName: "there"})
 	require.NoError(t, err)
-	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: b.ID, DelegateAgentID: a.ID, Name: "Back", TechnicalName: "back"})
+	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: b.ID, DelegateAgentID: a.ID, Name: "Back",
+		TechnicalName: "back"})
 	require.NoError(t, err)
 
 	// Holding an edge keeps both deletions waiting until both have begun.

@@ -36,16 +36,20 @@ func (t *Tenant) AgentTests(
 			return nil, err
 		}
 	}
-	return pg.Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
+	return pg.Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns,
+		append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
 // isFlaky says of a test what FlakyTests says of several.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
-	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id, run.created_at) = (
+	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id,
+		run.created_at) = (
 		SELECT newest.execution_id, newest.created_at FROM agent_test_runs AS newest
-		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id AND execution.id = newest.execution_id
+		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id
+			AND execution.id = newest.execution_id
 		WHERE newest.company_id = ?TableAlias.company_id AND newest.test_id = ?TableAlias.id
-		AND execution.finished_at IS NOT NULL AND execution.deleted_at IS NULL AND newest.is_draft IS NULL AND newest.rejudge_of_id IS NULL
+		AND execution.finished_at IS NOT NULL AND execution.deleted_at IS NULL AND newest.is_draft IS NULL
+			AND newest.rejudge_of_id IS NULL
 		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)
 	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
@@ -75,8 +79,8 @@ func withKind(row reflect.Type, columns []string) []string {
 	return append(slices.Clip(columns), "kind")
 }
 
-// lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction. They
-// are held in one order, so that two requests never wait for each other.
+// lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction.
+// They are held in one order, so that two requests never wait for each other.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
 	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
@@ -84,14 +88,16 @@ func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Sele
 }
 
 // lockWholeTests is lockTests, with what is run: a megabyte a test at most.
-func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock,
+	which pg.Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
 	err := t.db.Select(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
 	return rows, err
 }
 
 // CreateSimulationTest creates a simulation test.
-func (t *Tenant) CreateSimulationTest(ctx context.Context, in model.CreateSimulationTestInput) (*model.SimulationTest, error) {
+func (t *Tenant) CreateSimulationTest(ctx context.Context,
+	in model.CreateSimulationTestInput) (*model.SimulationTest, error) {
 	test, err := model.NewSimulationTest(in, now())
 	if err != nil {
 		return nil, err
@@ -100,7 +106,8 @@ func (t *Tenant) CreateSimulationTest(ctx context.Context, in model.CreateSimula
 }
 
 // CreateClassificationTest creates a classification test.
-func (t *Tenant) CreateClassificationTest(ctx context.Context, in model.CreateClassificationTestInput) (*model.ClassificationTest, error) {
+func (t *Tenant) CreateClassificationTest(ctx context.Context,
+	in model.CreateClassificationTestInput) (*model.ClassificationTest, error) {
 	test, err := model.NewClassificationTest(in, now())
 	if err != nil {
 		return nil, err
@@ -115,32 +122,36 @@ func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error
 }
 
 // UpdateSimulationTest changes what the input gives.
-func (t *Tenant) UpdateSimulationTest(ctx context.Context, in model.UpdateSimulationTestInput) (*model.SimulationTest, error) {
+func (t *Tenant) UpdateSimulationTest(ctx context.Context,
+	in model.UpdateSimulationTestInput) (*model.SimulationTest, error) {
 	var test *model.SimulationTest
 	check := in.ToolMocking != nil
-	err := t.updateTest(ctx, in.TestID, model.AgentTestKindSimulation, in.FolderID, check, func(row *model.AgentTestRow) error {
-		test = &model.SimulationTest{AgentTestRow: row}
-		test.MayRepeatName = in.MayRepeatName
-		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
-			return err
-		}
-		return test.Update(in, now())
-	})
+	err := t.updateTest(ctx, in.TestID, model.AgentTestKindSimulation, in.FolderID, check,
+		func(row *model.AgentTestRow) error {
+			test = &model.SimulationTest{AgentTestRow: row}
+			test.MayRepeatName = in.MayRepeatName
+			if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
+				return err
+			}
+			return test.Update(in, now())
+		})
 	return test, err
 }
 
 // UpdateClassificationTest changes what the input gives.
-func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateClassificationTestInput) (*model.ClassificationTest, error) {
+func (t *Tenant) UpdateClassificationTest(ctx context.Context,
+	in model.UpdateClassificationTestInput) (*model.ClassificationTest, error) {
 	var test *model.ClassificationTest
 	check := in.TagExpected != nil || in.Rows != nil
-	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check, func(row *model.AgentTestRow) error {
-		test = &model.ClassificationTest{AgentTestRow: row}
-		test.MayRepeatName = in.MayRepeatName
-		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
-			return err
-		}
-		return test.Update(in, now())
-	})
+	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check,
+		func(row *model.AgentTestRow) error {
+			test = &model.ClassificationTest{AgentTestRow: row}
+			test.MayRepeatName = in.MayRepeatName
+			if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
+				return err
+			}
+			return test.Update(in, now())
+		})
 	return test, err
 }
 
@@ -167,7 +178,8 @@ func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestIn
 // updateTest changes a test of the kind, and moves it when a folder is given. It checks the test
 // against its agent only where the change can break what was right: the agent may have changed since.
 func (t *Tenant) updateTest(
-	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool, update func(*model.AgentTestRow) error,
+	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool,
+	update func(*model.AgentTestRow) error,
 ) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Of what is read before the agent is held, only this never changes: the agent and the kind.
@@ -248,7 +260,8 @@ func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
 	if len(names) == 0 {
 		faults.Add("tagExpected", "is %q, and the agent has no classification tags", expected)
 	} else {
-		faults.Add("tagExpected", "is %q, which is none of the agent's classification tags: %s", expected, strings.Join(names, ", "))
+		faults.Add("tagExpected", "is %q, which is none of the agent's classification tags: %s", expected,
+			strings.Join(names, ", "))
 	}
 	return faults.As(model.Unprocessable)
 }
@@ -258,8 +271,9 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	return t.DeleteAgentTests(ctx, []string{id})
 }
 
-// leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions, which stay: from
-// so many of the newest as take no time, and the others lead to an agent that is not found until they are detached, too.
+// leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions,
+// which stay: from so many of the newest as take no time, and the others lead to an agent that is not found until they
+// are detached, too.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {
@@ -285,14 +299,18 @@ const executionsPerMark = 2_000
 // detachExecutions has executions lead to no agent in place of this one, so many at most, and returns how many.
 func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {
 	ids := []string{}
-	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").Where("part.company_id = ?", t.CompanyID()).
-		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(most).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").
+		Where("part.company_id = ?", t.CompanyID()).
+		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(most).
+		Scan(ctx, &ids); err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.db.Select(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+	if err := t.db.Select(&executions).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).
+		Scan(ctx); err != nil {
 		return 0, err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.Own, t.CompanyID()).Set("agent_id = NULL").Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.Own, t.CompanyID()).Set("agent_id = NULL").
+		Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	return len(ids), err
 }

@@ -22,8 +22,8 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 	return testsOf(tests), err
 }
 
-// createTests inserts tests that fit their agents and have names of their own. Faults of a test are under its path. The number
-// of statements does not depend on that of the tests.
+// createTests inserts tests that fit their agents and have names of their own. Faults of a test are under its path. The
+// number of statements does not depend on that of the tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	if err := t.placeTests(ctx, tests, path); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (t tenantTx) placeTests(ctx context.Context, tests []*model.AgentTestRow, p
 	return faults.As(model.Unprocessable)
 }
 
-// findFolders holds the folders that tests are to be put into, and returns which tests are of another agent than their folder. An
-// empty id stands for the root.
+// findFolders holds the folders that tests are to be put into, and returns which tests are of another agent than their
+// folder. An empty id stands for the root.
 func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) (foreign []int, err error) {
 	var ids []string
 	for _, test := range tests {
@@ -87,7 +87,8 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 		return nil, nil
 	}
 	folders := []*model.AgentTestFolder{}
-	if err := t.db.Select(&folders).Where("id IN (?)", bun.List(model.Unique(ids))).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+	if err := t.db.Select(&folders).Where("id IN (?)", bun.List(model.Unique(ids))).Order("id").For(string(forShare)).
+		Scan(ctx); err != nil {
 		return nil, err
 	}
 	for i, test := range tests {
@@ -106,7 +107,8 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 }
 
 // fitting returns the check whether an agent, one of those, has what a test of it expects and mocks.
-func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error, error) {
+func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
+	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
 	if err != nil {
 		return nil, err
@@ -177,7 +179,8 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 	return testsOf(moved), err
 }
 
-// CopyAgentTests copies tests, without their runs, to a folder, to another agent, or beside themselves: all of them, or none.
+// CopyAgentTests copies tests, without their runs, to a folder, to another agent, or beside themselves: all of them, or
+// none.
 func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInput) ([]model.AgentTest, error) {
 	ids, err := model.CheckTestIDs(in.TestIds)
 	if err != nil {
@@ -229,8 +232,8 @@ func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
 	return ids
 }
 
-// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on. However many these are,
-// the tests are only marked here.
+// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on. However many
+// these are, the tests are only marked here.
 func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	ids, err := model.CheckTestIDs(ids)
 	if err != nil {

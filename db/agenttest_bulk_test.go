@@ -67,7 +67,8 @@ func TestTestsInBulk(t *testing.T) {
 	faults(t, move(nil, ids[0]), model.Unprocessable, "testIds.0", "another test in the same folder")
 
 	copyTo := func(agentID, folderID *string, ids ...string) ([]model.AgentTest, error) {
-		return tenant.CopyAgentTests(t.Context(), model.CopyAgentTestsInput{TestIds: ids, AgentID: agentID, FolderID: folderID})
+		return tenant.CopyAgentTests(t.Context(), model.CopyAgentTestsInput{TestIds: ids, AgentID: agentID,
+			FolderID: folderID})
 	}
 	copies, err := copyTo(nil, nil, ids[0], ids[1])
 	require.NoError(t, err)
@@ -95,7 +96,8 @@ func TestACopyMocksTheSubAgentsOfItsAgent(t *testing.T) {
 	tenant := freshTenant(t)
 	agent, other, third := newAgent(t, tenant), newAgent(t, tenant), newAgent(t, tenant)
 	add := func(agentID string) *model.SubAgent {
-		s, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{AgentID: agentID, DelegateAgentID: third.ID, Name: "Billing", TechnicalName: "billing"})
+		s, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{AgentID: agentID, DelegateAgentID: third.ID,
+			Name: "Billing", TechnicalName: "billing"})
 		require.NoError(t, err)
 		return s
 	}
@@ -103,7 +105,8 @@ func TestACopyMocksTheSubAgentsOfItsAgent(t *testing.T) {
 	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
 		in.ToolMocking = &model.ToolMocking{MockedSubAgents: []model.MockedSubAgent{{SubAgentID: own.ID}}}
 	})
-	copies, err := tenant.CopyAgentTests(t.Context(), model.CopyAgentTestsInput{TestIds: []string{test.ID}, AgentID: &other.ID})
+	copies, err := tenant.CopyAgentTests(t.Context(), model.CopyAgentTestsInput{TestIds: []string{test.ID},
+		AgentID: &other.ID})
 	require.NoError(t, err)
 	require.Equal(t, theirs.ID, copies[0].Row().ToolMocking.MockedSubAgents[0].SubAgentID)
 	require.Equal(t, own.ID, testByID(t, tenant, test.ID).Row().ToolMocking.MockedSubAgents[0].SubAgentID)

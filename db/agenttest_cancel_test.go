@@ -28,7 +28,8 @@ func TestCancelledExecutions(t *testing.T) {
 	for range 4 {
 		newSimulationTest(t, tenant, agent.ID)
 	}
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 1, Concurrency: 2})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID,
+		Repeats: 1, Concurrency: 2})
 	require.NoError(t, err)
 	runs := runsOf(t, tenant, execution.ID)
 	require.NoError(t, finish(t, tenant, runs[0].ID, model.AgentTestRunStatusPassed))
@@ -42,7 +43,8 @@ func TestCancelledExecutions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestExecutionStatusCancelling, cancelled.Status())
 	require.False(t, cancelled.IsFinished(), "one is under way")
-	require.Equal(t, model.AgentTestRunCounts{Total: 4, Passed: 1, Running: 1, Cancelled: 2}, counts(t, tenant, execution.ID))
+	require.Equal(t, model.AgentTestRunCounts{Total: 4, Passed: 1, Running: 1, Cancelled: 2},
+		counts(t, tenant, execution.ID))
 	lastRun(t, tenant, runs[3].TestedID, runs[3].ID, model.AgentTestRunStatusCancelled)
 	lastRun(t, tenant, runs[0].TestedID, runs[0].ID, model.AgentTestRunStatusPassed)
 	<-held.Done()
@@ -50,7 +52,8 @@ func TestCancelledExecutions(t *testing.T) {
 	again, err := cancel(t, tenant, execution.ID)
 	require.NoError(t, err)
 	same(t, cancelled, again)
-	_, err = tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
+	_, err = tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
+		Only: model.AgentTestRetryAll})
 	require.Contains(t, fails(t, err, model.Conflict), "is not finished")
 
 	late, err := tenant.ClaimRun(t.Context(), runs[2].ID, 1)
@@ -116,8 +119,8 @@ func TestARunIsCancelledWhileItIsTakenOver(t *testing.T) {
 	require.True(t, after.IsFinished())
 }
 
-// Workers, cancellations, a deletion and new executions compete for the same tests. Every execution still ends, with each
-// run final and counted once.
+// Workers, cancellations, a deletion and new executions compete for the same tests. Every execution still ends, with
+// each run final and counted once.
 func TestCancelAgainstClaimAndFinish(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -131,7 +134,8 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 		for i, test := range tests {
 			ids[(i+len(tests)/2)%len(tests)] = test.ID
 		}
-		return tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 50})
+		return tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1,
+			Concurrency: 50})
 	}
 	executions := make([]*model.AgentTestExecution, 4)
 	var runs []*model.AgentTestRun
@@ -144,7 +148,8 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 	require.Empty(t, together(len(runs)+5, func(i int) error {
 		switch i {
 		case len(runs), len(runs) + 1:
-			_, err := tenant.CancelAgentTestExecution(context.Background(), model.CancelAgentTestExecutionInput{ExecutionID: executions[i-len(runs)].ID})
+			_, err := tenant.CancelAgentTestExecution(context.Background(),
+				model.CancelAgentTestExecutionInput{ExecutionID: executions[i-len(runs)].ID})
 			var known *model.Error
 			if errors.As(err, &known) && strings.Contains(known.Message, "is finished") {
 				return nil // it had already finished
@@ -180,7 +185,8 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 	}
 }
 
-// Whatever changes a run locks its test before its execution, so that a cancellation and the end of a run cannot deadlock.
+// Whatever changes a run locks its test before its execution, so that a cancellation and the end of a run cannot
+// deadlock.
 func TestACancellationHoldsTestsBeforeTheirExecution(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -192,7 +198,8 @@ func TestACancellationHoldsTestsBeforeTheirExecution(t *testing.T) {
 	require.NoError(t, err)
 	cancelled := make(chan error, 1)
 	go func() {
-		_, err := tenant.CancelAgentTestExecution(context.Background(), model.CancelAgentTestExecutionInput{ExecutionID: queued.ExecutionID})
+		_, err := tenant.CancelAgentTestExecution(context.Background(),
+			model.CancelAgentTestExecutionInput{ExecutionID: queued.ExecutionID})
 		cancelled <- err
 	}()
 	waitForLocks(t, connect(t, conn.Config().ConnString()), 1)

@@ -10,8 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompareAgentTestExecutions compares an execution with others as they are now. Duplicates among these are dropped; BAD_INPUT
-// when they are too many, and NOT_FOUND names one that does not exist. It takes two statements, whatever the number of tests.
+// CompareAgentTestExecutions compares an execution with others as they are now. Duplicates among these are dropped;
+// BAD_INPUT when they are too many, and NOT_FOUND names one that does not exist. It takes two statements, whatever the
+// number of tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {
@@ -51,16 +52,20 @@ func (t *Tenant) CompareAgentTestExecutions(
 // execution that they stand in and that is no draft.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
-		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-		Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").Where(ofRecord).
+		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
+			"?TableAlias.execution_id").
+		Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.test_id = parent.id").
+		Where("execution.finished_at IS NOT NULL").Where(ofRecord).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
-		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = ?TableAlias.created_at", newest).
+		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = "+
+			"?TableAlias.created_at", newest).
 		GroupExpr("parent.id, ?TableAlias.row_key").
-		Having("bool_or(?TableAlias.status = ?) AND bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed).
+		Having("bool_or(?TableAlias.status = ?) AND bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusPassed,
+			model.AgentTestRunStatusFailed).
 		Scan(ctx, &flaky)
 	is := make(map[string]bool, len(flaky))
 	for _, id := range flaky {

@@ -18,9 +18,11 @@ const (
 )
 
 // executed returns an execution whose runs of each test have the outcomes. Runs without one stay queued.
-func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string, outcomes map[string][]model.AgentTestRunStatus) *model.AgentTestExecution {
+func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string,
+	outcomes map[string][]model.AgentTestRunStatus) *model.AgentTestExecution {
 	t.Helper()
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: repeats, Concurrency: 50})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests,
+		Repeats: repeats, Concurrency: 50})
 	require.NoError(t, err)
 	for _, run := range runsOf(t, tenant, execution.ID) {
 		if of := outcomes[run.TestedID]; int(run.Attempt) <= len(of) {
@@ -41,7 +43,8 @@ func TestExecutionsAreCompared(t *testing.T) {
 	}
 	broken, fixed, gone, added := ids[0], ids[1], ids[2], ids[3]
 	base := executed(t, tenant, 5, []string{broken, fixed, gone}, map[string][]model.AgentTestRunStatus{
-		broken: {passed, passed, passed, passed, passed}, fixed: {failed, passed, erred, erred, erred}, gone: {passed, passed, passed, passed, failed},
+		broken: {passed, passed, passed, passed, passed}, fixed: {failed, passed, erred, erred, erred},
+		gone: {passed, passed, passed, passed, failed},
 	})
 	head := executed(t, tenant, 4, []string{added, fixed, broken}, map[string][]model.AgentTestRunStatus{
 		broken: {failed, failed, failed, failed}, fixed: {passed, passed, passed}, added: {passed},
@@ -81,15 +84,18 @@ func TestExecutionsAreCompared(t *testing.T) {
 	require.Zero(t, same.NewlyFailing+same.NewlyPassing)
 	require.InDelta(t, 1, *same.PValue, 1e-9)
 
-	several, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID, head.ID, base.ID}, head.ID, model.AgentTestCorrectionBenjaminiHochberg)
+	several, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID, head.ID, base.ID}, head.ID,
+		model.AgentTestCorrectionBenjaminiHochberg)
 	require.NoError(t, err)
 	require.Len(t, several.Bases, 2)
 	require.Equal(t, base.ID, several.Base.ID)
 	require.EqualValues(t, 9, several.Tests[2].Base.Judged(), "runs of a test in several bases are one sample")
-	_, err = tenant.CompareAgentTestExecutions(t.Context(), slices.Repeat([]string{base.ID}, 6), head.ID, model.AgentTestCorrectionHolm)
+	_, err = tenant.CompareAgentTestExecutions(t.Context(), slices.Repeat([]string{base.ID}, 6), head.ID,
+		model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.BadInput), "moreBaseIds")
 
-	_, err = tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, "execution_none", model.AgentTestCorrectionHolm)
+	_, err = tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, "execution_none",
+		model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.NotFound), "execution_none")
 	stranger, _ := newCompany(t, store)
 	_, err = stranger.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID, model.AgentTestCorrectionHolm)
@@ -101,7 +107,8 @@ func TestFlakyTests(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
-	mixed, steady, unsure := newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID
+	mixed, steady, unsure := newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID,
+		newSimulationTest(t, tenant, agent.ID).ID
 	tests := []string{mixed, steady, unsure}
 	flaky := func(of *db.Tenant) map[string]bool {
 		found, err := of.FlakyTests(t.Context(), append([]string{"test_none"}, tests...))
@@ -127,7 +134,8 @@ func TestFlakyTests(t *testing.T) {
 	require.Empty(t, flaky(stranger))
 
 	// Unfinished runs do not count, and a test whose outcome differs only between executions is not flaky.
-	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed}, steady: {failed, failed}, unsure: {failed}})
+	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed},
+		steady: {failed, failed}, unsure: {failed}})
 	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))
 	for _, run := range runsOf(t, tenant, newest.ID) {
 		if run.Status == model.AgentTestRunStatusQueued {

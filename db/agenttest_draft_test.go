@@ -26,7 +26,8 @@ func TestADraftIsTriedAndChangesNothing(t *testing.T) {
 	before := runsOf(t, tenant, start(t, tenant, test.ID).ID)[0]
 	require.NoError(t, finish(t, tenant, before.ID, model.AgentTestRunStatusPassed))
 
-	execution, err := tenant.StartAgentTestExecution(ctx, startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2}, "Try this."))
+	execution, err := tenant.StartAgentTestExecution(ctx,
+		startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2}, "Try this."))
 	require.NoError(t, err)
 	require.True(t, execution.IsDraft)
 	require.Equal(t, "Try this.", *execution.DraftPrompt)
@@ -53,9 +54,11 @@ func TestADraftIsTriedAndChangesNothing(t *testing.T) {
 	require.Empty(t, flaky, "both outcomes are of a draft")
 	tallies, err := tenant.TalliesOfExecutions(ctx, []string{execution.ID})
 	require.NoError(t, err)
-	require.Equal(t, []string{test.ID}, model.FlakyTestIds(tallies[execution.ID]), "the execution itself tells what it came to")
+	require.Equal(t, []string{test.ID}, model.FlakyTestIds(tallies[execution.ID]),
+		"the execution itself tells what it came to")
 
-	retried, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryNotPassed})
+	retried, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
+		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)
 	require.True(t, retried.IsDraft)
 	require.Equal(t, "Try this.", runsOf(t, tenant, retried.ID)[0].Snapshot.Agent.Prompt)
@@ -73,12 +76,15 @@ func TestDraftsThatCannotBeTried(t *testing.T) {
 	ctx := t.Context()
 	tenant, _ := newCompany(t, dbtest.New(t))
 	one, two := newSimulationTest(t, tenant, newAgent(t, tenant).ID), newSimulationTest(t, tenant, newAgent(t, tenant).ID)
-	_, err := tenant.StartAgentTestExecution(ctx, startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID, two.ID}}, "Try this."))
+	_, err := tenant.StartAgentTestExecution(ctx,
+		startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID, two.ID}}, "Try this."))
 	fails(t, err, model.Unprocessable)
 	for _, prompt := range []string{"", strings.Repeat("x", 50_001), "\x00"} {
-		_, err := tenant.StartAgentTestExecution(ctx, startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID}}, prompt))
+		_, err := tenant.StartAgentTestExecution(ctx,
+			startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID}}, prompt))
 		fails(t, err, model.BadInput)
 	}
-	_, err = tenant.StartAgentTestExecution(ctx, startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID}}, strings.Repeat("é", 50_000)))
+	_, err = tenant.StartAgentTestExecution(ctx,
+		startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{one.ID}}, strings.Repeat("é", 50_000)))
 	require.NoError(t, err)
 }

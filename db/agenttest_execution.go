@@ -18,7 +18,8 @@ func (t *Tenant) AgentTestExecution(ctx context.Context, id string) (*model.Agen
 	return execution, t.db.One(ctx, agentTestExecution, id, execution)
 }
 
-func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strength rowLock) (*model.AgentTestExecution, error) {
+func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string,
+	strength rowLock) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
 	return execution, t.lock(ctx, agentTestExecution, id, execution, strength)
 }
@@ -27,21 +28,24 @@ func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strengt
 var (
 	AgentTestExecutionRows = pg.Rows{Type: agentTestExecution, Model: (*model.AgentTestExecution)(nil), Key: pg.ByID}
 	AgentTestExecutionList = pg.List{Model: (*model.AgentTestExecution)(nil), Order: pg.NewestFirst}
-	ExecutionsOfAgents     = pg.List{Model: (*model.AgentTestExecution)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
+	ExecutionsOfAgents     = pg.List{Model: (*model.AgentTestExecution)(nil), Of: "?TableAlias.agent_id = ?1",
+		Order: pg.NewestFirst}
 )
 
 // AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
-func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestExecution, error) {
+func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string,
+	columns ...string) ([]*model.AgentTestExecution, error) {
 	return pg.Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
 }
 
-// statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and model.AgentTestRunCounts.Verdict say of a row.
-// Every execution that is finished has its counts.
+// statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and
+// model.AgentTestRunCounts.Verdict say of a row. Every execution that is finished has its counts.
 const (
 	statusOfExecution = `CASE WHEN ?TableAlias.status = 'Cancelled' AND ?TableAlias.finished_at IS NULL THEN 'Cancelling'
 		ELSE ?TableAlias.status END`
 	verdictOfExecution = `CASE WHEN ?TableAlias.finished_at IS NULL THEN NULL WHEN ?TableAlias.failed_runs > 0 THEN 'Failed'
-		WHEN ?TableAlias.error_runs > 0 THEN 'Error' WHEN ?TableAlias.passed_runs > 0 AND ?TableAlias.cancelled_runs = 0 THEN 'Passed'
+		WHEN ?TableAlias.error_runs > 0 THEN 'Error'
+		WHEN ?TableAlias.passed_runs > 0 AND ?TableAlias.cancelled_runs = 0 THEN 'Passed'
 		ELSE 'Inconclusive' END`
 )
 
@@ -62,8 +66,8 @@ func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	return f
 }
 
-// AgentTestExecutions returns a page of the executions that pass the filter, newest first: all of them, or those of one agent's tests.
-// NOT_FOUND names an agent that does not exist.
+// AgentTestExecutions returns a page of the executions that pass the filter, newest first: all of them, or those of one
+// agent's tests. NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {
@@ -73,7 +77,8 @@ func (t *Tenant) AgentTestExecutions(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns, append(OfAgent(agentID), ExecutionsThat(wanted)...))
+	return pg.Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns,
+		append(OfAgent(agentID), ExecutionsThat(wanted)...))
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the
@@ -83,7 +88,8 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 		ExecutionID string
 		Counts      model.AgentTestRunCounts `bun:"embed:"`
 	}{}
-	one := counted(t.db.Select((*model.AgentTestRun)(nil)).Where("?TableAlias.execution_id = agent_test_execution.id").Where("agent_test_execution.passed_runs IS NULL"))
+	one := counted(t.db.Select((*model.AgentTestRun)(nil)).Where("?TableAlias.execution_id = agent_test_execution.id").
+		Where("agent_test_execution.passed_runs IS NULL"))
 	err := t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr("?TableAlias.id AS execution_id").
 		ColumnExpr(`counted.queued, counted.running, coalesce(passed_runs, counted.passed) AS passed, coalesce(failed_runs, counted.failed) AS failed,
 			coalesce(error_runs, counted.error) AS error, coalesce(cancelled_runs, counted.cancelled) AS cancelled,
@@ -97,26 +103,30 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, err
 }
 
-// progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after the runs.
+// progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after
+// the runs.
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
-	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").WherePK()
+	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").
+		WherePK()
 	if execution.IsFinished() {
 		q = q.Set(schema.EndsOfRuns)
 	}
 	return q
 }
 
-// TalliesOfExecutions returns how many runs of each test, or row of one, of several executions are in which state, by the
-// execution's id, each execution's in the order of its runs. Tests that were deleted since have their tallies too.
+// TalliesOfExecutions returns how many runs of each test, or row of one, of several executions are in which state, by
+// the execution's id, each execution's in the order of its runs. Tests that were deleted since have their tallies too.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
-	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, "+
+		"?TableAlias.row_key").
 		ColumnExpr("max(test.id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(withTests).Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
-		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
+		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
+		OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
 		Scan(ctx, &rows)
 	tallies := make(map[string][]model.TestTally, len(ids))
 	for _, row := range rows {
@@ -125,16 +135,19 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	return tallies, err
 }
 
-// TestsOfExecutions returns the tests, or rows of them, of several executions with their runs, by the execution's id, each execution's in
-// the order of its runs. Tests that were deleted since are among them.
-func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
+// TestsOfExecutions returns the tests, or rows of them, of several executions with their runs, by the execution's id,
+// each execution's in the order of its runs. Tests that were deleted since are among them.
+func (t *Tenant) TestsOfExecutions(ctx context.Context,
+	ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
 	rows := []*struct {
 		Run      model.AgentTestRun `bun:"embed:"`
 		FolderID *string
 	}{}
-	err := t.db.SelectColumns((*model.AgentTestRun)(nil), append([]string{"tested_id", "test_name", "row_key"}, runSummary...)).
+	err := t.db.SelectColumns((*model.AgentTestRun)(nil), append([]string{"tested_id", "test_name", "row_key"},
+		runSummary...)).
 		ColumnExpr("test.id AS test_id, test.folder_id").Apply(withTests).
-		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").
+		Scan(ctx, &rows)
 	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
 	type key struct{ execution, test, row string }
 	known, all := map[key]*model.AgentTestExecutionTest{}, []*model.AgentTestExecutionTest{}
@@ -158,7 +171,8 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 
 // withTests joins the tests of runs, where they are still there.
 func withTests(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.deleted_at IS NULL")
+	return q.Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = " +
+		"?TableAlias.test_id AND test.deleted_at IS NULL")
 }
 
 // PromptVersionsOfExecutions returns the versions of the prompts that the runs of several executions had, by the
@@ -168,8 +182,10 @@ func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (
 		ExecutionID   string
 		PromptVersion int32
 	}{}
-	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, ?TableAlias.prompt_version").
-		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.prompt_version").Scan(ctx, &rows)
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, "+
+		"?TableAlias.prompt_version").
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, "+
+		"?TableAlias.prompt_version").Scan(ctx, &rows)
 	versions := make(map[string][]int32, len(ids))
 	for _, row := range rows {
 		versions[row.ExecutionID] = append(versions[row.ExecutionID], row.PromptVersion)
@@ -183,7 +199,8 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	for column, status := range map[string]model.AgentTestRunStatus{
 		"queued": model.AgentTestRunStatusQueued, "running": model.AgentTestRunStatusRunning,
 		"passed": model.AgentTestRunStatusPassed, "failed": model.AgentTestRunStatusFailed,
-		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled, "skipped": model.AgentTestRunStatusSkipped,
+		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled,
+		"skipped": model.AgentTestRunStatusSkipped,
 	} {
 		q = q.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS ?", status, bun.Ident(column))
 	}
@@ -193,7 +210,8 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 // CancelAgentTestExecution cancels an execution and returns it: runs that wait are cancelled with it, the
 // workers of those that are under way are told, and it is finished when they have ended. One that is being
 // cancelled stays as it is; CONFLICT when it is finished.
-func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
+	in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	var execution *model.AgentTestExecution
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)

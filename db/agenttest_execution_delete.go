@@ -19,12 +19,13 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 	})
 }
 
-// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again: it marks
-// them, however many runs there are. The last runs of tests become those before, if there are any. NOT_FOUND when one does not
-// exist, CONFLICT when one of all these is not finished.
+// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again:
+// it marks them, however many runs there are. The last runs of tests become those before, if there are any. NOT_FOUND
+// when one does not exist, CONFLICT when one of all these is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	// One at a time: the run before must not be of an execution that is being deleted, too.
-	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
+		Exec(ctx); err != nil {
 		return err
 	}
 	// Tests are locked before executions, as by everybody.
@@ -33,7 +34,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		return err
 	}
 	executions := []*model.AgentTestExecution{}
-	if err := t.db.Select(&executions).Where("id IN (?) OR rejudge_of_id IN (?)", bun.List(ids), bun.List(ids)).Order("id").For(string(forDelete)).Scan(ctx); err != nil {
+	if err := t.db.Select(&executions).Where("id IN (?) OR rejudge_of_id IN (?)", bun.List(ids), bun.List(ids)).
+		Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 		return err
 	}
 	known := map[string]bool{}
@@ -50,7 +52,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 			return model.Missing(agentTestExecution, id)
 		}
 	}
-	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
+	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").
+		Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
 		return err
 	}
 	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
@@ -58,7 +61,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	return err
 }
 
-// leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such execution.
+// leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such
+// execution.
 func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
 	tests, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {
@@ -68,8 +72,10 @@ func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...strin
 	for i, test := range tests {
 		testIDs[i] = test.ID
 	}
-	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
-		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)", bun.List(executionIDs)).
+	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, "+
+		"coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
+		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)",
+		bun.List(executionIDs)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	_, err = t.db.Update((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).
 		Where("?TableAlias.id IN (?)", bun.List(testIDs)).Where("last_run_id IN (?)", runs).Exec(ctx)

@@ -113,7 +113,8 @@ func (r *executionReader) end() {
 }
 
 // read reads the execution as it is now.
-func (r *executionReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
+func (r *executionReader) read(ctx context.Context, after,
+	_ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.NotFound {
@@ -139,12 +140,14 @@ func runsUpTo(version int32) live.Position { return runAt(version, math.MaxInt32
 
 // readRuns reads, in the order of their last changes, runs that changed after the position. Whoever changes runs holds
 // their execution, which numbers the changes: a change that is seen has none before it that is not.
-func (r *executionReader) readRuns(ctx context.Context, after, known live.Position) ([]live.Kept[*model.AgentTestRun], live.Position, error) {
+func (r *executionReader) readRuns(ctx context.Context, after,
+	known live.Position) ([]live.Kept[*model.AgentTestRun], live.Position, error) {
 	runs := []*model.AgentTestRun{}
 	err := pageOf(r.tenant, &runs, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.execution_id = ?", r.id).
 			Where("(?TableAlias.version, ?TableAlias.position) > (?, ?)", int64(after)>>32, int64(after)&math.MaxUint32-1)
-	}, "version, position", "octet_length(concat(messages, tool_calls, check_results, criteria_results))", maxRuns).Apply(withoutSnapshots).Scan(ctx)
+	}, "version, position", "octet_length(concat(messages, tool_calls, check_results, criteria_results))", maxRuns).
+		Apply(withoutSnapshots).Scan(ctx)
 	if err != nil {
 		return nil, after, err
 	}

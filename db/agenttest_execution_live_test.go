@@ -33,12 +33,14 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	for range 30 {
 		newSimulationTest(t, tenant, agent.ID)
 	}
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 5, Concurrency: 50})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID,
+		Repeats: 5, Concurrency: 50})
 	require.NoError(t, err)
 	var ids []string
 	all := map[string]model.AgentTestRunStatus{}
 	for offset := int32(0); offset < 150; offset += 50 {
-		runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 49, Offset: &offset}, "status")
+		runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+			model.PageArgs{First: 49, Offset: &offset}, "status")
 		require.NoError(t, err)
 		ids = append(ids, idsOf(runs)...)
 	}

@@ -12,7 +12,8 @@ import (
 // RetryAgentTestExecution runs tests of a finished execution again, as a new execution; the old one stays
 // as it is. Tests that were deleted meanwhile are left out. CONFLICT when it is not finished; UNPROCESSABLE when
 // no run is left to repeat.
-func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+func (t *Tenant) RetryAgentTestExecution(ctx context.Context,
+	in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution, err := t.retry(ctx, in)
 	if pg.IsMissing(err) {
 		// A test may have been deleted after it was seen. What is missing for another reason still is.
@@ -33,11 +34,13 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 		}
 		if old.RejudgeOfID != nil {
 			var faults model.Fields
-			faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q", *old.RejudgeOfID)
+			faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q",
+				*old.RejudgeOfID)
 			return faults.As(model.Unprocessable)
 		}
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
-		execution.Votes, execution.IsDraft, execution.DraftPrompt, execution.StopRepeating = old.Votes, old.IsDraft, old.DraftPrompt, old.StopRepeating
+		execution.Votes, execution.IsDraft, execution.DraftPrompt, execution.StopRepeating = old.Votes, old.IsDraft,
+			old.DraftPrompt, old.StopRepeating
 		planned, err := t.runsToRepeat(ctx, in, execution)
 		if err != nil {
 			return err
@@ -53,12 +56,15 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 type plannedRow struct{ testID, rowKey string }
 
 // runsToRepeat returns the tests to run again, and notes in the new execution those that were deleted.
-func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput, execution *model.AgentTestExecution) (planned []plannedTest, err error) {
+func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput,
+	execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
-	query := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("tested_id", "test_name", "row_key", "row_number", "row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+	query := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("tested_id", "test_name", "row_key", "row_number",
+		"row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:
-		query = query.Where("status NOT IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusSkipped}))
+		query = query.Where("status NOT IN (?)",
+			bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusSkipped}))
 	case model.AgentTestRetryErrors:
 		query = query.Where("status = ?", model.AgentTestRunStatusError)
 	case model.AgentTestRetryAll:
@@ -79,7 +85,8 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 		at, known := places[key]
 		if !known {
 			at, places[key] = len(planned), len(planned)
-			planned = append(planned, plannedTest{id: *run.TestID, rowKey: run.RowKey, testName: run.TestName, rowName: model.RowLabel(run.RowName, run.RowNumber)})
+			planned = append(planned, plannedTest{id: *run.TestID, rowKey: run.RowKey, testName: run.TestName,
+				rowName: model.RowLabel(run.RowName, run.RowNumber)})
 		}
 		planned[at].attempts++
 	}

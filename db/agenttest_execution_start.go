@@ -17,16 +17,21 @@ import (
 
 // StartAgentTestExecution creates an execution with all its runs, which keep the tests and their agents as
 // they are now, and enqueues the first of them; all of it or nothing.
-func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+func (t *Tenant) StartAgentTestExecution(ctx context.Context,
+	in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
 	execution := in.NewExecution()
-	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.startExecution(ctx, execution, in) })
+	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.startExecution(ctx, execution,
+			in)
+	})
 }
 
 // startExecution creates the execution of what the input names.
-func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTestExecution, in model.StartAgentTestExecutionInput) error {
+func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTestExecution,
+	in model.StartAgentTestExecutionInput) error {
 	ids, err := t.idsToRun(ctx, in)
 	if err != nil {
 		return err
@@ -38,8 +43,8 @@ func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTest
 	return t.createExecution(ctx, execution, planned)
 }
 
-// TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. NOT_FOUND when one does not
-// exist.
+// TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. NOT_FOUND when
+// one does not exist.
 func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]*model.AgentTestRow, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -49,7 +54,8 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 		return nil, err
 	}
 	rows := []*model.AgentTestRow{}
-	if err := t.db.Select(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := t.db.Select(&rows).Column("id", "agent_id", "kind", "name").Where("id IN (?)", bun.List(ids)).
+		Scan(ctx); err != nil {
 		return nil, err
 	}
 	return testsInOrder(ids, rows)
@@ -77,7 +83,8 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 		return nil, err
 	}
 	ids := []string{}
-	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply).Order("created_at", "id").Scan(ctx, &ids); err != nil {
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply).Order("created_at", "id").
+		Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	var faults model.Fields
@@ -136,7 +143,8 @@ func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []run
 	return rows, leftOut
 }
 
-func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
+func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution,
+	planned []plannedTest) error {
 	snapshots, err := t.snapshots(ctx, planned)
 	if err == nil && execution.IsDraft {
 		err = try(execution.DraftPrompt, snapshots)
@@ -157,16 +165,18 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	return t.insertExecution(ctx, execution, runs)
 }
 
-// insertExecution inserts a new execution with its runs, in their order, and enqueues the first of them. BUDGET_EXCEEDED when
-// the company's budget is used up.
-func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTestExecution, runs []*model.AgentTestRun) error {
+// insertExecution inserts a new execution with its runs, in their order, and enqueues the first of them.
+// BUDGET_EXCEEDED when the company's budget is used up.
+func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTestExecution,
+	runs []*model.AgentTestRun) error {
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
 	execution.ID, execution.CreatedAt, execution.APIKeyID = model.NewID("execution"), now(), t.keyID
 	execution.State, execution.Version = model.AgentTestExecutionStatusQueued, 1
 	for i, run := range runs {
-		run.ID, run.ExecutionID, run.Position, run.Status = model.NewID("run"), execution.ID, int32(i), model.AgentTestRunStatusQueued
+		run.ID, run.ExecutionID, run.Position, run.Status = model.NewID("run"), execution.ID, int32(i),
+			model.AgentTestRunStatusQueued
 		run.Version, run.CreatedAt = execution.Version, execution.CreatedAt
 	}
 	execution.Unfinished = int32(len(runs))
@@ -191,7 +201,8 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 	return err
 }
 
-// runsOf makes the runs of an execution: first all first attempts, then all second ones. UNPROCESSABLE if they are none, or too many.
+// runsOf makes the runs of an execution: first all first attempts, then all second ones. UNPROCESSABLE if they are
+// none, or too many.
 func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	count, size := 0, 0
@@ -205,9 +216,11 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	case count == 0:
 		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
 	case count > model.MaxRuns:
-		faults.Add("repeats", "of the tests and their rows make %d runs, and an execution has at most %d", count, model.MaxRuns)
+		faults.Add("repeats", "of the tests and their rows make %d runs, and an execution has at most %d", count,
+			model.MaxRuns)
 	case size > model.MaxRunsValues:
-		faults.Add("repeats", "of the rows make %d bytes of values, which each run keeps, and an execution has at most %d", size, model.MaxRunsValues)
+		faults.Add("repeats", "of the rows make %d bytes of values, which each run keeps, and an execution has at most %d",
+			size, model.MaxRunsValues)
 	}
 	runs := []*model.AgentTestRun{}
 	for attempt := int32(1); attempt <= execution.Repeats && len(faults) == 0; attempt++ {
@@ -243,8 +256,8 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// insertRuns inserts new runs of one execution, which are queued and have nothing yet, and what they run. COPY would be no
-// faster, and Postgres has none for tables with row-level security.
+// insertRuns inserts new runs of one execution, which are queued and have nothing yet, and what they run. COPY would be
+// no faster, and Postgres has none for tables with row-level security.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	batch := &pgx.Batch{}
 	if err := t.keepSnapshots(batch, runs); err != nil {
@@ -259,8 +272,10 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 	for _, r := range runs {
 		existing, rejudged = append(existing, r.TestID), append(rejudged, r.RejudgeOfID)
 		ids, tested, names = append(ids, r.ID), append(tested, r.TestedID), append(names, r.TestName)
-		positions, attempts, versions = append(positions, r.Position), append(attempts, r.Attempt), append(versions, r.PromptVersion)
-		rowKeys, rowNumbers, rowNames = append(rowKeys, r.RowKey), append(rowNumbers, r.RowNumber), append(rowNames, r.RowName)
+		positions, attempts, versions = append(positions, r.Position), append(attempts, r.Attempt),
+			append(versions, r.PromptVersion)
+		rowKeys, rowNumbers, rowNames = append(rowKeys, r.RowKey), append(rowNumbers, r.RowNumber),
+			append(rowNames, r.RowName)
 		rowValues = append(rowValues, nil)
 		if r.RowValues != nil {
 			rowValues[len(rowValues)-1] = new(string(*r.RowValues))
@@ -270,15 +285,18 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 	if runs[0].IsDraft {
 		isDraft = &runs[0].IsDraft
 	}
-	batch.Queue(`INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
-			prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft, rejudge_of_id,
+	batch.Queue(`INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position,
+		attempt, status,
+			prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft,
+				rejudge_of_id,
 			row_key, row_number, row_name, row_values)
 		SELECT $1, run.id, $2, run.test_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
 			run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $12, run.rejudge_of_id,
 			run.row_key, run.row_number, run.row_name, run.row_values::json
 		FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::text[], $14::text[],
 				$15::text[], $16::int[], $17::text[], $18::text[])
-			AS run (id, tested_id, test_name, position, attempt, prompt_version, test_id, rejudge_of_id, row_key, row_number, row_name, row_values)`,
+			AS run (id, tested_id, test_name, position, attempt, prompt_version, test_id, rejudge_of_id, row_key, row_number,
+				row_name, row_values)`,
 		t.CompanyID(), runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
 		ids, tested, names, positions, attempts, versions, isDraft, existing, rejudged,
 		rowKeys, rowNumbers, rowNames, rowValues)
@@ -298,9 +316,11 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	tests, err := t.lockWholeTests(model.WithAtMost(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate, pg.Where("id IN (?)", bun.List(each)))
+	tests, err := t.lockWholeTests(model.WithAtMost(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
+		pg.Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrAtMost) {
-		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: start fewer of them, or smaller ones", model.MaxTestsBytes)
+		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: "+
+			"start fewer of them, or smaller ones", model.MaxTestsBytes)
 	}
 	if err != nil {
 		return nil, err
@@ -322,7 +342,8 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 }
 
 // setLastRuns makes the newest runs of the execution the last ones of their tests.
-func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution, runs []*model.AgentTestRun) error {
+func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution,
+	runs []*model.AgentTestRun) error {
 	newest := map[string]string{}
 	for _, run := range runs {
 		newest[run.TestedID] = run.ID
@@ -333,14 +354,16 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 		runIDs[i] = newest[id]
 	}
 	_, err := t.db.Update((*model.AgentTestRow)(nil)).
-		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs), pgdialect.Array(runIDs)).
+		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs),
+			pgdialect.Array(runIDs)).
 		Set("last_run_id = newest.run_id").Set("last_run_status = ?", model.AgentTestRunStatusQueued).
 		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id").Exec(ctx)
 	return err
 }
 
 // enqueueRuns puts runs into the queue with the change.
-func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string, change queue.Change) (next []*queue.Delivery, err error) {
+func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string,
+	change queue.Change) (next []*queue.Delivery, err error) {
 	if t.store.enqueueRuns != nil {
 		return nil, t.store.enqueueRuns(ctx, t.db.Bun(), t.CompanyID(), runIDs)
 	}

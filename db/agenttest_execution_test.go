@@ -78,9 +78,11 @@ func TestAnExecutionRunsWhatItNames(t *testing.T) {
 		}
 		return ids
 	}
-	require.Equal(t, []string{c.ID, a.ID}, tested(begin(model.StartAgentTestExecutionInput{TestIds: []string{c.ID, a.ID, c.ID}})))
+	require.Equal(t, []string{c.ID, a.ID},
+		tested(begin(model.StartAgentTestExecutionInput{TestIds: []string{c.ID, a.ID, c.ID}})))
 	require.Equal(t, []string{a.ID}, tested(begin(model.StartAgentTestExecutionInput{FolderID: &folder.ID})))
-	require.Equal(t, []string{a.ID, b.ID, a.ID, b.ID}, tested(begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2})))
+	require.Equal(t, []string{a.ID, b.ID, a.ID, b.ID},
+		tested(begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2})))
 	queue.take()
 
 	execution, err := begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2, VirtualTime: true})
@@ -126,7 +128,8 @@ func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
 	for range tests {
 		newSimulationTest(t, tenant, agent.ID)
 	}
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2, Concurrency: allowed})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID,
+		Repeats: 2, Concurrency: allowed})
 	require.NoError(t, err)
 	var done []string
 	for round := queue.take(); len(round) > 0; round = queue.take() {
@@ -154,7 +157,8 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
-	a, b, c := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	a, b, c := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID),
+		newSimulationTest(t, tenant, agent.ID)
 	old, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
 		TestIds: []string{a.ID, b.ID, c.ID}, Repeats: 2, Concurrency: 7, VirtualTime: true,
 	})
@@ -241,13 +245,15 @@ func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), passed.ID))
 	failed, err := retry(old.ID, model.AgentTestRetryNotPassed)
 	require.NoError(t, err)
-	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}}, failed.LeftOutTests, "what passed would not have been repeated")
+	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}}, failed.LeftOutTests,
+		"what passed would not have been repeated")
 	require.Equal(t, failed.LeftOutTests, stored(failed.ID))
 	runs := runsOf(t, tenant, failed.ID)
 	require.Equal(t, []string{kept.ID, kept.ID}, []string{runs[0].TestedID, runs[1].TestedID})
 	all, err := retry(old.ID, model.AgentTestRetryAll)
 	require.NoError(t, err)
-	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}, {TestID: passed.ID, TestName: "Passed"}}, stored(all.ID))
+	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}, {TestID: passed.ID, TestName: "Passed"}},
+		stored(all.ID))
 
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
 	_, err = retry(old.ID, model.AgentTestRetryNotPassed)
@@ -272,7 +278,8 @@ func TestARetryWhileATestIsDeleted(t *testing.T) {
 			return err
 		}
 		go func() {
-			execution, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: old.ID, Only: model.AgentTestRetryAll})
+			execution, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: old.ID,
+				Only: model.AgentTestRetryAll})
 			again <- execution
 			errs <- err
 		}()

@@ -13,7 +13,8 @@ const agentTestFolder = "agent test folder"
 var (
 	AgentTestFolderRows = pg.Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: pg.ByID}
 	AgentTestFolderList = pg.List{Model: (*model.AgentTestFolder)(nil), Order: pg.NewestFirst}
-	FoldersOfAgents     = pg.Rows{Model: (*model.AgentTestFolder)(nil), Key: "?TableAlias.agent_id", Order: "lower(?TableAlias.name)"}
+	FoldersOfAgents     = pg.Rows{Model: (*model.AgentTestFolder)(nil), Key: "?TableAlias.agent_id",
+		Order: "lower(?TableAlias.name)"}
 )
 
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
@@ -28,7 +29,8 @@ func (t *Tenant) AgentTestFolders(
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.
-func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgentTestFolderInput) (*model.AgentTestFolder, error) {
+func (t *Tenant) CreateAgentTestFolder(ctx context.Context,
+	in model.CreateAgentTestFolderInput) (*model.AgentTestFolder, error) {
 	folder, err := model.NewAgentTestFolder(in, now())
 	if err != nil {
 		return nil, err
@@ -43,14 +45,16 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgent
 			return err
 		}
 		if count >= model.MaxFolders {
-			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID, count)
+			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID,
+				count)
 		}
 		return pg.Insert(ctx, t.db, folder)
 	})
 }
 
 // UpdateAgentTestFolder changes what the input gives.
-func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgentTestFolderInput) (*model.AgentTestFolder, error) {
+func (t *Tenant) UpdateAgentTestFolder(ctx context.Context,
+	in model.UpdateAgentTestFolderInput) (*model.AgentTestFolder, error) {
 	folder := &model.AgentTestFolder{}
 	return folder, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.lock(ctx, agentTestFolder, in.FolderID, folder, forUpdate); err != nil {
@@ -67,7 +71,8 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 	})
 }
 
-// DeleteAgentTestFolder deletes a folder; its tests move to the root, those whose names are taken there with a number behind them.
+// DeleteAgentTestFolder deletes a folder; its tests move to the root, those whose names are taken there with a number
+// behind them.
 func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		folder := &model.AgentTestFolder{}

@@ -29,7 +29,8 @@ func TestFolders(t *testing.T) {
 	smoke, booking := newFolder(t, tenant, agent.ID, "smoke"), newFolder(t, tenant, agent.ID, "Booking")
 	newFolder(t, tenant, other.ID, "Smoke")
 
-	folders, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.FoldersOfAgents, []string{agent.ID, "agent_none"}, "name")
+	folders, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.FoldersOfAgents,
+		[]string{agent.ID, "agent_none"}, "name")
 	require.NoError(t, err)
 	require.Equal(t, []string{booking.ID, smoke.ID}, idsOf(folders))
 	require.Equal(t, agent.ID, folders[0].Parent())
@@ -39,9 +40,11 @@ func TestFolders(t *testing.T) {
 	name, color := "Smoke", "red"
 	_, err = tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: booking.ID, Name: &name})
 	faults(t, err, model.Unprocessable, "name", "another folder")
-	_, err = tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: booking.ID, Color: &color})
+	_, err = tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: booking.ID,
+		Color: &color})
 	faults(t, err, model.BadInput, "color", "#")
-	updated, err := tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: smoke.ID, Name: &name})
+	updated, err := tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: smoke.ID,
+		Name: &name})
 	require.NoError(t, err)
 	stored, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.AgentTestFolderRows, []string{smoke.ID})
 	require.NoError(t, err)
@@ -61,7 +64,8 @@ func TestTestsOfADeletedFolderMoveToTheRoot(t *testing.T) {
 	agent := newAgent(t, tenant)
 	folder, kept := newFolder(t, tenant, agent.ID, "Smoke"), newFolder(t, tenant, agent.ID, "Kept")
 	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID })
-	elsewhere := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.FolderID = &kept.ID })
+	elsewhere := newSimulationTest(t, tenant, agent.ID,
+		func(in *model.CreateSimulationTestInput) { in.FolderID = &kept.ID })
 	require.NoError(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID))
 	moved := testByID(t, tenant, test.ID).Row()
 	require.Nil(t, moved.FolderID)
@@ -83,7 +87,8 @@ func TestAFolderIsDeletedWhileTestsMoveIntoIt(t *testing.T) {
 		if i == len(tests) {
 			return tenant.DeleteAgentTestFolder(t.Context(), folder.ID)
 		}
-		_, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: tests[i].ID, FolderID: &folder.ID})
+		_, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: tests[i].ID,
+			FolderID: &folder.ID})
 		return err
 	}) {
 		fails(t, err, model.NotFound)

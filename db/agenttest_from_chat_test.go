@@ -41,7 +41,8 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	folder := newFolder(t, tenant, chat.AgentID, "From chats")
 
 	in := model.CreateTestFromSimulationChatInput{
-		SimulationChatID: chat.ID, UpToSequence: new(int32(3)), Scenario: "You want Tuesday.", Criteria: []string{"calls book"}, MaxTurns: 4, FolderID: &folder.ID,
+		SimulationChatID: chat.ID, UpToSequence: new(int32(3)), Scenario: "You want Tuesday.",
+		Criteria: []string{"calls book"}, MaxTurns: 4, FolderID: &folder.ID,
 	}
 	test, warnings, err := tenant.CreateTestFromSimulationChat(t.Context(), in)
 	require.NoError(t, err)

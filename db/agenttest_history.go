@@ -11,13 +11,15 @@ import (
 )
 
 // runSummary are the columns of an AgentTestRunSummary of the schema beside those that tell and order rows.
-var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft", "row_number", "row_name"}
+var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
+	"row_number", "row_name"}
 
-// HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each, without those that
-// judge earlier conversations again;
-// BAD_INPUT when that is not 1 to 100.
-func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRun, error) {
-	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids, model.PageArgs{First: most}, runSummary...)
+// HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each, without
+// those that judge earlier conversations again; BAD_INPUT when that is not 1 to 100.
+func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
+	most int32) (map[string][]*model.AgentTestRun, error) {
+	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids,
+		model.PageArgs{First: most}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {
@@ -27,19 +29,24 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32)
 	return histories, err
 }
 
-// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id; of a test
-// with rows, since when that one of its rows fails that fails for longest. Runs of drafts do not count.
+// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id;
+// of a test with rows, since when that one of its rows fails that fails for longest. Runs of drafts do not count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").
-			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.row_key = parent.row_key").Where("?TableAlias.status = ?", status).Where(ofRecord).Limit(1)
+			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.row_key = parent.row_key").
+			Where("?TableAlias.status = ?", status).Where(ofRecord).Limit(1)
 	}
 	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
 	failed := judged(model.AgentTestRunStatusFailed).OrderExpr("?TableAlias.created_at, ?TableAlias.id").
-		Where("(?TableAlias.created_at, ?TableAlias.id) > (coalesce(passed.created_at, '-infinity'), coalesce(passed.id, ''))")
-	rows := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("?TableAlias.id, coalesce(row.value ->> 'key', '') AS row_key").
-		Join("LEFT JOIN LATERAL json_array_elements(?TableAlias.rows) AS row ON true").Where("?TableAlias.id = ANY (?)", pgdialect.Array(ids))
-	ends := t.db.NewSelect().TableExpr("(?) AS parent", rows).DistinctOn("parent.id").OrderExpr("parent.id, failed.created_at, failed.id").
+		Where("(?TableAlias.created_at, ?TableAlias.id) > (coalesce(passed.created_at, '-infinity'), coalesce(passed.id, " +
+			"''))")
+	rows := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("?TableAlias.id, coalesce(row.value ->> 'key', '') AS "+
+		"row_key").
+		Join("LEFT JOIN LATERAL json_array_elements(?TableAlias.rows) AS row ON true").
+		Where("?TableAlias.id = ANY (?)", pgdialect.Array(ids))
+	ends := t.db.NewSelect().TableExpr("(?) AS parent", rows).DistinctOn("parent.id").
+		OrderExpr("parent.id, failed.created_at, failed.id").
 		ColumnExpr("parent.id, passed.id AS passed_id, failed.id AS failed_id").
 		Join("LEFT JOIN LATERAL (?) AS passed ON true", passed).Join("JOIN LATERAL (?) AS failed ON true", failed)
 	runs := []*model.AgentTestRun{}

@@ -33,12 +33,16 @@ func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []pla
 			fault = new(`{"cause": "Judge", "message": "It is away."}`)
 		}
 		_, err := conn.Exec(ctxOf(t), `WITH execution AS (
-				INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
+				INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished,
+					next_position, version,
 					created_at, started_at, finished_at)
 				VALUES ($1, 'execution_' || $2, 1, 1, false, 'Completed', 0, 1, 1, $5, $5, $5))
-			INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status, snapshot,
-				prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, error, version, created_at, started_at, finished_at, duration_ms, is_draft)
-			VALUES ($1, $2, 'execution_' || $2, $3, $3, 'Test', 0, 1, $4, '{}', $6, 1, 0, '[]', '[]', 1, '[]', $7, 1, $5, $5, $5, 1, nullif($8, false))`,
+			INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
+				snapshot,
+				prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, error, version, created_at,
+					started_at, finished_at, duration_ms, is_draft)
+			VALUES ($1, $2, 'execution_' || $2, $3, $3, 'Test', 0, 1, $4, '{}', $6, 1, 0, '[]', '[]', 1, '[]', $7, 1, $5, $5, $5,
+				1, nullif($8, false))`,
 			companyID, run.id, run.test, string(run.status), run.at, run.version, fault, run.isDraft)
 		require.NoError(t, err)
 	}
@@ -66,7 +70,8 @@ func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
 	prompt := "Be brief."
 	_, err := tenant.UpdateAgent(ctxOf(t), model.UpdateAgentInput{AgentID: agent.ID, Prompt: &prompt})
 	require.NoError(t, err)
-	versions, err := tenant.FindPages(ctxOf(t), db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 10})
+	versions, err := tenant.FindPages(ctxOf(t), db.PromptVersionsOfAgents, nil, []string{agent.ID},
+		model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Len(t, versions, 2)
 	ids := []string{}
@@ -77,7 +82,8 @@ func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
 	runs := []plainRun{}
 	run := func(test string, version int32, status model.AgentTestRunStatus, isDraft bool) {
 		n := len(runs)
-		runs = append(runs, plainRun{fmt.Sprintf("run_%06d", n), test, status, version, epoch.Add(time.Duration(n) * time.Second), isDraft})
+		runs = append(runs, plainRun{fmt.Sprintf("run_%06d", n), test, status, version,
+			epoch.Add(time.Duration(n) * time.Second), isDraft})
 	}
 	// The first five runs of version 1 failed and are older than its last twenty. Then version 2 ran thirty times.
 	for n := range 25 {
@@ -112,7 +118,9 @@ func TestFailuresAndHistoriesAreWhatTheRunsSay(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(r, "tests") {
 			test := newSimulationTest(t, tenant, agent.ID).ID
 			tests = append(tests, test)
-			for i, status := range rapid.SliceOfN(rapid.SampledFrom([]model.AgentTestRunStatus{passed, failed, erred, model.AgentTestRunStatusCancelled}), 0, 8).Draw(r, "runs") {
+			for i, status := range rapid.SliceOfN(
+				rapid.SampledFrom([]model.AgentTestRunStatus{passed, failed, erred, model.AgentTestRunStatusCancelled}), 0, 8).
+				Draw(r, "runs") {
 				seen++
 				histories[test] = append(histories[test], plainRun{
 					id: fmt.Sprintf("run_%06d", seen), test: test, status: status, version: int32(i + 1),
@@ -169,13 +177,17 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 		tests[i] = newSimulationTest(t, tenant, agent.ID).ID
 	}
 	// The first test never passed, the others did once, long ago.
-	_, err := conn.Exec(t.Context(), `INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished,
+	_, err := conn.Exec(t.Context(),
+		`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished,
 			next_position, version, created_at, started_at, finished_at)
-		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 100, 1, timestamptz '2026-01-01', timestamptz '2026-01-01', timestamptz '2026-01-01'
+		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 100, 1, timestamptz '2026-01-01', timestamptz '2026-01-01',
+			timestamptz '2026-01-01'
 		FROM generate_series(1, 300) AS e`, companyID)
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), `INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
-			snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at, duration_ms)
+	_, err = conn.Exec(t.Context(),
+		`INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
+			snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at,
+				started_at, finished_at, duration_ms)
 		SELECT $1, 'run_' || e || '_' || test.i, 'execution_' || e, test.id, test.id, 'Test', test.i, 1,
 			CASE WHEN e = 7 AND test.i > 1 THEN 'Passed' ELSE 'Failed' END, '{}', e, 1, 0, '[]', '[]', 1, '[]', 1,
 			timestamptz '2026-01-01' + e * interval '1 hour', timestamptz '2026-01-01', timestamptz '2026-01-01', 1
@@ -195,7 +207,8 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	histories, err := tenant.HistoriesOfTests(t.Context(), tests, 20)
 	require.NoError(t, err)
 	require.Len(t, histories[tests[99]], 20)
-	version, err := tenant.FindPages(t.Context(), db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 1})
+	version, err := tenant.FindPages(t.Context(), db.PromptVersionsOfAgents, nil, []string{agent.ID},
+		model.PageArgs{First: 1})
 	require.NoError(t, err)
 	versionID := version[0].(*model.PromptVersion).ID
 	asked.asked = asked.asked[:2]
@@ -203,7 +216,8 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.PromptVersionTestRuns{Judged: 100}, results[versionID])
 	require.Len(t, asked.asked, 3)
-	for i, index := range []string{"agent_test_runs_judged_rows_idx", "agent_test_runs_test_idx", "agent_test_runs_prompt_version_idx"} {
+	for i, index := range []string{"agent_test_runs_judged_rows_idx", "agent_test_runs_test_idx",
+		"agent_test_runs_prompt_version_idx"} {
 		plan := planOf(t, conn, asked.asked[i])
 		require.Contains(t, plan, index)
 		require.NotContains(t, plan, "Seq Scan on agent_test_runs")

@@ -27,7 +27,8 @@ type AgentTestHistory struct {
 
 // ImportAgentTests adds tests with their history, all or nothing; NOT_FOUND names an agent that does not exist.
 // Everything is written as it is given, its times included: only what the database itself can check is checked. The
-// newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an error.
+// newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an
+// error.
 func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
 	for _, execution := range h.Executions {
 		if !execution.IsFinished() {
@@ -65,7 +66,8 @@ func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestEx
 	for i, execution := range executions {
 		ids[i] = execution.ID
 	}
-	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
+	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
+		Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
 	return err
 }
 
@@ -102,7 +104,8 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 	newest := map[string]*model.AgentTestRun{}
 	for _, run := range runs {
 		last := newest[run.TestedID]
-		if last == nil || run.CreatedAt.After(last.CreatedAt) || run.ExecutionID == last.ExecutionID && run.Attempt > last.Attempt {
+		if last == nil || run.CreatedAt.After(last.CreatedAt) || run.ExecutionID == last.ExecutionID &&
+			run.Attempt > last.Attempt {
 			newest[run.TestedID] = run
 		}
 	}
@@ -126,7 +129,8 @@ func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) 
 		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {
 			return err
 		}
-		_, err := t.db.Update((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).Set("updated_at = ?", prompts[len(prompts)-1]).
+		_, err := t.db.Update((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).
+			Set("updated_at = ?", prompts[len(prompts)-1]).
 			Where("id = ?", id).Exec(ctx)
 		if err != nil {
 			return err
@@ -137,7 +141,8 @@ func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) 
 		}
 		_, err = t.db.Update((*model.PromptVersion)(nil)).
 			TableExpr("unnest(?::timestamptz[]) WITH ORDINALITY AS written (at, version)", pgdialect.Array(times)).
-			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version").Exec(ctx)
+			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version").
+			Exec(ctx)
 		return err
 	})
 }

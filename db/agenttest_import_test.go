@@ -12,7 +12,8 @@ import (
 )
 
 // ended returns an execution of a test that ended at the time, with a run for each status.
-func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
+func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time,
+	statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
 	execution := &model.AgentTestExecution{
 		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Votes: 1, Version: 1,
 		State: model.AgentTestExecutionStatusCompleted, CreatedAt: at, StartedAt: &at, FinishedAt: &at,
@@ -21,9 +22,11 @@ func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses 
 	for i, status := range statuses {
 		runs[i] = &model.AgentTestRun{
 			ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &test.ID, TestedID: test.ID, TestName: test.Name,
-			Position: int32(i), Attempt: int32(i + 1), Status: status, Snapshot: model.RunSnapshot{Test: test, Agent: agent}, PromptVersion: 1,
-			Claim: 1, Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
-			Version: 1, CreatedAt: at, StartedAt: &at, FinishedAt: &at, DurationMs: new(int32),
+			Position: int32(i), Attempt: int32(i + 1), Status: status, Snapshot: model.RunSnapshot{Test: test, Agent: agent},
+			PromptVersion: 1,
+			Claim:         1, Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{},
+			CriteriaResults: []model.CriterionResult{},
+			Version:         1, CreatedAt: at, StartedAt: &at, FinishedAt: &at, DurationMs: new(int32),
 		}
 	}
 	return execution, runs
@@ -68,7 +71,8 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.True(t, lately.Equal(*stored[0].Row().LastRunAt))
 	require.Equal(t, model.AgentTestRunCounts{Total: 2, Passed: 1, Failed: 1}, counts(t, tenant, newer.ID))
 	for verdict, ids := range map[model.AgentTestVerdict][]string{
-		model.AgentTestVerdictFailed: {newer.ID}, model.AgentTestVerdictPassed: {older.ID}, model.AgentTestVerdictInconclusive: {},
+		model.AgentTestVerdictFailed: {newer.ID}, model.AgentTestVerdictPassed: {older.ID},
+		model.AgentTestVerdictInconclusive: {},
 	} {
 		page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 10}, nil,
 			&model.AgentTestExecutionFilter{Verdicts: []model.AgentTestVerdict{verdict}})
@@ -84,7 +88,8 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.True(t, flaky[test.ID])
 
 	// Imported executions can be retried like any other.
-	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: newer.ID, Only: model.AgentTestRetryNotPassed})
+	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: newer.ID,
+		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, again.Unfinished)
 	require.Len(t, queue.take(), 1)
@@ -103,7 +108,8 @@ func TestAnAgentIsGivenAnEarlierLife(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, first.Equal(stored.CreatedAt))
 	require.True(t, second.Equal(stored.UpdatedAt))
-	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 10})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
+		[]string{agent.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Len(t, versions, 2)
 	for _, v := range versions {

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Names of tests are unique within the folders of an agent, and at its root, because they are checked whenever a test gets one
-// or comes to a place, with the agent held. No index says so: tests that are created over REST may repeat names, and databases have tests from
-// before that do.
+// Names of tests are unique within the folders of an agent, and at its root, because they are checked whenever a test
+// gets one or comes to a place, with the agent held. No index says so: tests that are created over REST may repeat
+// names, and databases have tests from before that do.
 
 // placed is where a name stands.
 type placed struct{ agentID, folderID, name string }
@@ -25,8 +25,8 @@ func placeOf(test *model.AgentTestRow) placed {
 	return at
 }
 
-// checkNames returns UNPROCESSABLE when tests, of agents that are held, would have the names of others where they are to be. at
-// is the field at fault.
+// checkNames returns UNPROCESSABLE when tests, of agents that are held, would have the names of others where they are
+// to be. at is the field at fault.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {
@@ -52,7 +52,8 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 	}
 	others := []*model.AgentTestRow{}
 	err := t.db.Select(&others).Column("id", "agent_id", "folder_id", "name").
-		Where("(agent_id, name) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(agents), pgdialect.Array(names)).
+		Where("(agent_id, name) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(agents),
+			pgdialect.Array(names)).
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
 	taken := map[placed]string{}
 	for _, other := range others {
@@ -61,7 +62,8 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 	return taken, err
 }
 
-// number gives those of the tests a number behind their names whose names are taken where they are to be. Their agents are held.
+// number gives those of the tests a number behind their names whose names are taken where they are to be. Their agents
+// are held.
 func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error {
 	same, err := t.namesTaken(ctx, tests)
 	if err != nil {
@@ -73,7 +75,8 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 	for _, test := range tests {
 		ids = append(ids, test.ID)
 		if _, isTaken := same[placeOf(test)]; isTaken || taken[placeOf(test)] {
-			again, agents, beginnings = append(again, test), append(agents, test.AgentID), append(beginnings, beginning(test.Name))
+			again, agents, beginnings = append(again, test), append(agents, test.AgentID),
+				append(beginnings, beginning(test.Name))
 			continue
 		}
 		taken[placeOf(test)] = true
@@ -82,8 +85,10 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 		return nil
 	}
 	others := []*model.AgentTestRow{}
-	err = t.db.Select(&others).Column("id", "agent_id", "folder_id", "name").Where("agent_id IN (?)", bun.List(model.Unique(agents))).
-		Where("EXISTS (SELECT 1 FROM unnest(?::text[]) AS wanted (beginning) WHERE starts_with(?TableAlias.name, wanted.beginning))", pgdialect.Array(model.Unique(beginnings))).
+	err = t.db.Select(&others).Column("id", "agent_id", "folder_id", "name").
+		Where("agent_id IN (?)", bun.List(model.Unique(agents))).
+		Where("EXISTS (SELECT 1 FROM unnest(?::text[]) AS wanted (beginning) WHERE starts_with(?TableAlias.name, "+
+			"wanted.beginning))", pgdialect.Array(model.Unique(beginnings))).
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
 	if err != nil {
 		return err

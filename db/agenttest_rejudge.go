@@ -12,12 +12,17 @@ import (
 
 // What judged the conversations of executions, and of runs, again.
 var (
-	RejudgementsOfExecutions = pg.Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
-	RejudgementsOfRuns       = pg.Rows{Model: (*model.AgentTestRun)(nil), Key: "?TableAlias.rejudge_of_id", Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfExecutions = pg.Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id",
+		Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
+	RejudgementsOfRuns = pg.Rows{Model: (*model.AgentTestRun)(nil), Key: "?TableAlias.rejudge_of_id",
+		Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
 )
 
-// RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it. CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged again too often.
-func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context, in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+// RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it.
+// CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged
+// again too often.
+func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
+	in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,11 +76,13 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
-		faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q", *held.RejudgeOfID)
+		faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q",
+			*held.RejudgeOfID)
 		return nil, faults.As(model.Unprocessable)
 	}
 	runs := []*model.AgentTestRun{}
-	if err := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("id", "tested_id", "test_name", "row_key", "row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
+	if err := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("id", "tested_id", "test_name", "row_key",
+		"row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
 		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
 		return nil, err
 	}
@@ -112,15 +119,17 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	}
 	var faults model.Fields
 	if n >= model.MaxRejudgements {
-		faults.Add("executionId", "is of an execution that was judged again %d times, which is the bound: delete one of these executions", n)
+		faults.Add("executionId", "is of an execution that was judged again %d times, which is the bound: delete one of "+
+			"these executions", n)
 	}
 	return faults.As(model.Unprocessable)
 }
 
-// rejudged returns the runs of a new execution that judges the conversations of others again. Tests that are left out, because
-// they do not exist any more, are noted in the execution.
+// rejudged returns the runs of a new execution that judges the conversations of others again. Tests that are left out,
+// because they do not exist any more, are noted in the execution.
 func (t *Tenant) rejudged(
-	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution, held []*model.AgentTestRun, present map[string]*model.AgentTestRow,
+	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution,
+	held []*model.AgentTestRun, present map[string]*model.AgentTestRow,
 ) ([]*model.AgentTestRun, error) {
 	snapshots, err := t.snapshotsOf(ctx, *execution.RejudgeOfID)
 	if err != nil {
@@ -138,7 +147,8 @@ func (t *Tenant) rejudged(
 			return nil, err
 		}
 		snapshot.Votes = execution.Votes
-		snapshot.Test.MaxTurns = 0 // a process of the version before, which knows of no such runs, must not hold the conversation anew
+		snapshot.Test.MaxTurns =
+			0 // a process of the version before, which knows of no such runs, must not hold the conversation anew
 		if execution.JudgeModel != nil {
 			snapshot.JudgeModel = *execution.JudgeModel
 		}
@@ -175,7 +185,8 @@ func (t *Tenant) rejudged(
 	return runs, faults.As(model.Unprocessable)
 }
 
-// snapshotsOf returns what the tests of an execution and their agents were, by the tests' ids. All runs of a test had the same.
+// snapshotsOf returns what the tests of an execution and their agents were, by the tests' ids. All runs of a test had
+// the same.
 func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
 	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
@@ -187,8 +198,8 @@ func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[strin
 	return snapshots, err
 }
 
-// AgreementsOfExecutions returns how far the verdicts of executions that judge conversations again are those of before, by the
-// execution's id. Others have none.
+// AgreementsOfExecutions returns how far the verdicts of executions that judge conversations again are those of before,
+// by the execution's id. Others have none.
 func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[string]*model.JudgeAgreement, error) {
 	rows := []struct {
 		ExecutionID string
@@ -197,9 +208,12 @@ func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[
 	both := bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").
 		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status IN (?)) AS runs", both, both).
-		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status = ?TableAlias.status) AS same_runs", both).
-		ColumnExpr("coalesce(sum(?TableAlias.compared), 0) AS criteria, coalesce(sum(?TableAlias.agreed), 0) AS same_criteria").
-		Join("JOIN agent_test_runs AS held ON held.company_id = ?TableAlias.company_id AND held.id = ?TableAlias.rejudge_of_id").
+		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status = ?TableAlias.status) AS same_runs",
+			both).
+		ColumnExpr("coalesce(sum(?TableAlias.compared), 0) AS criteria, coalesce(sum(?TableAlias.agreed), 0) AS "+
+			"same_criteria").
+		Join("JOIN agent_test_runs AS held ON held.company_id = ?TableAlias.company_id AND held.id = "+
+			"?TableAlias.rejudge_of_id").
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
 	agreements := make(map[string]*model.JudgeAgreement, len(rows))
 	for i := range rows {

@@ -17,9 +17,11 @@ func hold(t *testing.T, tenant *db.Tenant, runID string, passed bool) {
 	t.Helper()
 	run, err := tenant.ClaimRun(t.Context(), runID, 1)
 	require.NoError(t, err)
-	run.Status = map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusPassed, false: model.AgentTestRunStatusFailed}[passed]
+	run.Status = map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusPassed,
+		false: model.AgentTestRunStatusFailed}[passed]
 	run.EndReason, run.Held = new("It is over."), &model.HeldConversation{EndedBy: "agent", IsMeasured: true}
-	run.CriteriaResults = []model.CriterionResult{{Criterion: "Is polite", Passed: passed, Rationale: "r", Evidence: []model.Evidence{}}}
+	run.CriteriaResults = []model.CriterionResult{{Criterion: "Is polite", Passed: passed, Rationale: "r",
+		Evidence: []model.Evidence{}}}
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 }
 
@@ -33,7 +35,8 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
-	kept, gone, silent := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	kept, gone, silent := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID),
+		newSimulationTest(t, tenant, agent.ID)
 	old := start(t, tenant, kept.ID, gone.ID, silent.ID)
 	_, err := tenant.RejudgeAgentTestExecution(ctx, rejudge(old))
 	fails(t, err, model.Conflict)
@@ -42,12 +45,14 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	hold(t, tenant, held[1].ID, false)
 	require.NoError(t, finish(t, tenant, held[2].ID, model.AgentTestRunStatusFailed)) // without a conversation
 	require.NoError(t, tenant.DeleteAgentTest(ctx, gone.ID))
-	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: kept.ID, Criteria: []string{"Is kind"}})
+	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: kept.ID,
+		Criteria: []string{"Is kind"}})
 	require.NoError(t, err)
 
 	in := rejudge(old)
 	in.Model, in.Votes = new("lenient"), new(int32(3))
-	in.Tests = []*model.RejudgedTestInput{{TestID: gone.ID, Criteria: []string{"Is brief", "Is kind"}, CriteriaWeights: []*int32{new(int32(2))}}}
+	in.Tests = []*model.RejudgedTestInput{{TestID: gone.ID, Criteria: []string{"Is brief", "Is kind"},
+		CriteriaWeights: []*int32{new(int32(2))}}}
 	again, err := tenant.RejudgeAgentTestExecution(ctx, in)
 	require.NoError(t, err)
 	require.Equal(t, old.ID, *again.RejudgeOfID)
@@ -92,14 +97,20 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 		field  string
 		says   string
 	}{
-		"two votes":         {func(in *model.RejudgeAgentTestExecutionInput) { in.Votes = new(int32(2)) }, model.BadInput, "votes", "must be 1, 3 or 5, not 2"},
-		"a criterion empty": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].Criteria = []string{""} }, model.BadInput, "tests.0.criteria.0", "must not be empty"},
-		"a test twice": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests = append(in.Tests, in.Tests[0]) }, model.BadInput,
+		"two votes": {func(in *model.RejudgeAgentTestExecutionInput) { in.Votes = new(int32(2)) }, model.BadInput,
+			"votes", "must be 1, 3 or 5, not 2"},
+		"a criterion empty": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].Criteria = []string{""} },
+			model.BadInput, "tests.0.criteria.0", "must not be empty"},
+		"a test twice": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests = append(in.Tests, in.Tests[0]) },
+			model.BadInput,
 			"tests.1.testId", "must name each test once"},
-		"a test without a conversation": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].TestID = silent.ID }, model.Unprocessable,
+		"a test without a conversation": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].TestID = silent.ID },
+			model.Unprocessable,
 			"tests.0.testId", "is of no test whose conversations are judged again"},
-		"what was judged again": {func(in *model.RejudgeAgentTestExecutionInput) { in.ExecutionID = again.ID }, model.Unprocessable,
-			"executionId", "is of an execution that judged conversations again: those were held by the execution \"" + old.ID + "\""},
+		"what was judged again": {func(in *model.RejudgeAgentTestExecutionInput) { in.ExecutionID = again.ID },
+			model.Unprocessable,
+			"executionId", "is of an execution that judged conversations again: those were held by the execution \"" + old.ID +
+				"\""},
 	} {
 		in := rejudge(old)
 		in.Tests = []*model.RejudgedTestInput{{TestID: kept.ID, Criteria: []string{"Is kind"}}}
@@ -111,7 +122,8 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	other, _ := newCompany(t, store)
 	_, err = other.RejudgeAgentTestExecution(ctx, rejudge(old))
 	fails(t, err, model.NotFound)
-	_, err = tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: again.ID, Only: model.AgentTestRetryAll})
+	_, err = tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: again.ID,
+		Only: model.AgentTestRetryAll})
 	fails(t, err, model.Unprocessable)
 
 	fails(t, tenant.DeleteAgentTestExecution(ctx, old.ID), model.Conflict)
@@ -124,7 +136,8 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = tenant.RejudgeAgentTestExecution(ctx, rejudge(old))
-	faults(t, err, model.Unprocessable, "executionId", "is of an execution that was judged again 20 times, which is the bound: delete one of these executions")
+	faults(t, err, model.Unprocessable, "executionId", "is of an execution that was judged again 20 times, which is the "+
+		"bound: delete one of these executions")
 	require.NoError(t, tenant.DeleteAgentTestExecution(ctx, old.ID))
 	left, err := tenant.AgentTestExecutionsByID(ctx, []string{old.ID, again.ID, present.ID})
 	require.NoError(t, err)
@@ -202,10 +215,12 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 		}
 		require.NoError(t, finish(t, tenant, next[0], status))
 	}
-	require.Equal(t, model.AgentTestRunCounts{Total: 6, Passed: 3, Failed: 1, Skipped: 2}, counts(t, tenant, table.ID), "each row is decided by itself")
+	require.Equal(t, model.AgentTestRunCounts{Total: 6, Passed: 3, Failed: 1, Skipped: 2}, counts(t, tenant, table.ID),
+		"each row is decided by itself")
 
 	// Of all that is retried nothing was skipped for another reason.
-	again, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryNotPassed})
+	again, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
+		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, again.Repeats)
 	require.NotNil(t, again.StopRepeating)

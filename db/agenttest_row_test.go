@@ -25,11 +25,15 @@ func TestATestIsRunWithEachOfItsRows(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
-	table := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.Rows = "Table", days() })
+	table := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
+		in.Name, in.Rows = "Table",
+			days()
+	})
 	plain := newSimulationTest(t, tenant, agent.ID)
 	tests := []string{table.ID, plain.ID}
 	execute := func(outcome func(row string, attempt int32) model.AgentTestRunStatus) *model.AgentTestExecution {
-		execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: 2, Concurrency: 50})
+		execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests,
+			Repeats: 2, Concurrency: 50})
 		require.NoError(t, err)
 		for _, run := range runsOf(t, tenant, execution.ID) {
 			row := "-"
@@ -80,11 +84,12 @@ func TestATestIsRunWithEachOfItsRows(t *testing.T) {
 	require.Equal(t, "Tuesday", *failures[table.ID].Run.RowName, "although the newest run, of another row, passed")
 
 	// Rows come and go, and are compared by their names, or by their values.
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: table.ID, Rows: []*model.TestRow{
-		{Name: new("Sunday"), Values: model.JSONObject(`{"day":"Sunday"}`)},
-		{Values: model.JSONObject(`{ "free": [9, 10], "day": "Friday" }`)},
-		{Name: new("Tuesday"), Values: model.JSONObject(`{"day":"Tue"}`)},
-	}})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: table.ID,
+		Rows: []*model.TestRow{
+			{Name: new("Sunday"), Values: model.JSONObject(`{"day":"Sunday"}`)},
+			{Values: model.JSONObject(`{ "free": [9, 10], "day": "Friday" }`)},
+			{Name: new("Tuesday"), Values: model.JSONObject(`{"day":"Tue"}`)},
+		}})
 	require.NoError(t, err)
 	second := execute(func(row string, attempt int32) model.AgentTestRunStatus {
 		if row == "row 2" && attempt == 2 {
@@ -92,7 +97,8 @@ func TestATestIsRunWithEachOfItsRows(t *testing.T) {
 		}
 		return passed
 	})
-	compared, err := tenant.CompareAgentTestExecutions(t.Context(), []string{first.ID}, second.ID, model.AgentTestCorrectionHolm)
+	compared, err := tenant.CompareAgentTestExecutions(t.Context(), []string{first.ID}, second.ID,
+		model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	var changes []string
 	for _, test := range compared.Tests {
@@ -102,7 +108,8 @@ func TestATestIsRunWithEachOfItsRows(t *testing.T) {
 		}
 		changes = append(changes, label+" "+string(test.Change))
 	}
-	require.Equal(t, []string{"Sunday Added", "row 2 NewlyFailing", "Tuesday NewlyPassing", "- StillPassing", "Monday Removed"}, changes)
+	require.Equal(t, []string{"Sunday Added", "row 2 NewlyFailing", "Tuesday NewlyPassing", "- StillPassing",
+		"Monday Removed"}, changes)
 	flaky, err = tenant.FlakyTests(t.Context(), tests)
 	require.NoError(t, err)
 	require.Equal(t, map[string]bool{table.ID: true}, flaky)
@@ -114,9 +121,11 @@ func TestATestIsRunWithEachOfItsRows(t *testing.T) {
 	require.Nil(t, failures[table.ID].Run.RowName)
 	require.EqualValues(t, 2, *failures[table.ID].Run.RowNumber)
 
-	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: first.ID, Only: model.AgentTestRetryAll})
+	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: first.ID,
+		Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
-	require.Equal(t, []model.LeftOutTest{{TestID: table.ID, TestName: "Table", RowName: new("Monday")}}, again.LeftOutTests)
+	require.Equal(t, []model.LeftOutTest{{TestID: table.ID, TestName: "Table", RowName: new("Monday")}},
+		again.LeftOutTests)
 	runs := runsOf(t, tenant, again.ID)
 	require.Len(t, runs, 6)
 	require.JSONEq(t, `{"day":"Tue"}`, string(*runs[0].RowValues), "rows are repeated as they are now")
@@ -132,13 +141,15 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	}
 	many, err := tenant.CreateSimulationTest(t.Context(), in)
 	require.NoError(t, err)
-	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{many.ID}, Repeats: 9, Concurrency: 1})
+	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{many.ID},
+		Repeats: 9, Concurrency: 1})
 	faults(t, err, model.Unprocessable, "repeats", "make 4500 runs, and an execution has at most 4000")
 
 	wide := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
 		in.Name = "Wide"
 		for i := range 45 {
-			in.Rows = append(in.Rows, &model.TestRow{Name: new(fmt.Sprint(i)), Values: model.JSONObject(fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 10_000)))})
+			in.Rows = append(in.Rows, &model.TestRow{Name: new(fmt.Sprint(i)),
+				Values: model.JSONObject(fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 10_000)))})
 		}
 	})
 	ids := []string{wide.ID}
@@ -147,12 +158,15 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		ids = append(ids, copied[0].Row().ID)
 	}
-	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15, Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of values, which each run keeps, and an execution has at most 20000000")
+	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15,
+		Concurrency: 1})
+	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of values, which each run keeps, and an "+
+		"execution has at most 20000000")
 
 	agent = newTaggedAgent(t, tenant, "New", "Old")
 	table := func(tags ...string) (*model.ClassificationTest, error) {
-		in := model.CreateClassificationTestInput{AgentID: agent.ID, Name: strings.Join(tags, " "), TagExpected: "{tag}", ConversationContext: conversation("{said}")}
+		in := model.CreateClassificationTestInput{AgentID: agent.ID, Name: strings.Join(tags, " "), TagExpected: "{tag}",
+			ConversationContext: conversation("{said}")}
 		for i, tag := range tags {
 			in.Rows = append(in.Rows, &model.TestRow{Values: model.JSONObject(fmt.Sprintf(`{"said":"%d","tag":%q}`, i, tag))})
 		}
@@ -189,11 +203,14 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 	faults(t, err, model.Unprocessable, "name", first.ID)
 	newClassificationTest(t, tenant, other.ID, "Books")
 
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: second.ID, Name: new("Books")})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: second.ID,
+		Name: new("Books")})
 	faults(t, err, model.Unprocessable, "name", first.ID)
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: inFolder.ID, FolderID: new("")})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: inFolder.ID,
+		FolderID: new("")})
 	faults(t, err, model.Unprocessable, "name", first.ID)
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: first.ID, Name: new("Books"), MaxTurns: new(int32(3))})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: first.ID, Name: new("Books"),
+		MaxTurns: new(int32(3))})
 	require.NoError(t, err, "its own name")
 
 	// Of several at once one gets the name.
@@ -204,7 +221,8 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 	shared := *first.AgentTestRow
 	shared.ID = model.NewID("test")
 	require.NoError(t, tenant.ImportAgentTests(t.Context(), db.AgentTestHistory{Tests: []*model.AgentTestRow{&shared}}))
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: shared.ID, Scenario: new("You are lost.")})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: shared.ID,
+		Scenario: new("You are lost.")})
 	require.NoError(t, err)
 
 	require.NoError(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID))
@@ -214,7 +232,8 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 func TestRowsAreDecidedOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	table := newSimulationTest(t, tenant, newAgent(t, tenant).ID, func(in *model.CreateSimulationTestInput) { in.Rows = days() })
+	table := newSimulationTest(t, tenant, newAgent(t, tenant).ID,
+		func(in *model.CreateSimulationTestInput) { in.Rows = days() })
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
 		TestIds: []string{table.ID}, Repeats: 2, Concurrency: 1, StopRepeating: &model.StopRepeating{},
 	})
@@ -225,5 +244,6 @@ func TestRowsAreDecidedOnTheirOwn(t *testing.T) {
 		statuses = append(statuses, run.Status)
 	}
 	waiting := model.AgentTestRunStatusQueued
-	require.Equal(t, []model.AgentTestRunStatus{failed, waiting, waiting, model.AgentTestRunStatusSkipped, waiting, waiting}, statuses)
+	require.Equal(t, []model.AgentTestRunStatus{failed, waiting, waiting, model.AgentTestRunStatusSkipped, waiting,
+		waiting}, statuses)
 }

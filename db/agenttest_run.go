@@ -20,16 +20,19 @@ const agentTestRun = "agent test run"
 var (
 	AgentTestRunRows = pg.Rows{Type: agentTestRun, Model: (*model.AgentTestRun)(nil), Key: pg.ByID}
 	AgentTestRunList = pg.List{Model: (*model.AgentTestRun)(nil), Order: pg.NewestFirst}
-	RunsOfExecutions = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.execution_id = ?1", Order: pg.NewestFirst}
-	RunsOfTests      = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: pg.NewestFirst}
+	RunsOfExecutions = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.execution_id = ?1",
+		Order: pg.NewestFirst}
+	RunsOfTests = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: pg.NewestFirst}
 )
 
-// ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were judged again.
+// ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were
+// judged again.
 const ofRecord = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS NULL"
 
 // testOfAgent finds the test of a run, if it is one of the agent's.
 const testOfAgent = `SELECT 1 FROM agent_tests AS test
-	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ? AND test.deleted_at IS NULL`
+	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?
+		AND test.deleted_at IS NULL`
 
 // RunsThat is the filter of a list of runs.
 func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
@@ -40,8 +43,8 @@ func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
 	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
-// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution or
-// an agent that does not exist.
+// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution
+// or an agent that does not exist.
 func (t *Tenant) AgentTestRuns(
 	ctx context.Context, args model.PageArgs, wanted model.AgentTestRunFilter, columns ...string,
 ) (*model.Page[*model.AgentTestRun], error) {
@@ -69,9 +72,9 @@ var ends = map[model.AgentTestRunStatus]string{
 	model.AgentTestRunStatusSkipped: "skipped_runs",
 }
 
-// runs counts the company's runs in the wanted states: by their executions, which know how many have ended how, and one by one
-// those of executions that are under way or that a program of before has finished. Without states all executions but old ones
-// know their number.
+// runs counts the company's runs in the wanted states: by their executions, which know how many have ended how, and one
+// by one those of executions that are under way or that a program of before has finished. Without states all executions
+// but old ones know their number.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
 	filter := RunsThat(wanted)
 	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")
@@ -91,7 +94,8 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 		err = one.Scan(ctx, &runs)
 		return runs, err
 	}
-	err = t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr(strings.Join(sums, " + ")+" + (?)", one.Where("execution_id IN (?)", uncounted)).Scan(ctx, &runs)
+	err = t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr(strings.Join(sums, " + ")+" + (?)",
+		one.Where("execution_id IN (?)", uncounted)).Scan(ctx, &runs)
 	return runs, err
 }
 
@@ -159,16 +163,18 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 // nowhere. It counts as no lost worker. When the execution was cancelled meanwhile the run is too. CONFLICT and
 // ErrRunLost, and nothing is changed, when the claim was lost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
-	err := t.transition(ctx, run.ID, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
-		return stored.Released(execution, run.Claim)
-	})
+	err := t.transition(ctx, run.ID,
+		func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+			return stored.Released(execution, run.Claim)
+		})
 	return lostOr(run, err)
 }
 
 // lostOr turns a transition that did not happen into the worker's error.
 func lostOr(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || pg.IsMissing(err) {
-		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
+		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended",
+			run.ID), ErrRunLost)
 	}
 	return err
 }
@@ -181,9 +187,11 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []place{}
 		err := s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
-			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
+				"?TableAlias.execution_id").
 			Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
-			Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
+			Where("?TableAlias.status IN (?)",
+				bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
 			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").
 			Apply(ofCompany("?TableAlias.company_id")).Scan(ctx, &some)
 		runs = append(runs, some...)
@@ -240,7 +248,8 @@ func (t *Tenant) WatchRun(ctx context.Context, run *model.AgentTestRun) (context
 	}
 }
 
-func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals *notify.Subscription, cancel context.CancelCauseFunc) {
+func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals *notify.Subscription,
+	cancel context.CancelCauseFunc) {
 	defer signals.Close()
 	beat := time.NewTicker(beatOfRun)
 	defer beat.Stop()
@@ -256,8 +265,10 @@ func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals
 			Claim           int32
 			ExecutionStatus model.AgentTestExecutionStatus
 		}{}
-		err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.status, ?TableAlias.claim, execution.status AS execution_status").
-			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+		err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.status, ?TableAlias.claim, execution.status "+
+			"AS execution_status").
+			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
+				"?TableAlias.execution_id").
 			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
 		switch {
 		case err != nil: // a database that does not answer may do so at the next beat

@@ -74,7 +74,8 @@ func (t *Tenant) runsAt(ctx context.Context, places []place) ([]string, error) {
 	}
 	ids := []string{}
 	err := t.db.Select((*model.AgentTestRun)(nil)).Column("id").
-		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs), pgdialect.Array(positions)).
+		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs),
+			pgdialect.Array(positions)).
 		Order("id").Scan(ctx, &ids)
 	return ids, err
 }

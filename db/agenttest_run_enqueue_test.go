@@ -24,26 +24,27 @@ type turn struct {
 func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
 	t.Helper()
 	finished, ended := make(chan turn, 100), make(chan struct{})
-	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
-		run, err := t.ClaimRun(ctx, id, attempt)
-		if err != nil || run == nil {
-			return err
-		}
-		if err := begun(ctx, run); err != nil {
-			return err
-		}
-		run.Status = model.AgentTestRunStatusPassed
-		if err := t.FinishRun(ctx, run); err != nil {
-			return err
-		}
-		done := turn{id, make(chan struct{})}
-		finished <- done
-		select {
-		case <-done.goOn:
-		case <-ended:
-		}
-		return nil
-	}}))
+	require.NoError(t, store.Work(t.Context(), 1,
+		db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+			run, err := t.ClaimRun(ctx, id, attempt)
+			if err != nil || run == nil {
+				return err
+			}
+			if err := begun(ctx, run); err != nil {
+				return err
+			}
+			run.Status = model.AgentTestRunStatusPassed
+			if err := t.FinishRun(ctx, run); err != nil {
+				return err
+			}
+			done := turn{id, make(chan struct{})}
+			finished <- done
+			select {
+			case <-done.goOn:
+			case <-ended:
+			}
+			return nil
+		}}))
 	t.Cleanup(func() {
 		close(ended)
 		require.NoError(t, store.StopWork(context.Background()))
@@ -77,7 +78,8 @@ func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun 
 	for i := range ids {
 		ids[i] = newSimulationTest(t, tenant, agentID).ID
 	}
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
+		Repeats: 1, Concurrency: 1})
 	require.NoError(t, err)
 	return runsOf(t, tenant, execution.ID)
 }
@@ -157,7 +159,8 @@ func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
 	given := func(run *model.AgentTestRun) {
 		t.Helper()
 		var attempt int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT attempt FROM jobs WHERE id = $1 AND river_job_id IS NOT NULL", run.ID).Scan(&attempt))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT attempt FROM jobs WHERE id = $1 AND river_job_id IS NOT NULL",
+			run.ID).Scan(&attempt))
 		require.Equal(t, 1, attempt)
 	}
 	done := awaitTurn(t, finished)
@@ -190,29 +193,33 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 	}
 	worked := make(chan begun, 10)
 	changed := errors.New("changed my mind")
-	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
-		run, err := t.ClaimRun(ctx, id, attempt)
-		if err != nil || run == nil {
-			return err
-		}
-		b := begun{run: *run}
-		defer func() { worked <- b }()
-		finish := func(t *db.Tenant, reason string) error {
-			run.Status, run.EndReason = model.AgentTestRunStatusPassed, &reason
-			err := t.FinishRun(ctx, run)
-			b.errs = append(b.errs, err)
-			return err
-		}
-		switch {
-		case id == runs[0].ID && attempt == 1:
-			return finish(t, "\x00")
-		case id == runs[0].ID && attempt == 2:
-			return t.Tx(ctx, func(_ context.Context, t *db.Tenant) error { return errors.Join(finish(t, "rolled back"), changed) })
-		case id == runs[0].ID:
-			_ = finish(t, "\x00")
-		}
-		return finish(t, "done")
-	}}))
+	require.NoError(t, store.Work(t.Context(), 1,
+		db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+			run, err := t.ClaimRun(ctx, id, attempt)
+			if err != nil || run == nil {
+				return err
+			}
+			b := begun{run: *run}
+			defer func() { worked <- b }()
+			finish := func(t *db.Tenant, reason string) error {
+				run.Status, run.EndReason = model.AgentTestRunStatusPassed, &reason
+				err := t.FinishRun(ctx, run)
+				b.errs = append(b.errs, err)
+				return err
+			}
+			switch {
+			case id == runs[0].ID && attempt == 1:
+				return finish(t, "\x00")
+			case id == runs[0].ID && attempt == 2:
+				return t.Tx(ctx, func(_ context.Context, t *db.Tenant) error {
+					return errors.Join(finish(t, "rolled back"),
+						changed)
+				})
+			case id == runs[0].ID:
+				_ = finish(t, "\x00")
+			}
+			return finish(t, "done")
+		}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	next := func() begun {
 		select {
@@ -258,22 +265,24 @@ func TestAJobThatEndsWithACancelledRun(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	run := oneByOne(t, tenant, 1)[0]
 	released := make(chan error, 10)
-	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
-		run, err := t.ClaimRun(ctx, id, attempt)
-		if err != nil || run == nil {
-			return err
-		}
-		if _, err := tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: run.ExecutionID}); err != nil {
-			return err
-		}
-		err = t.ReleaseRun(ctx, run)
-		var jobs int
-		released <- errors.Join(err, conn.QueryRow(ctx, "SELECT count(*) FROM jobs").Scan(&jobs))
-		if jobs > 0 {
-			released <- errors.New("its job is still there")
-		}
-		return errors.New("this comes too late")
-	}}))
+	require.NoError(t, store.Work(t.Context(), 1,
+		db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+			run, err := t.ClaimRun(ctx, id, attempt)
+			if err != nil || run == nil {
+				return err
+			}
+			if _, err := tenant.CancelAgentTestExecution(ctx,
+				model.CancelAgentTestExecutionInput{ExecutionID: run.ExecutionID}); err != nil {
+				return err
+			}
+			err = t.ReleaseRun(ctx, run)
+			var jobs int
+			released <- errors.Join(err, conn.QueryRow(ctx, "SELECT count(*) FROM jobs").Scan(&jobs))
+			if jobs > 0 {
+				released <- errors.New("its job is still there")
+			}
+			return errors.New("this comes too late")
+		}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	require.NoError(t, <-released)
 	require.NoError(t, store.StopWork(t.Context()))

@@ -74,7 +74,8 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	one, another := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
-	queued, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{one.ID, another.ID}, Repeats: 1, Concurrency: 1})
+	queued, err := tenant.StartAgentTestExecution(t.Context(),
+		model.StartAgentTestExecutionInput{TestIds: []string{one.ID, another.ID}, Repeats: 1, Concurrency: 1})
 	require.NoError(t, err)
 	running, cancelled := newRun(t, tenant), newRun(t, tenant)
 	for _, run := range []*model.AgentTestRun{running, cancelled} {
@@ -90,15 +91,16 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	alive := newRun(t, tenant)
 
 	worked := make(chan string, 10)
-	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
-		run, err := t.ClaimRun(ctx, id, attempt)
-		if err != nil || run == nil {
-			return err
-		}
-		run.Status = model.AgentTestRunStatusPassed
-		worked <- id
-		return t.FinishRun(ctx, run)
-	}}))
+	require.NoError(t, store.Work(t.Context(), 2,
+		db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+			run, err := t.ClaimRun(ctx, id, attempt)
+			if err != nil || run == nil {
+				return err
+			}
+			run.Status = model.AgentTestRunStatusPassed
+			worked <- id
+			return t.FinishRun(ctx, run)
+		}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	for _, id := range []string{queued.ID, running.ExecutionID, cancelled.ExecutionID, alive.ExecutionID} {
 		require.Eventually(t, func() bool {
@@ -130,13 +132,15 @@ func TestARunWhoseWorkFailsAgainAndAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE river_job SET args = jsonb_set(args, '{failures}', '2')")
 	require.NoError(t, err)
-	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
-		if _, err := t.ClaimRun(ctx, id, attempt); err != nil {
-			return err
-		}
-		return errors.New("it does not work")
-	}}))
+	require.NoError(t, store.Work(t.Context(), 1,
+		db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+			if _, err := t.ClaimRun(ctx, id, attempt); err != nil {
+				return err
+			}
+			return errors.New("it does not work")
+		}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
-	require.Eventually(t, func() bool { return runByID(t, tenant, queued.ID).Status.IsFinal() }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runByID(t, tenant, queued.ID).Status.IsFinal() }, time.Minute,
+		10*time.Millisecond)
 	require.Equal(t, model.RunErrorCauseInfrastructure, runByID(t, tenant, queued.ID).Error.Cause)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// skipDecided ends, in executions that stop repeating, the runs that wait although those of their tests that have ended decide,
-// and lets the next ones follow that are needed.
+// skipDecided ends, in executions that stop repeating, the runs that wait although those of their tests that have ended
+// decide, and lets the next ones follow that are needed.
 func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.Time) error {
 	for _, execution := range b.executions {
 		if execution.StopRepeating == nil || execution.State == model.AgentTestExecutionStatusCancelled {
@@ -60,15 +60,18 @@ type tallyOfRow struct {
 // ofRow tells the rows of a test apart, each of which is decided by itself.
 const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key"
 
-// skip ends the waiting runs, from a position on, of tests and rows of which the runs that end now decide together with those before.
-func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun, first int32, at time.Time) error {
+// skip ends the waiting runs, from a position on, of tests and rows of which the runs that end now decide together with
+// those before.
+func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
+	first int32, at time.Time) error {
 	tested := make([]string, len(ended))
 	for i, run := range ended {
 		tested[i] = run.TestedID
 	}
 	before := []tallyOfRow{}
 	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(ofRow).Apply(counted).
-		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).Scan(ctx, &before); err != nil {
+		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).
+		Scan(ctx, &before); err != nil {
 		return err
 	}
 	var decided, rows, decisive []string
@@ -88,10 +91,12 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		return nil
 	}
 	skipped := []*model.AgentTestRun{}
-	if err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).Set("finished_at = ?", at).
+	if err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).
+		Set("finished_at = ?", at).
 		Set("version = ?", execution.Version+1).Where("execution_id = ?", execution.ID).
 		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(decided), pgdialect.Array(rows)).
-		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").Scan(ctx, &skipped); err != nil {
+		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").
+		Scan(ctx, &skipped); err != nil {
 		return err
 	}
 	if len(skipped) == 0 {
@@ -104,16 +109,20 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	}
 	// A run that decided says more than one that was not needed. Its status is written with it.
 	_, err := t.db.Update((*model.AgentTestRow)(nil)).
-		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided), pgdialect.Array(decisive)).
-		Set("last_run_id = decided.run_id").Where("?TableAlias.id = decided.test_id").Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx)
+		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),
+			pgdialect.Array(decisive)).
+		Set("last_run_id = decided.run_id").Where("?TableAlias.id = decided.test_id").
+		Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx)
 	return err
 }
 
 // nextNeeded makes the first runs of an execution that wait, from a position on, those that follow.
-func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32, follow int) error {
+func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32,
+	follow int) error {
 	runs := []*model.AgentTestRun{}
 	if follow > 0 {
-		if err := t.db.Select(&runs).Column("position").Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
+		if err := t.db.Select(&runs).Column("position").Where("execution_id = ?", execution.ID).
+			Where("status = ?", model.AgentTestRunStatusQueued).
 			Where("position >= ?", from).Order("position").Limit(int64(follow)).Scan(ctx); err != nil {
 			return err
 		}

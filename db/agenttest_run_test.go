@@ -16,7 +16,8 @@ import (
 
 func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestExecution {
 	t.Helper()
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: testIDs, Repeats: 1, Concurrency: 5})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: testIDs,
+		Repeats: 1, Concurrency: 5})
 	require.NoError(t, err)
 	return execution
 }
@@ -24,7 +25,8 @@ func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestE
 // runsOf returns the runs of an execution in running order.
 func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentTestRun {
 	t.Helper()
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID},
+		model.PageArgs{First: 100})
 	require.NoError(t, err)
 	ordered, ids := make([]*model.AgentTestRun, len(runs)), make([]string, len(runs))
 	for _, run := range runs {
@@ -105,8 +107,10 @@ func TestTheLifeOfARun(t *testing.T) {
 	reason, result := "done", "it's \x00 \\u0000"
 	run.Status, run.TurnCount, run.EndReason = model.AgentTestRunStatusFailed, 3, &reason
 	run.Messages = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "it's \\u0000 'me'"}}
-	run.ToolCalls = []*model.ToolCall{{ID: "call_1", Kind: model.ToolCallKindTool, Arguments: model.JSONObject(`{"b":1,"a":2}`), Result: &result}}
-	run.CriteriaResults = []model.CriterionResult{{Criterion: "a", Rationale: "b", Evidence: []model.Evidence{{Quote: "it's"}}}}
+	run.ToolCalls = []*model.ToolCall{{ID: "call_1", Kind: model.ToolCallKindTool,
+		Arguments: model.JSONObject(`{"b":1,"a":2}`), Result: &result}}
+	run.CriteriaResults = []model.CriterionResult{{Criterion: "a", Rationale: "b",
+		Evidence: []model.Evidence{{Quote: "it's"}}}}
 	run.Error = &model.RunError{Cause: model.RunErrorCauseJudge, Message: "c"}
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 	stored := runByID(t, tenant, run.ID)
@@ -236,7 +240,8 @@ func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {
 	require.NoError(t, finish(t, tenant, older.ID, model.AgentTestRunStatusFailed))
 	lastRun(t, tenant, older.TestedID, newer.ID, model.AgentTestRunStatusPassed)
 
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfTests, nil, []string{older.TestedID}, model.PageArgs{First: 10}, "status")
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfTests, nil, []string{older.TestedID},
+		model.PageArgs{First: 10}, "status")
 	require.NoError(t, err)
 	require.Equal(t, []string{newer.ID, older.ID}, idsOf(runs))
 }
@@ -247,7 +252,8 @@ func TestRunsShareWhatTheyRun(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	ids := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID}
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 3, Concurrency: 1, VirtualTime: true})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
+		Repeats: 3, Concurrency: 1, VirtualTime: true})
 	require.NoError(t, err)
 	runs := runsOf(t, tenant, execution.ID)
 	require.Len(t, runs, 6)
@@ -263,7 +269,8 @@ func TestRunsShareWhatTheyRun(t *testing.T) {
 		require.True(t, run.Snapshot.VirtualTime)
 	}
 	// A run of before has its own copy.
-	_, err = conn.Exec(t.Context(), `UPDATE agent_test_runs SET snapshot = '{"test": {"Scenario": "Its own"}, "agent": {}}' WHERE id = $1`, runs[1].ID)
+	_, err = conn.Exec(t.Context(),
+		`UPDATE agent_test_runs SET snapshot = '{"test": {"Scenario": "Its own"}, "agent": {}}' WHERE id = $1`, runs[1].ID)
 	require.NoError(t, err)
 	for _, run := range []*model.AgentTestRun{runs[0], runs[1]} {
 		claimed, err := tenant.ClaimRun(t.Context(), run.ID, 1)

@@ -63,8 +63,8 @@ func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
 	return m.err
 }
 
-// newRunTransitions returns the group commit of transitions: each locks the run's execution, so those of one company that
-// come while others are under way share the next transaction.
+// newRunTransitions returns the group commit of transitions: each locks the run's execution, so those of one company
+// that come while others are under way share the next transaction.
 func newRunTransitions() *group.Group[string, *runTransition] {
 	return &group.Group[string, *runTransition]{
 		Limit: transitionsPerCommit,
@@ -145,10 +145,12 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	}
 	// Where runs may turn out not to be needed, another run may become the last one of their test.
 	stopping := t.db.Select((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
-		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = " +
+			"?TableAlias.execution_id").
 		Where("execution.stop_repeating IS NOT NULL")
 	newest := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids))
-	tests := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).Order("id").For(string(forUpdate))
+	tests := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).
+		Order("id").For(string(forUpdate))
 	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
 	// To count the tests is to lock them first.
@@ -215,7 +217,8 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
 	runs := t.db.Update(&b.changed).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason", "held",
-			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "extracted", "extraction_error", "version", "started_at", "finished_at", "duration_ms").Bulk()
+			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "extracted",
+			"extraction_error", "version", "started_at", "finished_at", "duration_ms").Bulk()
 	batch := &pgx.Batch{}
 	batch.Queue(tests.String())
 	batch.Queue(runs.String())

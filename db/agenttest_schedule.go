@@ -24,8 +24,8 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
-// AgentTestSchedules returns a page of the schedules, newest first: all of them, or those of one agent's tests. NOT_FOUND
-// names an agent that does not exist.
+// AgentTestSchedules returns a page of the schedules, newest first: all of them, or those of one agent's tests.
+// NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestSchedule], error) {
@@ -37,7 +37,8 @@ func (t *Tenant) AgentTestSchedules(
 
 // CreateAgentTestSchedule makes a schedule. NOT_FOUND names what it is to run, or to compare with, and does not exist.
 // UNPROCESSABLE says that the company has model.MaxSchedules, or that there is no one agent whose prompt counts.
-func (t *Tenant) CreateAgentTestSchedule(ctx context.Context, in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
+func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
+	in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule, err := model.NewAgentTestSchedule(in, now())
 	if err != nil {
 		return nil, err
@@ -57,7 +58,8 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context, in model.CreateAge
 }
 
 // UpdateAgentTestSchedule changes what the input gives, with the errors of CreateAgentTestSchedule.
-func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context, in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
+func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
+	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// What it runs is held before it, everywhere.
@@ -153,11 +155,12 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 	return faults.As(model.Unprocessable)
 }
 
-// countScheduledRuns records a fault when the schedule's tests, as they are now, make more runs than an execution may have. Folders and
-// agents without tests are no fault: tests may be added before the schedule is due.
+// countScheduledRuns records a fault when the schedule's tests, as they are now, make more runs than an execution may
+// have. Folders and agents without tests are no fault: tests may be added before the schedule is due.
 func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSchedule, faults *model.Fields) error {
 	path, in, runs := "testIds", s.Execution(), 0
-	q := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), 1)), 0)")
+	q := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), " +
+		"1)), 0)")
 	switch {
 	case in.TestIds != nil:
 		q = q.Where("?TableAlias.id IN (?)", bun.List(in.TestIds))
@@ -170,15 +173,17 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 		return err
 	}
 	if runs *= int(in.Repeats); runs > model.MaxRuns {
-		faults.Add(path, "has tests, rows and repeats that make %d runs, and an execution has at most %d", runs, model.MaxRuns)
+		faults.Add(path, "has tests, rows and repeats that make %d runs, and an execution has at most %d", runs,
+			model.MaxRuns)
 	}
 	return nil
 }
 
-// runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is for a
-// while.
+// runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is
+// for a while.
 func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
-	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().Add(model.PromptPause)).
+	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().
+		Add(model.PromptPause)).
 		Where("agent_id = ?", agent.ID).Where("after_prompt_change").Where("is_enabled").Exec(ctx)
 	return err
 }
@@ -186,12 +191,14 @@ func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error 
 // disableSchedules has schedules start nothing more, because what they run is deleted.
 func (t tenantTx) disableSchedules(ctx context.Context, reason string, which pg.Selection) error {
 	schedules := []*model.AgentTestSchedule{}
-	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).
+		Scan(ctx); err != nil {
 		return err
 	}
 	for _, s := range schedules {
 		s.Disable(reason, now())
-		if _, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().Exec(ctx); err != nil {
+		if _, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().
+			Exec(ctx); err != nil {
 			return err
 		}
 	}

@@ -15,10 +15,11 @@ import (
 // startTime bounds how long one sweep starts executions: lost workers are looked for after it.
 const startTime = 2 * time.Second
 
-// startScheduled starts the executions of schedules that are due, those that wait longest first. What one schedule cannot do
-// keeps no other from it.
+// startScheduled starts the executions of schedules that are due, those that wait longest first. What one schedule
+// cannot do keeps no other from it.
 func (s *Store) startScheduled(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM agent_test_schedules AS s WHERE s.company_id = ?TableAlias.id AND s.next_run_at <= ?", now())
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM agent_test_schedules AS s WHERE s.company_id = ?TableAlias.id "+
+		"AND s.next_run_at <= ?", now())
 	errs := []error{err}
 	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < startTime; companies = companies[1:] {
 		t := s.Tenant(companies[0])
@@ -36,13 +37,16 @@ func (s *Store) startScheduled(ctx context.Context) error {
 // dueSchedules returns the schedules that are to start an execution. One whose last execution is under way waits.
 func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
-	underWay := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("?TableAlias.id = agent_test_schedule.last_execution_id").
+	underWay := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
+		Where("?TableAlias.id = agent_test_schedule.last_execution_id").
 		Where("?TableAlias.finished_at IS NULL")
-	err := t.db.Select(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", underWay).Order("next_run_at", "id").Scan(ctx)
+	err := t.db.Select(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", underWay).
+		Order("next_run_at", "id").Scan(ctx)
 	return slices.DeleteFunc(schedules, func(s *model.AgentTestSchedule) bool { return !s.IsDue(now()) }), err
 }
 
-// startSchedule starts the execution of a schedule that is due, once whoever else tries, or keeps why it cannot be started.
+// startSchedule starts the execution of a schedule that is due, once whoever else tries, or keeps why it cannot be
+// started.
 func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Agents are held before the schedules that wait for changes of their prompts, everywhere.
@@ -68,7 +72,8 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return t.keepStart(ctx, schedule)
 	})
 	var known *model.Error
-	if errors.As(err, &known) && slices.Contains([]model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}, known.Code) {
+	if errors.As(err, &known) &&
+		slices.Contains([]model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}, known.Code) {
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.failSchedule(ctx, due, known) })
 	}
 	if err != nil {
@@ -80,20 +85,23 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 // lockDue returns the schedule, held; nil when another process has it, or it is not due for that time any more.
 func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
-	err := t.db.Select(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx)
+	err := t.db.Select(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).
+		For(string(forUpdate + " SKIP LOCKED")).Scan(ctx)
 	if err != nil || len(schedules) == 0 || !schedules[0].IsDue(now()) {
 		return nil, err
 	}
 	return schedules[0], nil
 }
 
-// testsLeft returns those of the tests that were not deleted, in their order; nil stays nil. NOT_FOUND when there is none.
+// testsLeft returns those of the tests that were not deleted, in their order; nil stays nil. NOT_FOUND when there is
+// none.
 func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) {
 	if ids == nil {
 		return nil, nil
 	}
 	there := []string{}
-	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &there); err != nil {
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
+		Scan(ctx, &there); err != nil {
 		return nil, err
 	}
 	if len(there) == 0 {
@@ -106,7 +114,8 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 
-// failSchedule keeps why a schedule could not start what it was due for, and tells webhooks. Without what it runs it is disabled.
+// failSchedule keeps why a schedule could not start what it was due for, and tells webhooks. Without what it runs it is
+// disabled.
 func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule, reason *model.Error) error {
 	schedule, err := t.lockDue(ctx, due)
 	if err != nil || schedule == nil {
@@ -123,12 +132,14 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 	if err != nil {
 		return err
 	}
-	return t.tell(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed, nil, schedule.Failure())
+	return t.tell(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed, nil,
+		schedule.Failure())
 }
 
 // keepStart writes what came of being due.
 func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
-	_, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at", "last_execution_id", "last_error", "last_failed_at", "updated_at").
+	_, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at",
+		"last_execution_id", "last_error", "last_failed_at", "updated_at").
 		WherePK().Exec(ctx)
 	return err
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func newSchedule(t *testing.T, tenant *db.Tenant, change func(*model.CreateAgentTestScheduleInput)) *model.AgentTestSchedule {
+func newSchedule(t *testing.T, tenant *db.Tenant,
+	change func(*model.CreateAgentTestScheduleInput)) *model.AgentTestSchedule {
 	t.Helper()
-	in := model.CreateAgentTestScheduleInput{Name: "Nightly", Repeats: 2, Concurrency: 3, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true}
+	in := model.CreateAgentTestScheduleInput{Name: "Nightly", Repeats: 2, Concurrency: 3, Votes: 1, Cron: new("0 3 1 1 *"),
+		TimeZone: "UTC", IsEnabled: true}
 	change(&in)
 	schedule, err := tenant.CreateAgentTestSchedule(t.Context(), in)
 	require.NoError(t, err)
@@ -25,7 +27,8 @@ func newSchedule(t *testing.T, tenant *db.Tenant, change func(*model.CreateAgent
 // pass makes schedules due, as if their next time had come.
 func pass(t *testing.T, tenant *db.Tenant) {
 	t.Helper()
-	_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_schedules SET next_run_at = now(), last_run_at = last_run_at - interval '1 hour' WHERE company_id = '"+
+	_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_schedules SET next_run_at = now(), last_run_at "+
+		"= last_run_at - interval '1 hour' WHERE company_id = '"+
 		tenant.CompanyID()+"' AND is_enabled")
 	require.NoError(t, err)
 }
@@ -53,7 +56,10 @@ func TestSchedulesStartOneExecutionForATime(t *testing.T) {
 	newSimulationTest(t, tenant, agent.ID)
 	hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestExecutionEnded)
 	stop := &model.StopRepeating{Good: new(0.9), Bad: new(0.5)}
-	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID, in.StopRepeating = &agent.ID, stop })
+	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) {
+		in.AgentID,
+			in.StopRepeating = &agent.ID, stop
+	})
 	require.NoError(t, db.StartScheduled(t.Context(), store))
 	require.Empty(t, executionsOf(t, tenant), "it is not due")
 
@@ -85,7 +91,8 @@ func TestSchedulesStartOneExecutionForATime(t *testing.T) {
 	for _, run := range runsOf(t, tenant, executions[0].ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
 	}
-	_, err := tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, BaselineID: &executions[0].ID})
+	_, err := tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		BaselineID: &executions[0].ID})
 	require.NoError(t, err)
 	require.NoError(t, db.StartScheduled(t.Context(), store))
 	executions = executionsOf(t, tenant)
@@ -126,7 +133,8 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 	_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, Name: new("Desk")})
 	require.NoError(t, err)
 	pass(t, tenant)
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: never.ID, IsEnabled: new(false)})
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: never.ID,
+		IsEnabled: new(false)})
 	require.NoError(t, err)
 	require.NoError(t, db.StartScheduled(t.Context(), store))
 	require.Len(t, executionsOf(t, tenant), 1)
@@ -134,7 +142,8 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 
 	other := newAgent(t, tenant)
 	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{
-		ScheduleID: after.ID, TestIds: []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, other.ID).ID},
+		ScheduleID: after.ID, TestIds: []string{newSimulationTest(t, tenant, agent.ID).ID,
+			newSimulationTest(t, tenant, other.ID).ID},
 	})
 	require.Contains(t, fails(t, err, model.Unprocessable), "afterPromptChange needs tests of one agent only")
 }
@@ -144,11 +153,13 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
-	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Folder", Color: "#112233"})
+	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID,
+		Name: "Folder", Color: "#112233"})
 	require.NoError(t, err)
 	kept, gone := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
 	ofFolder := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.FolderID = &folder.ID })
-	ofTests := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.TestIds = []string{gone.ID, kept.ID, kept.ID} })
+	ofTests := newSchedule(t, tenant,
+		func(in *model.CreateAgentTestScheduleInput) { in.TestIds = []string{gone.ID, kept.ID, kept.ID} })
 	require.Equal(t, agent.ID, *ofFolder.AgentID)
 
 	hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestScheduleFailed)
@@ -163,7 +174,8 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 	require.Equal(t, []string{"agent_test_schedule.failed", "agent_test_schedule.failed"}, types)
 	for _, failure := range failures {
 		failed := scheduleByID(t, tenant, failure["scheduleId"].(string))
-		require.Equal(t, []any{*failed.LastError, failed.Name, true}, []any{failure["error"], failure["name"], failure["isEnabled"]})
+		require.Equal(t, []any{*failed.LastError, failed.Name, true}, []any{failure["error"], failure["name"],
+			failure["isEnabled"]})
 		require.NotEmpty(t, failure["nextRunAt"])
 		require.NotNil(t, failed.LastFailedAt)
 	}
@@ -185,7 +197,8 @@ func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
 
 	require.NoError(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID))
 	require.Equal(t, "the folder was deleted", *scheduleByID(t, tenant, ofFolder.ID).DisabledReason)
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: ofFolder.ID, IsEnabled: new(true)})
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: ofFolder.ID,
+		IsEnabled: new(true)})
 	fails(t, err, model.NotFound)
 	ofAgent := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
 	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
@@ -205,21 +218,30 @@ func TestSchedulesThatCannotRunAreRefused(t *testing.T) {
 		AgentID: agent.ID, Name: "Hours", Scenario: "Ask.", Criteria: []string{"Polite."}, MaxTurns: 1, Rows: rows,
 	})
 	require.NoError(t, err)
-	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID, in.Repeats = &agent.ID, 20 })
+	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) {
+		in.AgentID, in.Repeats = &agent.ID,
+			20
+	})
 	for range 51 {
 		newSimulationTest(t, tenant, agent.ID)
 	}
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, Votes: new(int32(3))})
-	require.Contains(t, fails(t, err, model.Unprocessable), "agentId has tests, rows and repeats that make 4020 runs, and an execution has at most 4000")
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		Votes: new(int32(3))})
+	require.Contains(t, fails(t, err, model.Unprocessable), "agentId has tests, rows and repeats that make 4020 runs, "+
+		"and an execution has at most 4000")
 	_, err = tenant.CreateAgentTestSchedule(t.Context(), model.CreateAgentTestScheduleInput{
-		Name: "All", AgentID: &agent.ID, Repeats: 20, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC", IsEnabled: true,
+		Name: "All", AgentID: &agent.ID, Repeats: 20, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC",
+		IsEnabled: true,
 	})
 	require.Contains(t, fails(t, err, model.Unprocessable), "4020 runs")
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(false)})
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		IsEnabled: new(false)})
 	require.NoError(t, err, "what starts nothing may be too large")
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(true)})
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		IsEnabled: new(true)})
 	fails(t, err, model.Unprocessable)
-	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID, IsEnabled: new(true), Repeats: new(int32(19))})
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		IsEnabled: new(true), Repeats: new(int32(19))})
 	require.NoError(t, err)
 }
 

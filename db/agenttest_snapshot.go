@@ -13,12 +13,15 @@ import (
 
 // snapshotOfRun is what a run runs: its own copy in runs of before, or what its execution keeps for all.
 const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
-	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time, 'votes', execution.votes,
+	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time,
+		'votes', execution.votes,
 		'judgeModel', coalesce(execution.judge_model, ''))
 	FROM agent_test_snapshots AS test
-	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
+	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id
+		AND agent.id = test.agent_id
 	JOIN agent_test_executions AS execution ON execution.company_id = test.company_id AND execution.id = test.execution_id
-	WHERE test.company_id = ?TableAlias.company_id AND test.execution_id = ?TableAlias.execution_id AND test.id = ?TableAlias.tested_id)) AS snapshot`
+	WHERE test.company_id = ?TableAlias.company_id AND test.execution_id = ?TableAlias.execution_id
+		AND test.id = ?TableAlias.tested_id)) AS snapshot`
 
 // withSnapshots reads whole runs, with their snapshots.
 func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
@@ -33,10 +36,11 @@ func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
 // existingTestOfRun is the column of runs that says which test they are of, unless that is marked.
 var existingTestOfRun = strings.NewReplacer("?0", "?TableAlias", "?1", ofTest).Replace(existingTest) + " AS " + ofTest
 
-// RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside those that
-// tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are read otherwise have no
-// snapshot.
-func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
+// RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside
+// those that tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are
+// read otherwise have no snapshot.
+func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
+	columns ...string) ([]*model.AgentTestRun, error) {
 	runs := []*model.AgentTestRun{}
 	q := t.db.Select(&runs).Apply(withSnapshots)
 	if len(columns) > 0 {
@@ -69,7 +73,8 @@ func (t *Tenant) keepSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) err
 		}
 	}
 	batch.Queue(`INSERT INTO agent_test_snapshots (company_id, execution_id, id, agent_id, definition)
-		SELECT $1, $2, kept.id, kept.agent_id, kept.definition::json FROM unnest($3::text[], $4::text[], $5::text[]) AS kept (id, agent_id, definition)`,
+		SELECT $1, $2, kept.id, kept.agent_id, kept.definition::json FROM unnest($3::text[], $4::text[],
+			$5::text[]) AS kept (id, agent_id, definition)`,
 		t.CompanyID(), runs[0].ExecutionID, ids, agents, definitions)
 	return nil
 }

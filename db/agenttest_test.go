@@ -14,14 +14,16 @@ import (
 
 func simulationInput(agentID string) model.CreateSimulationTestInput {
 	return model.CreateSimulationTestInput{
-		AgentID: agentID, Name: "Books", Scenario: "You want an appointment.", Criteria: []string{"an appointment is made"}, MaxTurns: 10,
+		AgentID: agentID, Name: "Books", Scenario: "You want an appointment.", Criteria: []string{"an appointment is made"},
+		MaxTurns: 10,
 	}
 }
 
 var madeTests atomic.Int64
 
 // newSimulationTest returns a test with a name of its own.
-func newSimulationTest(t *testing.T, tenant *db.Tenant, agentID string, with ...func(*model.CreateSimulationTestInput)) *model.SimulationTest {
+func newSimulationTest(t *testing.T, tenant *db.Tenant, agentID string,
+	with ...func(*model.CreateSimulationTestInput)) *model.SimulationTest {
 	t.Helper()
 	in := simulationInput(agentID)
 	in.Name = fmt.Sprintf("Books %d", madeTests.Add(1))
@@ -85,7 +87,8 @@ func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
 		in.FolderID = &folder.ID
 		in.ConversationContext = []*model.TestMessage{{Role: model.MessageRoleUser, Text: "Hi \\u0000 it's"}}
 		in.Variables = model.JSONObject(`{"b": "1", "a": true}`)
-		in.ToolMocking = &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID, Mock: model.Mock{ResultTemplate: &result}}}}
+		in.ToolMocking = &model.ToolMocking{
+			MockedTools: []model.MockedTool{{ToolID: tool.ID, Mock: model.Mock{ResultTemplate: &result}}}}
 	})
 	same(t, simulation.AgentTestRow, batchless(testByID(t, tenant, simulation.ID).Row()))
 	classification := newClassificationTest(t, tenant, agent.ID, "Tags")
@@ -120,7 +123,8 @@ func TestListsOfTests(t *testing.T) {
 	tenant := freshTenant(t)
 	agent, other := newTaggedAgent(t, tenant, "New"), newTaggedAgent(t, tenant, "New")
 	folder := newFolder(t, tenant, agent.ID, "Smoke")
-	inFolder := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID })
+	inFolder := newSimulationTest(t, tenant, agent.ID,
+		func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID })
 	tagged := newClassificationTest(t, tenant, agent.ID, "Tags")
 	foreign := newSimulationTest(t, tenant, other.ID)
 	kind := model.AgentTestKindClassification
@@ -150,7 +154,8 @@ func TestListsOfTests(t *testing.T) {
 		}
 		if c.agentID != nil {
 			wanted := db.TestsThat(c.wanted)
-			rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfAgents, wanted, []string{*c.agentID}, model.PageArgs{First: 10}, "name")
+			rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfAgents, wanted, []string{*c.agentID},
+				model.PageArgs{First: 10}, "name")
 			require.NoError(t, err)
 			require.Equal(t, c.want, idsOf(rows))
 			for _, row := range rows {
@@ -161,7 +166,8 @@ func TestListsOfTests(t *testing.T) {
 			require.Equal(t, []int32{int32(len(c.want)), 0}, counts)
 		}
 	}
-	rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfFolders, nil, []string{folder.ID}, model.PageArgs{First: 10})
+	rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfFolders, nil, []string{folder.ID},
+		model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Equal(t, []string{inFolder.ID}, idsOf(rows))
 	_, err = tenant.AgentTests(t.Context(), model.PageArgs{}, nil, model.AgentTestFilter{})
@@ -184,7 +190,8 @@ func TestTestsThatDoNotFitTheirAgent(t *testing.T) {
 	fails(t, create(func(in *model.CreateSimulationTestInput) { in.AgentID = "agent_none" }), model.NotFound)
 	fails(t, create(func(in *model.CreateSimulationTestInput) { in.FolderID = &none }), model.NotFound)
 	fails(t, create(func(in *model.CreateSimulationTestInput) { in.Criteria = nil }), model.BadInput)
-	faults(t, create(func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID }), model.Unprocessable, "folderId", "of another agent")
+	faults(t, create(func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID }), model.Unprocessable,
+		"folderId", "of another agent")
 	mocked := func(in *model.CreateSimulationTestInput) {
 		in.ToolMocking = &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID}, {ToolID: tool.ID}}}
 	}
@@ -204,7 +211,8 @@ func TestTestsThatDoNotFitTheirAgent(t *testing.T) {
 	}
 	faults(t, classify(agent.ID, "new"), model.Unprocessable, "tagExpected", `"New", "Old"`)
 	faults(t, classify(other.ID, "New"), model.Unprocessable, "tagExpected", "has no classification tags")
-	_, err = tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{AgentID: agent.ID, Name: "Tags", TagExpected: "New"})
+	_, err = tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{AgentID: agent.ID,
+		Name: "Tags", TagExpected: "New"})
 	faults(t, err, model.BadInput, "conversationContext.messages", "at least one message")
 	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 1}, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
@@ -219,33 +227,41 @@ func TestUpdatesOfTests(t *testing.T) {
 	simulation, tagged := newSimulationTest(t, tenant, agent.ID), newClassificationTest(t, tenant, agent.ID, "Tags")
 
 	name, root, old, none := "Renamed", "", "Old", "Nothing"
-	updated, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID, Name: &name, FolderID: &folder.ID})
+	updated, err := tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
+		Name: &name, FolderID: &folder.ID})
 	require.NoError(t, err)
 	require.Equal(t, &folder.ID, updated.FolderID)
 	same(t, updated.AgentTestRow, batchless(testByID(t, tenant, simulation.ID).Row()))
-	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID, Criteria: []string{"a", "b"}})
+	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
+		Criteria: []string{"a", "b"}})
 	require.NoError(t, err)
 	require.Equal(t, &folder.ID, updated.FolderID, "what is not given stays")
 	require.Equal(t, []string{"a", "b"}, updated.Criteria)
-	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID, FolderID: &root})
+	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
+		FolderID: &root})
 	require.NoError(t, err)
 	require.Nil(t, updated.FolderID)
 	require.Equal(t, name, updated.Name)
 
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID, FolderID: &foreign.ID})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
+		FolderID: &foreign.ID})
 	faults(t, err, model.Unprocessable, "folderId", "of another agent")
 	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: tagged.ID, Name: &name})
 	faults(t, err, model.Unprocessable, "testId", "classification test")
-	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: simulation.ID, Name: &name})
+	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: simulation.ID,
+		Name: &name})
 	faults(t, err, model.Unprocessable, "testId", "simulation test")
 	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: "test_none"})
 	fails(t, err, model.NotFound)
-	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID, Criteria: []string{}})
+	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
+		Criteria: []string{}})
 	faults(t, err, model.BadInput, "criteria", "at least one")
 
-	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, TagExpected: &none})
+	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID,
+		TagExpected: &none})
 	faults(t, err, model.Unprocessable, "tagExpected", "none of the agent's")
-	retagged, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, TagExpected: &old})
+	retagged, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID,
+		TagExpected: &old})
 	require.NoError(t, err)
 	same(t, retagged.AgentTestRow, batchless(testByID(t, tenant, tagged.ID).Row()))
 	retold, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{
@@ -254,15 +270,19 @@ func TestUpdatesOfTests(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.JSONObject("{}"), retold.ConversationContext.DataBag, "there is always one")
 
-	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, ConversationMessages: []*model.TestMessage{{Role: "user"}}})
+	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID,
+		ConversationMessages: []*model.TestMessage{{Role: "user"}}})
 	faults(t, err, model.BadInput, "conversationMessages.0.text", "must not be empty")
-	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, Criteria: []string{"a", " "}})
+	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID,
+		Criteria: []string{"a", " "}})
 	faults(t, err, model.BadInput, "criteria.1", "must not be blank")
 
 	// A test whose agent has lost the tag can still be renamed.
-	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, ClassificationTags: []*model.ClassificationTag{}})
+	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID,
+		ClassificationTags: []*model.ClassificationTag{}})
 	require.NoError(t, err)
-	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, Name: new("Tagged")})
+	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID,
+		Name: new("Tagged")})
 	require.NoError(t, err)
 }
 
@@ -289,7 +309,8 @@ func TestDeletedTests(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []model.TestTally{
 		{TestedID: test.ID, TestName: test.Name, AgentTestRunCounts: model.AgentTestRunCounts{Total: 1, Failed: 1}},
-		{TestedID: kept.ID, TestID: &kept.ID, TestName: kept.Name, AgentTestRunCounts: model.AgentTestRunCounts{Total: 1, Failed: 1}},
+		{TestedID: kept.ID, TestID: &kept.ID, TestName: kept.Name, AgentTestRunCounts: model.AgentTestRunCounts{Total: 1,
+			Failed: 1}},
 	}, tallies[execution.ID])
 }
 

@@ -33,8 +33,8 @@ func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.A
 	return keys, err
 }
 
-// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company has
-// model.MaxAPIKeys that can be used.
+// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company
+// has model.MaxAPIKeys that can be used.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
 	key, secret, err := model.NewAPIKey(t.store.signer, t.CompanyID(), in, now())
 	if err != nil {
@@ -43,8 +43,8 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 	return key, secret, t.addAPIKey(ctx, key, nil)
 }
 
-// ImportAPIKey makes a key for a secret that exists already, of which only the hash is kept. CONFLICT says that it is the
-// secret of another key, UNPROCESSABLE that the company has model.MaxAPIKeys that can be used.
+// ImportAPIKey makes a key for a secret that exists already, of which only the hash is kept. CONFLICT says that it is
+// the secret of another key, UNPROCESSABLE that the company has model.MaxAPIKeys that can be used.
 func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (*model.APIKey, error) {
 	key, isForeign, err := model.ImportAPIKey(t.CompanyID(), in, now())
 	if err != nil {
@@ -53,7 +53,8 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 	return key, t.addAPIKey(ctx, key, func(ctx context.Context, t tenantTx) error {
 		known, err := t.db.Select((*model.APIKey)(nil)).Where("hash = ?", key.Hash).Exists(ctx)
 		if err == nil && !known && isForeign {
-			known, err = pg.Affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+			known, err = pg.Affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, "+
+				"?) ON CONFLICT (hash) DO NOTHING",
 				key.Hash, t.CompanyID(), key.ID).Exec(ctx))
 			known = !known
 		}
@@ -64,8 +65,8 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 	})
 }
 
-// ImportedKey returns the key of a secret that was made elsewhere, and its company's part of the database; NOT_FOUND when
-// there is none. The company is looked up by the hash, which no other key needs.
+// ImportedKey returns the key of a secret that was made elsewhere, and its company's part of the database; NOT_FOUND
+// when there is none. The company is looked up by the hash, which no other key needs.
 func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model.APIKey, error) {
 	found := []struct{ CompanyID, APIKeyID string }{}
 	err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
@@ -91,15 +92,18 @@ func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
 func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Those who make keys at the same time wait here, so that each counts the other's.
-		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
+			Exec(ctx); err != nil {
 			return err
 		}
-		usable, err := t.db.Select((*model.APIKey)(nil)).Where("revoked_at IS NULL").Where("(expires_at IS NULL OR expires_at > ?)", key.CreatedAt).Count(ctx)
+		usable, err := t.db.Select((*model.APIKey)(nil)).Where("revoked_at IS NULL").
+			Where("(expires_at IS NULL OR expires_at > ?)", key.CreatedAt).Count(ctx)
 		if err != nil {
 			return err
 		}
 		if usable >= model.MaxAPIKeys {
-			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke one first", usable)
+			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke "+
+				"one first", usable)
 		}
 		if also != nil {
 			if err := also(ctx, t); err != nil {
@@ -135,17 +139,21 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 // Revoked returns which of the credentials are good no more: keys that were revoked or have expired, with their access
 // tokens, and tokens that were revoked. They may belong to any company.
 func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
-	companies, ids, tokens := make([]string, len(credentials)), make([]string, len(credentials)), make([]string, len(credentials))
+	companies, ids, tokens := make([]string, len(credentials)), make([]string, len(credentials)),
+		make([]string, len(credentials))
 	for i, c := range credentials {
 		companies[i], ids[i], tokens[i] = c.CompanyID, c.KeyID, c.Token
 	}
 	revoked := []struct{ CompanyID, KeyID, Token string }{}
 	err := s.db.Program().NewSelect().
-		TableExpr("unnest(?::text[], ?::text[], ?::text[]) AS shown (company_id, key_id, token)", pgdialect.Array(companies), pgdialect.Array(ids), pgdialect.Array(tokens)).
+		TableExpr("unnest(?::text[], ?::text[], ?::text[]) AS shown (company_id, key_id, token)", pgdialect.Array(companies),
+			pgdialect.Array(ids), pgdialect.Array(tokens)).
 		ColumnExpr("shown.*").
 		Join("JOIN api_keys AS api_key ON api_key.company_id = shown.company_id AND api_key.id = shown.key_id").
-		Join("LEFT JOIN access_tokens AS access_token ON access_token.company_id = shown.company_id AND access_token.hash = decode(shown.token, 'hex')").
-		Where("api_key.revoked_at IS NOT NULL OR api_key.expires_at <= ? OR shown.token <> '' AND access_token.hash IS NULL", now()).Scan(ctx, &revoked)
+		Join("LEFT JOIN access_tokens AS access_token ON access_token.company_id = shown.company_id AND access_token.hash "+
+			"= decode(shown.token, 'hex')").
+		Where("api_key.revoked_at IS NOT NULL OR api_key.expires_at <= ? OR shown.token <> '' AND access_token.hash IS NULL",
+			now()).Scan(ctx, &revoked)
 	refs := make([]model.CredentialRef, len(revoked))
 	for i, r := range revoked {
 		refs[i] = model.CredentialRef{KeyRef: model.KeyRef{CompanyID: r.CompanyID, KeyID: r.KeyID}, Token: r.Token}

@@ -18,7 +18,8 @@ func TestOnlyTheHashOfASecretIsStored(t *testing.T) {
 	tenant, company := newCompany(t, store)
 	expires := time.Now().Add(time.Hour)
 	key, secret, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{
-		Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite, model.APIKeyScopeRead, model.APIKeyScopeWrite}, ExpiresAt: &expires,
+		Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite, model.APIKeyScopeRead, model.APIKeyScopeWrite},
+		ExpiresAt: &expires,
 	})
 	require.NoError(t, err)
 	require.Equal(t, []model.APIKeyScope{model.APIKeyScopeWrite, model.APIKeyScopeRead}, key.Scopes)
@@ -49,7 +50,8 @@ func TestRevokeAPIKey(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	var ids []string
 	for range 2 {
-		key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+		key, _, err := tenant.CreateAPIKey(ctx,
+			model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 		require.NoError(t, err)
 		ids = append(ids, key.ID)
 	}
@@ -76,7 +78,8 @@ func TestACompanyHasSoManyKeys(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	create := func() error {
-		_, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+		_, _, err := tenant.CreateAPIKey(t.Context(),
+			model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 		return err
 	}
 	for range model.MaxAPIKeys - 5 {

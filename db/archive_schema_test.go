@@ -28,8 +28,10 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 	defs := map[string]any{}
 	for _, table := range db.ArchivedTables() {
 		rows, err := conn.Query(t.Context(), `SELECT attname::text, format_type(atttypid, NULL), attnotnull,
-				coalesce((SELECT string_agg(pg_get_constraintdef(oid), ' ') FROM pg_constraint WHERE conrelid = attrelid AND contype = 'c' AND conkey = ARRAY[attnum]), '')
-			FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'company_id' AND attgenerated = '' ORDER BY attnum`, table)
+				coalesce((SELECT string_agg(pg_get_constraintdef(oid), ' ') FROM pg_constraint WHERE conrelid = attrelid
+					AND contype = 'c' AND conkey = ARRAY[attnum]), '')
+			FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'company_id'
+				AND attgenerated = '' ORDER BY attnum`, table)
 		require.NoError(t, err)
 		without, absent, forced := db.ArchivedColumns(table)
 		properties, required := map[string]any{}, []string{}
@@ -45,7 +47,8 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 				property = enums.schemaOf(of, !isRequired)
 			}
 			if column == "definition" {
-				property = map[string]any{"type": "object", "description": "An agent, or a test if the line has agent_id. Exports write it."}
+				property = map[string]any{"type": "object", "description": "An agent, or a test if the line has agent_id. " +
+					"Exports write it."}
 			}
 			_, isFilled := absent[column]
 			_, isForced := forced[column]
@@ -61,12 +64,17 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 			}
 		}
 		require.NoError(t, rows.Err())
-		required = slices.DeleteFunc(required, func(column string) bool { return table == "campaign_items" && column == "version" })
+		required = slices.DeleteFunc(required, func(column string) bool {
+			return table == "campaign_items" &&
+				column == "version"
+		})
 		slices.Sort(required)
-		defs[table] = map[string]any{"type": "object", "additionalProperties": false, "properties": properties, "required": required}
+		defs[table] = map[string]any{"type": "object", "additionalProperties": false, "properties": properties,
+			"required": required}
 	}
 	text, err := json.MarshalIndent(map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "archive.schema.json", "title": "Archives of companies",
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "archive.schema.json",
+		"title":       "Archives of companies",
 		"description": "Each definition is of a line of the file TABLE.jsonl of an archive.", "$defs": defs,
 	}, "", "  ")
 	require.NoError(t, err)
@@ -76,7 +84,8 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 	}
 	current, err := os.ReadFile(archiveSchema)
 	require.NoError(t, err)
-	require.Equal(t, string(text), string(current), "AGENTGRAPH_RECORD=1 go test ./db -run TestTheSchemaOfArchivesIsCurrent writes it")
+	require.Equal(t, string(text), string(current), "AGENTGRAPH_RECORD=1 go test ./db -run "+
+		"TestTheSchemaOfArchivesIsCurrent writes it")
 }
 
 var (

@@ -66,14 +66,16 @@ func (o *postOffice) postAuditEvents(ctx context.Context, companyID string, even
 // Deliver takes events of one company, oldest first, to their target. After an error it is called with them again.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
-// DeliverAuditEvents gives events that were not delivered yet to deliver: of each company the oldest, unless it has to wait
-// after a failure. Of all processes one at a time does so for a company. It returns the last failure, and ends early after
-// some. An event is delivered again when its process ends, or the database fails, before that was written down.
+// DeliverAuditEvents gives events that were not delivered yet to deliver: of each company the oldest, unless it has to
+// wait after a failure. Of all processes one at a time does so for a company. It returns the last failure, and ends
+// early after some. An event is delivered again when its process ends, or the database fails, before that was written
+// down.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	var companies []string
 	err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
 		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.delivered_at IS NULL)").
-		Where("NOT EXISTS (SELECT 1 FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.due_at > now())").Scan(ctx, &companies)
+		Where("NOT EXISTS (SELECT 1 FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.due_at > now())").
+		Scan(ctx, &companies)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,8 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 		return err
 	}
 	events := []*model.AuditEvent{}
-	if err := t.db.Select(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(limited); err != nil {
+	if err := t.db.Select(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).
+		Scan(limited); err != nil {
 		return err
 	}
 	if len(events) > 0 {
@@ -118,7 +121,8 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 }
 
 // endDelivery notes which events were delivered, and when the next may be.
-func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent, failures int, wait time.Duration) error {
+func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent, failures int,
+	wait time.Duration) error {
 	// What was delivered is written down even if the program has to end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliveryTimeout)
 	defer cancel()
@@ -128,11 +132,13 @@ func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent,
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if len(ids) > 0 {
-			if _, err := t.db.Update((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+			if _, err := t.db.Update((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).
+				Exec(ctx); err != nil {
 				return err
 			}
 		}
-		_, err := t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+" WHERE company_id = ? AND target = 'Webhook'",
+		_, err := t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+
+			" WHERE company_id = ? AND target = 'Webhook'",
 			failures, wait.Microseconds(), t.CompanyID()).Exec(ctx)
 		return err
 	})

@@ -35,7 +35,8 @@ func newInbox() *inbox { return &inbox{events: map[string][]string{}} }
 // eventIDs are the ids of a company's events, oldest first.
 func eventIDs(t *testing.T, address, companyID string) (ids []string) {
 	t.Helper()
-	rows, err := connect(t, address).Query(t.Context(), "SELECT id FROM audit_events WHERE company_id = $1 ORDER BY created_at, id", companyID)
+	rows, err := connect(t, address).Query(t.Context(), "SELECT id FROM audit_events WHERE company_id = $1 ORDER BY "+
+		"created_at, id", companyID)
 	require.NoError(t, err)
 	for rows.Next() {
 		var id string
@@ -53,8 +54,10 @@ func TestAuditEventsAreDeliveredInOrderAndOnce(t *testing.T) {
 	want := map[string][]string{}
 	for range 2 {
 		_, companyID := newCompany(t, store)
-		_, err := connect(t, address).Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
-			SELECT $1, format('audit_%s', n), 'CreateAgent', 'agent', false, now() - n % 50 * interval '1 minute' FROM generate_series(1, 250) AS n`, companyID)
+		_, err := connect(t, address).
+			Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+			SELECT $1, format('audit_%s', n), 'CreateAgent', 'agent', false, now() - n % 50 * interval '1 minute'
+				FROM generate_series(1, 250) AS n`, companyID)
 		require.NoError(t, err)
 		want[companyID] = eventIDs(t, address, companyID)
 	}
@@ -77,7 +80,8 @@ func TestAuditEventsAreDeliveredInOrderAndOnce(t *testing.T) {
 
 	// One that is committed late comes late, but it comes.
 	for companyID := range want {
-		_, err := connect(t, address).Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+		_, err := connect(t, address).
+			Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
 			VALUES ($1, 'audit_late', 'CreateAgent', 'agent', false, now() - interval '1 hour')`, companyID)
 		require.NoError(t, err)
 		want[companyID] = append(want[companyID], "audit_late")
@@ -121,7 +125,8 @@ func TestDeliveriesThatFailAreTriedAgainLater(t *testing.T) {
 	newAgent(t, other)
 	got := newInbox()
 	require.NoError(t, store.DeliverAuditEvents(t.Context(), got.take))
-	require.Equal(t, map[string][]string{companyID: eventIDs(t, address, companyID), otherID: eventIDs(t, address, otherID)}, got.events)
+	require.Equal(t, map[string][]string{companyID: eventIDs(t, address, companyID),
+		otherID: eventIDs(t, address, otherID)}, got.events)
 	_, failures = wait()
 	require.Zero(t, failures)
 }

@@ -22,21 +22,23 @@ func AuditEventsThat(f *model.AuditEventFilter) pg.Filter {
 }
 
 // AuditEvents returns a page of the audit events that pass the filter, newest first.
-func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter, columns ...string) (*model.Page[*model.AuditEvent], error) {
+func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter,
+	columns ...string) (*model.Page[*model.AuditEvent], error) {
 	return pg.Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsThat(filter))
 }
 
 // eventsPerRead bounds the events that an export holds in memory.
 const eventsPerRead = 1_000
 
-// AuditLog reads the audit events from a time up to, and without, another one, oldest first, a part at a time. One that is
-// recorded meanwhile may be among them or not.
+// AuditLog reads the audit events from a time up to, and without, another one, oldest first, a part at a time. One that
+// is recorded meanwhile may be among them or not.
 func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
 	return func(yield func(*model.AuditEvent, error) bool) {
 		after := &model.AuditEvent{CreatedAt: from}
 		for {
 			events := []*model.AuditEvent{}
-			err := t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).Where("created_at < ?", end).
+			err := t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).
+				Where("created_at < ?", end).
 				Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
 			if err != nil {
 				yield(nil, err)
@@ -61,9 +63,11 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 		return nil
 	}
 	before := now().Add(-s.auditKept)
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?", before)
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND "+
+		"e.created_at < ?", before)
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
+		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).
+			Order("created_at", "id").Limit(eventsPerRead)
 		result, err := t.db.Delete((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
 		return isFull(result, err, eventsPerRead)
 	}))
@@ -83,7 +87,8 @@ func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID 
 
 // deletions are the actions of deleting, by the name of the type.
 var deletions = map[string]model.AuditAction{
-	"agent": model.AuditActionDeleteAgent, "tool": model.AuditActionDeleteTool, "sub-agent": model.AuditActionDeleteSubAgent,
+	"agent": model.AuditActionDeleteAgent, "tool": model.AuditActionDeleteTool,
+	"sub-agent":           model.AuditActionDeleteSubAgent,
 	"knowledge base chat": model.AuditActionDeleteKnowledgeBaseChat, dataset: model.AuditActionDeleteDataset,
 	document: model.AuditActionDeleteDocument, agentTest: model.AuditActionDeleteAgentTest,
 	agentTestFolder: model.AuditActionDeleteAgentTestFolder, campaignItem: model.AuditActionDeleteCampaignItem,

@@ -17,7 +17,8 @@ import (
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	tenant, companyID := newCompany(t, dbtest.New(t))
-	key, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	key, _, err := tenant.CreateAPIKey(t.Context(),
+		model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
 	by := func(isToken bool) context.Context {
 		principal := model.Principal{CompanyID: companyID, KeyID: key.ID, Address: "203.0.113.7"}
@@ -26,7 +27,8 @@ func TestChangesAreAudited(t *testing.T) {
 		}
 		return model.WithPrincipal(t.Context(), principal)
 	}
-	agent, err := tenant.CreateAgent(by(false), model.CreateAgentInput{Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "One"})
+	agent, err := tenant.CreateAgent(by(false), model.CreateAgentInput{Name: "Agent", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "One"})
 	require.NoError(t, err)
 	_, err = tenant.UpdateAgentPrompt(by(true), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: "Two"})
 	require.NoError(t, err)
@@ -51,7 +53,8 @@ func TestChangesAreAudited(t *testing.T) {
 	}
 	actions, events := read(nil)
 	require.Equal(t, []model.AuditAction{
-		model.AuditActionRevokeAPIKey, model.AuditActionDeleteAgent, model.AuditActionChangePlan, model.AuditActionUpdateAgent,
+		model.AuditActionRevokeAPIKey, model.AuditActionDeleteAgent, model.AuditActionChangePlan,
+		model.AuditActionUpdateAgent,
 		model.AuditActionUpdatePrompt, model.AuditActionCreateAgent, model.AuditActionCreateAPIKey,
 	}, actions)
 	made, prompt := events[6], events[4]
@@ -62,7 +65,8 @@ func TestChangesAreAudited(t *testing.T) {
 	require.Equal(t, "203.0.113.7", *prompt.Address)
 	require.Equal(t, agent.ID, prompt.TargetID)
 
-	actions, _ = read(&model.AuditEventFilter{TargetID: &agent.ID, APIKeyID: &key.ID, Action: new(model.AuditActionDeleteAgent)})
+	actions, _ = read(&model.AuditEventFilter{TargetID: &agent.ID, APIKeyID: &key.ID,
+		Action: new(model.AuditActionDeleteAgent)})
 	require.Equal(t, []model.AuditAction{model.AuditActionDeleteAgent}, actions)
 }
 
@@ -90,8 +94,10 @@ func TestTheAuditLogIsReadInOrder(t *testing.T) {
 	newAgent(t, other)
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	// More than one part, and many at the same moment.
-	_, err := conn.Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
-		SELECT $1, format('audit_%s', lpad(n::text, 5, '0')), 'CreateAgent', 'agent', false, $2::timestamptz + n / 700 * interval '1 hour'
+	_, err := conn.Exec(t.Context(),
+		`INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+		SELECT $1, format('audit_%s', lpad(n::text, 5, '0')), 'CreateAgent', 'agent', false,
+			$2::timestamptz + n / 700 * interval '1 hour'
 		FROM generate_series(0, 2499) AS n`, companyID, day)
 	require.NoError(t, err)
 	read := func(from, end time.Time) (ids []string) {
@@ -119,7 +125,8 @@ func TestOldAuditEventsAreForgotten(t *testing.T) {
 		store := dbtest.Open(t, address, db.Options{AuditKept: kept})
 		tenant, companyID := newCompany(t, store)
 		agent := newAgent(t, tenant)
-		_, err := conn.Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+		_, err := conn.Exec(t.Context(),
+			`INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
 			SELECT $1, format('audit_%s', n), 'CreateAgent', 'agent', false, now() - n * interval '1 minute' - interval '2 days'
 			FROM generate_series(1, 2300) AS n`, companyID)
 		require.NoError(t, err)
@@ -128,7 +135,8 @@ func TestOldAuditEventsAreForgotten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, agent.ID, page.Nodes[0].TargetID)
 		var left int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1", companyID).Scan(&left))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1", companyID).
+			Scan(&left))
 		if kept == 0 {
 			require.Equal(t, 2301, left)
 		} else {

@@ -43,7 +43,8 @@ func TestWhatIsMarkedIsRemovedWithoutTheCompaniesThatAreAway(t *testing.T) {
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
 	for companyID, left := range map[string]int{nearID: 0, awayID: 2} {
 		var n int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM campaign_items WHERE company_id = $1", companyID).Scan(&n))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM campaign_items WHERE company_id = $1", companyID).
+			Scan(&n))
 		require.Equal(t, left, n)
 	}
 }
@@ -60,13 +61,15 @@ func TestWebhooksAreToldWithoutTheCompaniesThatAreAway(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET created_at = created_at - interval '400 days' WHERE id IN (SELECT min(id) FROM webhook_deliveries GROUP BY company_id)")
+	_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET created_at = created_at - interval '400 days' WHERE "+
+		"id IN (SELECT min(id) FROM webhook_deliveries GROUP BY company_id)")
 	require.NoError(t, err)
 	dbtest.Away(t, conn, "webhook_deliveries", awayID)
 
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries_there WHERE company_id = $1", nearID).Scan(&left))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries_there WHERE company_id = $1",
+		nearID).Scan(&left))
 	require.Equal(t, 1, left, "old messages are forgotten")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

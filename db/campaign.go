@@ -37,7 +37,8 @@ var (
 )
 
 // Campaigns returns a page of the campaigns that pass the filter, newest first.
-func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *model.CampaignFilter, columns ...string) (*model.Page[*model.Campaign], error) {
+func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *model.CampaignFilter,
+	columns ...string) (*model.Page[*model.Campaign], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,8 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 				return err
 			}
 		}
-		return t.revise(ctx, campaign, nil, "name", "status", "max_attempts", "retry_delay_minutes", "default_region", "updated_at")
+		return t.revise(ctx, campaign, nil, "name", "status", "max_attempts", "retry_delay_minutes", "default_region",
+			"updated_at")
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +101,8 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 	return campaign, nil
 }
 
-// DeleteCampaign deletes an archived campaign with its items: it marks it, however many these are. CONFLICT when it is not archived.
+// DeleteCampaign deletes an archived campaign with its items: it marks it, however many these are. CONFLICT when it is
+// not archived.
 func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, id, forDelete)
@@ -122,7 +125,8 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 // markCampaigns marks campaigns as deleted, and tells their followers.
 func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	ids := []string{}
-	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).
+		Scan(ctx, &ids); err != nil || len(ids) == 0 {
 		return err
 	}
 	for _, id := range ids {
@@ -152,7 +156,8 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 			return err
 		}
 		if count > 0 {
-			return model.Errorf(model.Conflict, "campaign %q has %d items that are being called or evaluated", campaign.ID, count)
+			return model.Errorf(model.Conflict, "campaign %q has %d items that are being called or evaluated", campaign.ID,
+				count)
 		}
 	}
 	return nil
@@ -162,7 +167,8 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 var underWay = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
 
 // AddCampaignField adds a field of its own to a campaign, and returns both.
-func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignFieldInput) (*model.Campaign, *model.CampaignField, error) {
+func (t *Tenant) AddCampaignField(ctx context.Context,
+	in model.AddCampaignFieldInput) (*model.Campaign, *model.CampaignField, error) {
 	var campaign *model.Campaign
 	var field *model.CampaignField
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
@@ -190,9 +196,11 @@ func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted 
 }
 
 // deleteItems deletes some of the items of a campaign, which is held, and reports whether there may be more.
-func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign, some *bun.SelectQuery) (isLeft bool, err error) {
+func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign,
+	some *bun.SelectQuery) (isLeft bool, err error) {
 	items := []*model.CampaignItem{}
-	err = t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", some.Limit(itemsPerPart)).Returning("running_status, is_archived").Scan(ctx, &items)
+	err = t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", some.Limit(itemsPerPart)).
+		Returning("running_status, is_archived").Scan(ctx, &items)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}

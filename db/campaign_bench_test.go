@@ -24,9 +24,11 @@ func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign
 	in.Direction = model.DirectionOutbound
 	agent, err := tenant.CreateAgent(b.Context(), in)
 	require.NoError(b, err)
-	campaign, err := tenant.CreateCampaign(b.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: "A", MaxAttempts: 2})
+	campaign, err := tenant.CreateCampaign(b.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: "A",
+		MaxAttempts: 2})
 	require.NoError(b, err)
-	_, err = tenant.UpdateCampaign(b.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusRunning)})
+	_, err = tenant.UpdateCampaign(b.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+		Status: new(model.CampaignStatusRunning)})
 	require.NoError(b, err)
 	for range thousands {
 		_, err := tenant.AddCampaignItems(b.Context(), contacts(campaign.ID, 1_000))
@@ -76,7 +78,8 @@ func BenchmarkMoves(b *testing.B) {
 		item := page.Nodes[i]
 		for n := 0; left.Add(-1) >= 0; n++ {
 			if n%2 == 1 {
-				if _, err := tenant.ResetCampaignItem(b.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID}); err != nil {
+				if _, err := tenant.ResetCampaignItem(b.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+					ItemID: item.ID}); err != nil {
 					return err
 				}
 				continue

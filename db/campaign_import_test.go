@@ -14,7 +14,8 @@ func TestACampaignIsImportedWholeOrNotAtAll(t *testing.T) {
 	tenant := freshTenant(t)
 	agent := newOutboundAgent(t, tenant)
 	past := time.Date(2025, 11, 3, 9, 30, 0, 0, time.UTC)
-	campaign, err := model.NewCampaign(model.CreateCampaignInput{AgentID: agent.ID, Name: "Of last year", MaxAttempts: 1}, past)
+	campaign, err := model.NewCampaign(model.CreateCampaignInput{AgentID: agent.ID, Name: "Of last year", MaxAttempts: 1},
+		past)
 	require.NoError(t, err)
 	items, err := campaign.NewItems(contacts(campaign.ID, 3), agent, past)
 	require.NoError(t, err)

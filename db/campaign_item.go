@@ -17,8 +17,10 @@ const campaignItem = "campaign item"
 var (
 	CampaignItemRows = pg.Rows{Type: campaignItem, Model: (*model.CampaignItem)(nil), Key: pg.ByID}
 	CampaignItemList = pg.List{Model: (*model.CampaignItem)(nil), Order: pg.NewestFirst}
-	ItemsOfCampaigns = pg.List{Model: (*model.CampaignItem)(nil), Of: "?TableAlias.campaign_id = ?1", Order: pg.NewestFirst}
-	EventsOfItems    = pg.Rows{Model: (*model.CampaignItemEvent)(nil), Key: "?TableAlias.item_id", Order: "?TableAlias.number"}
+	ItemsOfCampaigns = pg.List{Model: (*model.CampaignItem)(nil), Of: "?TableAlias.campaign_id = ?1",
+		Order: pg.NewestFirst}
+	EventsOfItems = pg.Rows{Model: (*model.CampaignItemEvent)(nil), Key: "?TableAlias.item_id",
+		Order: "?TableAlias.number"}
 )
 
 // ItemsThat is the filter of a list of items. more is valid or nil.
@@ -34,7 +36,8 @@ func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.C
 }
 
 // CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
-func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, columns ...string) (*model.CampaignItem, error) {
+func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string,
+	columns ...string) (*model.CampaignItem, error) {
 	items := []*model.CampaignItem{}
 	err := t.db.SelectColumns(&items, columns).Where("?TableAlias.id = ?", id).
 		Where("?TableAlias.campaign_id = ?", campaignID).Scan(ctx)
@@ -53,7 +56,8 @@ func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, column
 // CampaignItems returns a page of the items of a campaign that pass the filter, newest first: all of them, or those in
 // one state, archived or not.
 func (t *Tenant) CampaignItems(
-	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter,
+	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool,
+	filter *model.CampaignItemFilter,
 	columns ...string,
 ) (*model.Page[*model.CampaignItem], error) {
 	if err := filter.Validate(); err != nil {
@@ -62,38 +66,42 @@ func (t *Tenant) CampaignItems(
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
+	return pg.Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns,
+		append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none, but for those whose number another one has.
-func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload, error) {
+func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload,
+	error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
 	added := &model.AddCampaignItemsPayload{}
-	return added, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
-		agent, err := t.Agent(ctx, campaign.AgentID)
-		if err != nil {
-			return nil, err
-		}
-		items, err := campaign.NewItems(in, agent, now())
-		if err != nil {
-			return nil, err
-		}
-		openItems, err := t.openItems(ctx, campaign.ID, items)
-		if err != nil {
-			return nil, err
-		}
-		if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
-			return itemsCounted{}, err
-		}
-		return itemsCounted{}.add(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
-	})
+	return added, t.changeItems(ctx, in.CampaignID, len(in.Items),
+		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+			agent, err := t.Agent(ctx, campaign.AgentID)
+			if err != nil {
+				return nil, err
+			}
+			items, err := campaign.NewItems(in, agent, now())
+			if err != nil {
+				return nil, err
+			}
+			openItems, err := t.openItems(ctx, campaign.ID, items)
+			if err != nil {
+				return nil, err
+			}
+			if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
+				return itemsCounted{}, err
+			}
+			return itemsCounted{}.add(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
+		})
 }
 
-// openItems returns the ids of the open items of a campaign that have the numbers of others, by their numbers. While the
-// campaign is locked, nobody else adds one.
-func (t tenantTx) openItems(ctx context.Context, campaignID string, items []*model.CampaignItem) (map[string]string, error) {
+// openItems returns the ids of the open items of a campaign that have the numbers of others, by their numbers. While
+// the campaign is locked, nobody else adds one.
+func (t tenantTx) openItems(ctx context.Context, campaignID string,
+	items []*model.CampaignItem) (map[string]string, error) {
 	numbers := make([]string, 0, len(items))
 	for _, item := range items {
 		if item.PhoneNumber != "" {
@@ -115,7 +123,8 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string, items []*mod
 
 // AdvanceCampaignItem moves an item as a dialer reports it, with its events, and returns it. CONFLICT when
 // the item cannot move so: of two reports of the same move one is kept.
-func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampaignItemInput) (*model.CampaignItem, error) {
+func (t *Tenant) AdvanceCampaignItem(ctx context.Context,
+	in model.AdvanceCampaignItemInput) (*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -131,20 +140,22 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampai
 		}
 		tags = agent.ClassificationTags
 	}
-	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) ([]*model.CampaignItemEvent, error) {
+	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) (
+		[]*model.CampaignItemEvent, error) {
 		return item.Advance(in, campaign, tags, now())
 	})
 }
 
-// ResetCampaignItem sets an item back to the beginning, and returns it. CONFLICT when it is not the item that the input is
-// based on.
+// ResetCampaignItem sets an item back to the beginning, and returns it. CONFLICT when it is not the item that the input
+// is based on.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
-	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
-		if err := item.Expect(in.ExpectedVersion); err != nil {
-			return nil, err
-		}
-		return item.Reset(now())
-	})
+	return t.transitionItem(ctx, in.CampaignID, in.ItemID,
+		func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
+			if err := item.Expect(in.ExpectedVersion); err != nil {
+				return nil, err
+			}
+			return item.Reset(now())
+		})
 }
 
 // DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
@@ -173,41 +184,45 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 
 // ArchiveCampaignItems archives items, or takes them back, all of them or none, and returns them in the order
 // of the input. CONFLICT while one of them is under way.
-func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampaignItemsInput) ([]*model.CampaignItem, error) {
+func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
+	in model.ArchiveCampaignItemsInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
-		var err error
-		if items, err = t.lockItems(ctx, in.CampaignID, in.ItemIds); err != nil {
-			return nil, err
-		}
-		counted := itemsCounted{}
-		changed, versions := []string{}, []int32{}
-		for _, item := range items {
-			if item.IsUnderWay() {
-				return nil, model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
+	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds),
+		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+			var err error
+			if items, err = t.lockItems(ctx, in.CampaignID, in.ItemIds); err != nil {
+				return nil, err
 			}
-			if item.IsArchived != in.IsArchived {
-				counted.add(-1, item)
-				item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
-				counted.add(1, item)
-				changed, versions = append(changed, item.ID), append(versions, item.Version)
+			counted := itemsCounted{}
+			changed, versions := []string{}, []int32{}
+			for _, item := range items {
+				if item.IsUnderWay() {
+					return nil, model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
+				}
+				if item.IsArchived != in.IsArchived {
+					counted.add(-1, item)
+					item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
+					counted.add(1, item)
+					changed, versions = append(changed, item.ID), append(versions, item.Version)
+				}
 			}
-		}
-		_, err = t.db.Update((*model.CampaignItem)(nil)).
-			TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed), pgdialect.Array(versions)).
-			Set("is_archived = ?", in.IsArchived).Set("version = change.version").Where("?TableAlias.id = change.id").Exec(ctx)
-		return counted, err
-	})
+			_, err = t.db.Update((*model.CampaignItem)(nil)).
+				TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed),
+					pgdialect.Array(versions)).
+				Set("is_archived = ?", in.IsArchived).Set("version = change.version").Where("?TableAlias.id = change.id").Exec(ctx)
+			return counted, err
+		})
 }
 
 // lockItems returns the items of a campaign with the ids, in their order and each once, held until the end of
 // the transaction.
 func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
 	held := []*model.CampaignItem{}
-	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
+	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).
+		Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Order("id").For(string(forUpdate)).Scan(ctx)
 	if err != nil {
 		return nil, err
@@ -230,11 +245,12 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 	return pg.Together(items), nil
 }
 
-// changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
-// many changes, whose versions follow that of the campaign that it is given, and returns what they change of its counters.
+// changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so many
+// changes, whose versions follow that of the campaign that it is given, and returns what they change of its counters.
 // CONFLICT when the campaign is archived.
 func (t *Tenant) changeItems(
-	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted, error),
+	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted,
+		error),
 ) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, campaignID, forUpdate)
@@ -249,13 +265,15 @@ func (t *Tenant) changeItems(
 		if err != nil {
 			return err
 		}
-		_, err = counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).Where("id = ?", campaignID).Exec(ctx)
+		_, err = counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).
+			Where("id = ?", campaignID).Exec(ctx)
 		return err
 	})
 }
 
 // itemOf locks and reads an item of a campaign that exists into dst, or returns NOT_FOUND.
 func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
-	return pg.OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
+	return pg.OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).
+		Where("?TableAlias.campaign_id = ?", campaignID).
 		For(string(strength)).Scan(ctx))
 }

@@ -15,14 +15,16 @@ import (
 // longest first, and returns them with the claim that they are under; nil and no items when nothing is due.
 // Nobody else is given them until the lease is over, unless it is renewed. An item under a claim is Pending
 // all along, so that a claim that lapses leaves nothing to tidy up.
-func (t *Tenant) ClaimCampaignItems(ctx context.Context, in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
+func (t *Tenant) ClaimCampaignItems(ctx context.Context,
+	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	claim := model.NewID("claim")
 	// Materialized, and not a subquery of the update: that one may be run again for other rows.
 	due := t.db.Select((*model.CampaignItem)(nil)).Column("id").
-		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = ?TableAlias.campaign_id").
+		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = "+
+			"?TableAlias.campaign_id").
 		Where("campaign.company_id = ?", t.CompanyID()).Where("campaign.status = ?", model.CampaignStatusRunning).
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
@@ -43,7 +45,8 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context, in model.ClaimCampaignI
 		return nil, nil, err
 	}
 	if campaign.Status != model.CampaignStatusRunning {
-		return nil, nil, model.Errorf(model.Conflict, "campaign %q is %s: only a running campaign hands out items", campaign.ID, campaign.Status)
+		return nil, nil, model.Errorf(model.Conflict, "campaign %q is %s: only a running campaign hands out items",
+			campaign.ID, campaign.Status)
 	}
 	return nil, items, nil
 }
@@ -53,7 +56,8 @@ const untilLapse = "due_at = now() + ? * interval '1 second'"
 
 // RenewCampaignClaim prolongs a claim and returns the items under it that still wait for their calls. One
 // that has lapsed holds again what nobody else was given meanwhile.
-func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
+func (t *Tenant) RenewCampaignClaim(ctx context.Context,
+	in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -68,7 +72,8 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignC
 		Where("?TableAlias.attempt_count < ?", campaign.MaxAttempts).
 		Order("id").For(string(forUpdate))
 	items := []*model.CampaignItem{}
-	err = t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
+	err = t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).
+		TableExpr("held").
 		Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = held.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
 	return inOrder(items), err

@@ -17,7 +17,8 @@ import (
 
 func claimItems(t *testing.T, tenant *db.Tenant, campaignID string, limit int32) (string, []*model.CampaignItem) {
 	t.Helper()
-	id, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaignID, Limit: limit, LeaseSeconds: 60})
+	id, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaignID,
+		Limit: limit, LeaseSeconds: 60})
 	require.NoError(t, err)
 	if id == nil {
 		require.Empty(t, items)
@@ -88,7 +89,8 @@ func TestClaims(t *testing.T) {
 
 	// An item whose call has begun is no longer under the claim, and is never handed out again.
 	report(t, tenant, items[0], model.CampaignItemStatusCalling)
-	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 3_600})
+	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id,
+		LeaseSeconds: 3_600})
 	require.NoError(t, err)
 	require.Equal(t, idsOf(items[1:3]), idsOf(held))
 	require.WithinDuration(t, time.Now().Add(time.Hour), *held[0].ClaimedUntil(), time.Minute)
@@ -97,7 +99,8 @@ func TestClaims(t *testing.T) {
 	require.Nil(t, reread(t, tenant, items[1]).ClaimedUntil())
 	second, again := claimItems(t, tenant, campaign.ID, 10)
 	require.ElementsMatch(t, idsOf(items[1:]), idsOf(again))
-	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id,
+		LeaseSeconds: 60})
 	require.NoError(t, err)
 	require.Empty(t, held, "somebody else has them")
 	late := func(claim string) error {
@@ -111,7 +114,8 @@ func TestClaims(t *testing.T) {
 
 	// Renewing a lapsed claim takes back the items that nobody else was handed.
 	lapse(t, conn)
-	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: second, LeaseSeconds: 60})
+	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID,
+		ClaimID: second, LeaseSeconds: 60})
 	require.NoError(t, err)
 	require.Equal(t, idsOf(items[2:]), idsOf(held))
 	none, _ = claimItems(t, tenant, campaign.ID, 10)
@@ -126,7 +130,8 @@ func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
 	items := add(t, tenant, campaign.ID, 3)
 	other := newCampaign(t, tenant)
 	add(t, tenant, other.ID, 1)
-	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: []string{items[0].ID}, IsArchived: true})
+	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+		ItemIds: []string{items[0].ID}, IsArchived: true})
 	require.NoError(t, err)
 	report(t, tenant, items[1], model.CampaignItemStatusCalling)
 	missed, err := advance(t.Context(), tenant, items[1], model.CampaignItemStatusPending, new(false))
@@ -137,20 +142,25 @@ func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
 	lapse(t, conn)
 	_, due = claimItems(t, tenant, campaign.ID, 10)
 	require.ElementsMatch(t, idsOf(items[1:]), idsOf(due))
-	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: items[1].ID})
+	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: items[1].ID})
 	require.NoError(t, err)
 	require.Nil(t, reset.ClaimedUntil())
 	_, due = claimItems(t, tenant, campaign.ID, 10)
 	require.Equal(t, []string{items[1].ID}, idsOf(due), "due at once")
 
-	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted, model.CampaignStatusArchived} {
+	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted,
+		model.CampaignStatusArchived} {
 		become(t, tenant, other.ID, status)
-		_, _, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: other.ID, Limit: 1, LeaseSeconds: 60})
+		_, _, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: other.ID, Limit: 1,
+			LeaseSeconds: 60})
 		require.Contains(t, fails(t, err, model.Conflict), "is "+status.String())
 	}
-	_, _, err = tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: "campaign_none", Limit: 1, LeaseSeconds: 60})
+	_, _, err = tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: "campaign_none", Limit: 1,
+		LeaseSeconds: 60})
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
-	_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: "campaign_none", ClaimID: "claim_1", LeaseSeconds: 60})
+	_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: "campaign_none",
+		ClaimID: "claim_1", LeaseSeconds: 60})
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
 }
 
@@ -167,7 +177,8 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 		for range 20 {
 			var err error
 			if n%2 == 0 {
-				_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+				_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id,
+					LeaseSeconds: 60})
 			} else {
 				random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 				_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{
@@ -181,7 +192,8 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 		return nil
 	})
 	require.Empty(t, errs)
-	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID,
+		ClaimID: id, LeaseSeconds: 60})
 	require.NoError(t, err)
 	for _, item := range renewed {
 		require.False(t, item.IsArchived, "archived items are not claimed")
@@ -214,7 +226,8 @@ func TestItemsWithoutAttemptsAreNotCalled(t *testing.T) {
 	require.ElementsMatch(t, []string{item.ID, waiting.ID}, idsOf(claimed))
 
 	attempts(2)
-	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: claim, LeaseSeconds: 60})
+	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID,
+		ClaimID: claim, LeaseSeconds: 60})
 	require.NoError(t, err)
 	require.Equal(t, []string{waiting.ID}, idsOf(renewed))
 	_, err = advance(t.Context(), tenant, item, model.CampaignItemStatusCalling, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// countedStates are the states of items in the order of a campaign's counters, which count items that are not archived in the
-// first half, and archived ones in the second.
+// countedStates are the states of items in the order of a campaign's counters, which count items that are not archived
+// in the first half, and archived ones in the second.
 var countedStates = []model.CampaignItemStatus{
 	model.CampaignItemStatusPending, model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult,
 	model.CampaignItemStatusProcessed, model.CampaignItemStatusError,
@@ -32,7 +32,8 @@ func counterOf(item *model.CampaignItem) int {
 const (
 	// countersVersion is what the counters of a campaign were last true for.
 	countersVersion = "coalesce(counted_at, 0)"
-	// areCounted says that a campaign's counters hold: neither it nor an item has been changed by a program that keeps none.
+	// areCounted says that a campaign's counters hold: neither it nor an item has been changed by a program that keeps
+	// none.
 	areCounted = countersVersion + " = version + coalesce(revision, 0)"
 )
 
@@ -70,24 +71,27 @@ var countItems = func() string {
 			counts = append(counts, fmt.Sprintf("count(*) FILTER (WHERE item.running_status = '%s' AND %s)", state, archived))
 		}
 	}
-	return "SELECT ARRAY[" + strings.Join(counts, ", ") + "]::int[] FROM campaign_items AS item WHERE item.company_id = ?0 AND item.campaign_id = campaign.id"
+	return "SELECT ARRAY[" + strings.Join(counts, ", ") + "]::int[] FROM campaign_items AS item WHERE item.company_id = " +
+		"?0 AND item.campaign_id = campaign.id"
 }()
 
 // recountItems counts the items of campaigns anew. Nobody changes items while their campaign is held.
 func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error {
-	_, err := t.db.NewRaw("UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = ("+countItems+`)
+	_, err := t.db.NewRaw("UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = ("+
+		countItems+`)
 		WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.CompanyID(), bun.List(campaignIDs)).Exec(ctx)
 	return err
 }
 
-// recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed them, one
-// after the other.
+// recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed
+// them, one after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
 	type place struct{ CompanyID, ID string }
 	campaigns := []place{}
 	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []place{}
-		err := s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
+		err := s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
+			Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
 		campaigns = append(campaigns, some...)
 		return err
@@ -117,12 +121,14 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 		Counts []int32 `bun:",array"`
 	}{}
 	err := t.db.NewRaw(`SELECT campaign.id, CASE WHEN `+areCounted+` THEN item_counts ELSE (`+countItems+`) END AS counts
-		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN (?1)`, t.CompanyID(), bun.List(ids)).Scan(ctx, &rows)
+		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN
+			(?1)`, t.CompanyID(), bun.List(ids)).Scan(ctx, &rows)
 	counts := make(map[string]*model.CampaignItemCounts, len(rows))
 	for _, row := range rows {
 		kept := make([]int32, len(countedStates))
 		copy(kept, row.Counts)
-		of := &model.CampaignItemCounts{Pending: kept[0], Calling: kept[1], ProcessingResult: kept[2], Processed: kept[3], Error: kept[4]}
+		of := &model.CampaignItemCounts{Pending: kept[0], Calling: kept[1], ProcessingResult: kept[2], Processed: kept[3],
+			Error: kept[4]}
 		for _, n := range kept {
 			of.Total += n
 		}
@@ -133,11 +139,13 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	return counts, err
 }
 
-// ofCounters are the conditions of lists of items as conditions on a campaign's counters, of which each is kept with its place.
+// ofCounters are the conditions of lists of items as conditions on a campaign's counters, of which each is kept with
+// its place.
 var ofCounters = map[string]string{
-	"?TableAlias.campaign_id = ?":    "campaign.id = ?",
-	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") + "'])[1 + (kept.place - 1) % " + fmt.Sprint(len(countedStates)) + "] = ?",
-	"?TableAlias.is_archived = ?":    "(kept.place > " + fmt.Sprint(len(countedStates)) + ") = ?",
+	"?TableAlias.campaign_id = ?": "campaign.id = ?",
+	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") +
+		"'])[1 + (kept.place - 1) % " + fmt.Sprint(len(countedStates)) + "] = ?",
+	"?TableAlias.is_archived = ?": "(kept.place > " + fmt.Sprint(len(countedStates)) + ") = ?",
 }
 
 func namesOf[S fmt.Stringer](values []S) []string {
@@ -148,12 +156,13 @@ func namesOf[S fmt.Stringer](values []S) []string {
 	return names
 }
 
-// countByCounters counts items by the counters of their campaign where these are kept for the filter. The counters are NULL while
-// they do not hold: then, and only then, rows are counted.
+// countByCounters counts items by the counters of their campaign where these are kept for the filter. The counters are
+// NULL while they do not hold: then, and only then, rows are counted.
 func countByCounters(c pg.Count) *bun.SelectQuery {
 	kept := bun.NewSelectQuery(c.Rows.DB()).TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").
 		ColumnExpr("coalesce(sum(kept.n), 0)::int")
-	campaign := bun.NewSelectQuery(c.Rows.DB()).TableExpr("campaigns AS campaign").Where("campaign.company_id = ?", c.Company).Where(areCounted)
+	campaign := bun.NewSelectQuery(c.Rows.DB()).TableExpr("campaigns AS campaign").
+		Where("campaign.company_id = ?", c.Company).Where(areCounted)
 	isOfOne := c.List.Of != ""
 	if isOfOne {
 		campaign = campaign.Where("campaign.id = ?", c.Parent)

@@ -11,7 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// countedByRows requires that counters say what rows do: of each campaign by states, and as totals of lists with each filter.
+// countedByRows requires that counters say what rows do: of each campaign by states, and as totals of lists with each
+// filter.
 func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID string) {
 	totals := func(status *model.CampaignItemStatus, isArchived *bool) (n int32) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*)::int FROM campaign_items
@@ -27,7 +28,8 @@ func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID str
 	}
 	require.Equal(t, totals(nil, new(false)), of.Total)
 	for status, n := range map[model.CampaignItemStatus]int32{
-		model.CampaignItemStatusPending: of.Pending, model.CampaignItemStatusCalling: of.Calling, model.CampaignItemStatusProcessed: of.Processed,
+		model.CampaignItemStatusPending: of.Pending, model.CampaignItemStatusCalling: of.Calling,
+		model.CampaignItemStatusProcessed:        of.Processed,
 		model.CampaignItemStatusProcessingResult: of.ProcessingResult, model.CampaignItemStatusError: of.Error,
 	} {
 		require.Equal(t, totals(&status, new(false)), n, status)
@@ -37,7 +39,8 @@ func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID str
 			total, err := page.TotalCount(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, totals(&status, isArchived), total)
-			byParent, err := tenant.Count(t.Context(), db.ItemsOfCampaigns, db.ItemsThat(&status, isArchived, nil), []string{campaignID})
+			byParent, err := tenant.Count(t.Context(), db.ItemsOfCampaigns, db.ItemsThat(&status, isArchived, nil),
+				[]string{campaignID})
 			require.NoError(t, err)
 			require.Equal(t, total, byParent[campaignID])
 		}
@@ -48,7 +51,8 @@ func TestCountersSayWhatRowsDo(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
-	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionCampaignItems, Days: 1}))
+	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionCampaignItems,
+		Days: 1}))
 	flips := map[bool]string{true: "by counters", false: "by rows"}
 	seen := map[string]bool{}
 	cases := 0
@@ -64,16 +68,21 @@ func TestCountersSayWhatRowsDo(t *testing.T) {
 			case 0:
 				_, _ = tenant.ResetCampaignItem(r.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
 			case 1:
-				_, _ = tenant.ArchiveCampaignItems(r.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: idsOf(items[:1]), IsArchived: rapid.Bool().Draw(r, "isArchived")})
+				_, _ = tenant.ArchiveCampaignItems(r.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+					ItemIds: idsOf(items[:1]), IsArchived: rapid.Bool().Draw(r, "isArchived")})
 			case 2:
 				_ = tenant.DeleteCampaignItem(r.Context(), model.DeleteCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
 			case 3:
-				_, err := tenant.UpdateCampaign(r.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Name: new("Another")})
+				_, err := tenant.UpdateCampaign(r.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+					Name: new("Another")})
 				require.NoError(r, err)
 			case 4: // a program of before changes an item, and the sweep counts anew
-				_, err := conn.Exec(r.Context(), `WITH item AS (UPDATE campaign_items SET running_status = 'Error', error = 'old', attempt_count = 1,
-						last_call_date = '2020-01-01', created_at = '2020-01-01', processed_at = NULL, next_try_date = NULL, is_picked_up = false, result = NULL, claim_id = NULL
-						WHERE id = $1 RETURNING campaign_id) UPDATE campaigns SET version = version + 1 FROM item WHERE campaigns.id = item.campaign_id`, item.ID)
+				_, err := conn.Exec(r.Context(),
+					`WITH item AS (UPDATE campaign_items SET running_status = 'Error', error = 'old', attempt_count = 1,
+						last_call_date = '2020-01-01', created_at = '2020-01-01', processed_at = NULL, next_try_date = NULL,
+						is_picked_up = false, result = NULL, claim_id = NULL
+						WHERE id = $1 RETURNING campaign_id) UPDATE campaigns SET version = version + 1 FROM item
+						WHERE campaigns.id = item.campaign_id`, item.ID)
 				require.NoError(r, err)
 			case 5:
 				require.NoError(r, db.Sweep(store)(r.Context()))
@@ -83,7 +92,8 @@ func TestCountersSayWhatRowsDo(t *testing.T) {
 			}
 			countedByRows(r, tenant, conn, campaign.ID)
 			var isCounted bool
-			require.NoError(r, conn.QueryRow(r.Context(), "SELECT coalesce(counted_at, 0) = version + coalesce(revision, 0) FROM campaigns WHERE id = $1", campaign.ID).Scan(&isCounted))
+			require.NoError(r, conn.QueryRow(r.Context(), "SELECT coalesce(counted_at, 0) = version + coalesce(revision, 0) "+
+				"FROM campaigns WHERE id = $1", campaign.ID).Scan(&isCounted))
 			seen[flips[isCounted]] = true
 		}
 		require.NoError(r, db.Sweep(store)(r.Context()))
@@ -103,32 +113,38 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, total, "there is no execution")
 	}
-	ends := []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed, model.AgentTestRunStatusPassed}
+	ends := []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed,
+		model.AgentTestRunStatusPassed}
 	for _, end := range ends {
 		require.NoError(t, finish(t, tenant, newRun(t, tenant).ID, end))
 	}
 	newRun(t, tenant) // is under way
 	// A program of before has finished one.
-	_, err := conn.Exec(t.Context(), `UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL, skipped_runs = NULL
+	_, err := conn.Exec(t.Context(),
+		`UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL,
+			skipped_runs = NULL
 		WHERE id = (SELECT min(execution_id) FROM agent_test_runs WHERE status = 'Passed')`)
 	require.NoError(t, err)
 	for range 2 {
 		all := int32(0)
 		for _, status := range model.AllAgentTestRunStatus {
-			for _, wanted := range []model.AgentTestRunFilter{{Status: &status}, {Statuses: []model.AgentTestRunStatus{status}}, {Statuses: model.AllAgentTestRunStatus, Status: &status}} {
+			for _, wanted := range []model.AgentTestRunFilter{{Status: &status}, {Statuses: []model.AgentTestRunStatus{status}},
+				{Statuses: model.AllAgentTestRunStatus, Status: &status}} {
 				page, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, wanted)
 				require.NoError(t, err)
 				total, err := page.TotalCount(t.Context())
 				require.NoError(t, err)
 				var rows int32
-				require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*)::int FROM agent_test_runs WHERE status = $1", status).Scan(&rows))
+				require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*)::int FROM agent_test_runs WHERE status = $1",
+					status).Scan(&rows))
 				require.Equal(t, rows, total, status)
 				all += total
 			}
 		}
 		require.EqualValues(t, 12, all)
 		// What is counted is what is read, of executions that are finished.
-		_, err = conn.Exec(t.Context(), "UPDATE agent_test_runs SET status = 'Failed' WHERE status = 'Passed' AND execution_id IN (SELECT id FROM agent_test_executions WHERE passed_runs IS NULL)")
+		_, err = conn.Exec(t.Context(), "UPDATE agent_test_runs SET status = 'Failed' WHERE status = 'Passed' AND "+
+			"execution_id IN (SELECT id FROM agent_test_executions WHERE passed_runs IS NULL)")
 		require.NoError(t, err)
 	}
 	ids := []string{}
@@ -141,7 +157,8 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 	sum := model.AgentTestRunCounts{}
 	for _, c := range counts {
 		require.EqualValues(t, 1, c.Total)
-		sum.Passed, sum.Failed, sum.Running, sum.Queued = sum.Passed+c.Passed, sum.Failed+c.Failed, sum.Running+c.Running, sum.Queued+c.Queued
+		sum.Passed, sum.Failed, sum.Running, sum.Queued = sum.Passed+c.Passed, sum.Failed+c.Failed, sum.Running+c.Running,
+			sum.Queued+c.Queued
 	}
 	require.EqualValues(t, 1, sum.Passed)
 	require.EqualValues(t, 2, sum.Failed)

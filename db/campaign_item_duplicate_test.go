@@ -27,7 +27,8 @@ func TestNumbersOfCampaignItemsOnce(t *testing.T) {
 	require.Len(t, added.Items, 2)
 	first, second := added.Items[0], added.Items[1]
 	zero := int32(0)
-	require.Equal(t, []*model.CampaignItemDuplicate{{Index: 2, PhoneNumber: "+4930123456", FirstIndex: &zero}}, added.Duplicates)
+	require.Equal(t, []*model.CampaignItemDuplicate{{Index: 2, PhoneNumber: "+4930123456", FirstIndex: &zero}},
+		added.Duplicates)
 
 	_, err = give(model.OnDuplicateRefuse, "+4940123456", "+4930123456", "040 123456")
 	faults(t, err, model.Conflict, "items.1.phoneNumber", "is the number of the open item \""+first.ID+"\"")
@@ -38,7 +39,8 @@ func TestNumbersOfCampaignItemsOnce(t *testing.T) {
 	require.Equal(t, []*model.CampaignItemDuplicate{{PhoneNumber: "+4930123456", ItemID: &first.ID}}, added.Duplicates)
 
 	// Nobody is called twice at a time, but a closed item is no obstacle.
-	_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: []string{second.ID}, IsArchived: true})
+	_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+		ItemIds: []string{second.ID}, IsArchived: true})
 	require.NoError(t, err)
 	added, err = give(model.OnDuplicateSkip, "+4930654321", "+4930123456")
 	require.NoError(t, err)

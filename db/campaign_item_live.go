@@ -17,7 +17,8 @@ const maxChanges = 100
 // order of their last changes, and again after each change of it; of changes that follow each other quickly
 // the last one. The channel is closed when the campaign is archived and every item is delivered as it is
 // then, when the campaign is gone, and when ctx ends. BAD_INPUT for a negative version.
-func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string, version int32) (<-chan *model.CampaignItem, error) {
+func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
+	version int32) (<-chan *model.CampaignItem, error) {
 	var faults model.Fields
 	if version < 0 {
 		faults.Add("afterVersion", "must not be negative")
@@ -52,9 +53,11 @@ func (r *campaignReader) lookAtItems(ctx context.Context, known live.Position) e
 	return nil
 }
 
-// readItems reads, in the order of their last changes, items that changed after the version. Whoever changes items holds
-// their campaign, which numbers the changes, until the commit: a change that is seen has none before it that is not.
-func (r *campaignReader) readItems(ctx context.Context, after, known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
+// readItems reads, in the order of their last changes, items that changed after the version. Whoever changes items
+// holds their campaign, which numbers the changes, until the commit: a change that is seen has none before it that is
+// not.
+func (r *campaignReader) readItems(ctx context.Context, after,
+	known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
 	items := []*model.CampaignItem{}
 	err := pageOf(r.tenant, &items, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.campaign_id = ?", r.id).Where("?TableAlias.version > ?", int32(after))

@@ -38,7 +38,8 @@ func TestFollowersSeeEveryItemToItsEnd(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusArchived)})
+		_, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+			Status: new(model.CampaignStatusArchived)})
 		failed <- append(errs, err)[0]
 	}()
 	for _, follower := range followers {

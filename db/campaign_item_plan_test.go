@@ -24,7 +24,8 @@ func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 		add(t, tenant, campaign.ID, 1_000)
 	}
 	archived := add(t, tenant, campaign.ID, 3)
-	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: idsOf(archived), IsArchived: true})
+	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+		ItemIds: idsOf(archived), IsArchived: true})
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
@@ -38,7 +39,8 @@ func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, total)
 	wanted := db.ItemsThat(nil, new(true), nil)
-	items, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID}, model.PageArgs{First: 50})
+	items, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted,
+		[]string{campaign.ID}, model.PageArgs{First: 50})
 	require.NoError(t, err)
 	require.Len(t, items, 3)
 	counts, err := dbtest.Counts(t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID})

@@ -20,7 +20,8 @@ import (
 func contacts(campaignID string, count int) model.AddCampaignItemsInput {
 	in := model.AddCampaignItemsInput{CampaignID: campaignID}
 	for i := range count {
-		in.Items = append(in.Items, &model.CampaignItemInput{PhoneNumber: fmt.Sprintf("+1 202 555-%04d", 100+i), DataBag: model.JSONObject(`{"b":"1","a":"it's"}`)})
+		in.Items = append(in.Items, &model.CampaignItemInput{PhoneNumber: fmt.Sprintf("+1 202 555-%04d", 100+i),
+			DataBag: model.JSONObject(`{"b":"1","a":"it's"}`)})
 	}
 	return in
 }
@@ -35,12 +36,15 @@ func add(t *testing.T, tenant *db.Tenant, campaignID string, count int) []*model
 	return added.Items
 }
 
-func advance(ctx context.Context, tenant *db.Tenant, item *model.CampaignItem, to model.CampaignItemStatus, answered *bool) (*model.CampaignItem, error) {
-	return tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID, To: to, Answered: answered})
+func advance(ctx context.Context, tenant *db.Tenant, item *model.CampaignItem, to model.CampaignItemStatus,
+	answered *bool) (*model.CampaignItem, error) {
+	return tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID,
+		To: to, Answered: answered})
 }
 
 // report advances the item and requires that to succeed.
-func report(t *testing.T, tenant *db.Tenant, item *model.CampaignItem, to model.CampaignItemStatus) *model.CampaignItem {
+func report(t *testing.T, tenant *db.Tenant, item *model.CampaignItem,
+	to model.CampaignItemStatus) *model.CampaignItem {
 	t.Helper()
 	moved, err := advance(t.Context(), tenant, item, to, nil)
 	require.NoError(t, err)
@@ -97,9 +101,11 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	item, err = tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{
 		CampaignID: campaign.ID, ItemID: item.ID, To: model.CampaignItemStatusProcessed,
 		Result: &model.CampaignItemResultInput{
-			Tag: &model.CampaignItemTagInput{Name: "Booked"}, Summary: new(`it's \u0000 booked`), Metadata: model.JSONObject(`{"z":"Monday","a":2.50}`),
+			Tag: &model.CampaignItemTagInput{Name: "Booked"}, Summary: new(`it's \u0000 booked`),
+			Metadata: model.JSONObject(`{"z":"Monday","a":2.50}`),
 			Conversation: &model.CampaignItemConversationInput{ID: "call_1", Messages: []*model.CampaignItemMessageInput{
-				{Timestamp: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), Role: model.MessageRoleUser, Text: "Yes", Intent: new("agree")},
+				{Timestamp: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), Role: model.MessageRoleUser, Text: "Yes",
+					Intent: new("agree")},
 			}},
 		},
 	})
@@ -111,7 +117,8 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall", names)
 	require.Equal(t, "Attempt 2 of 2 began: +*******0100.", events[2].Description)
 
-	item, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
+	item, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: item.ID})
 	require.NoError(t, err)
 	read = stored(t, tenant, item)
 	require.Zero(t, read.AttemptCount)
@@ -126,14 +133,17 @@ func TestResetOfAnItemThatChangedMeanwhileIsRefused(t *testing.T) {
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
 	seen := add(t, tenant, campaign.ID, 1)[0]
-	called, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, To: model.CampaignItemStatusCalling})
+	called, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: seen.ID, To: model.CampaignItemStatusCalling})
 	require.NoError(t, err)
 
-	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, ExpectedVersion: &seen.Version})
+	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID,
+		ExpectedVersion: &seen.Version})
 	require.Contains(t, fails(t, err, model.Conflict), "it is Calling")
 	stored(t, tenant, called)
 
-	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, ExpectedVersion: &called.Version})
+	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: seen.ID, ExpectedVersion: &called.Version})
 	require.NoError(t, err)
 	require.Equal(t, model.CampaignItemStatusPending, reset.RunningStatus)
 }
@@ -154,11 +164,13 @@ func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
 			if random.IntN(6) == 0 {
 				events, err = want.Reset(tried)
 				require.NoError(t, err)
-				now, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
+				now, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+					ItemID: item.ID})
 				require.NoError(t, err)
 			} else {
 				in := model.AdvanceCampaignItemInput{
-					CampaignID: campaign.ID, ItemID: item.ID, To: model.AllCampaignItemStatus[random.IntN(len(model.AllCampaignItemStatus))],
+					CampaignID: campaign.ID, ItemID: item.ID,
+					To:       model.AllCampaignItemStatus[random.IntN(len(model.AllCampaignItemStatus))],
 					Answered: []*bool{nil, new(true), new(false)}[random.IntN(3)],
 				}
 				events, err = want.Advance(in, campaign, nil, tried)
@@ -225,7 +237,8 @@ func TestItemsAreAddedAllOrNone(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant, func(in *model.CreateCampaignInput) {
-		in.AgentID = newOutboundAgent(t, tenant, &model.AgentField{Name: "a", IsMandatory: true}, &model.AgentField{Name: "phoneNumber", IsMandatory: true, IsSystem: true}).ID
+		in.AgentID = newOutboundAgent(t, tenant, &model.AgentField{Name: "a", IsMandatory: true},
+			&model.AgentField{Name: "phoneNumber", IsMandatory: true, IsSystem: true}).ID
 	})
 	total := func() int32 {
 		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 1}, campaign.ID, nil, nil, nil)
@@ -272,18 +285,21 @@ func TestListsOfItems(t *testing.T) {
 		want       []int
 	}{
 		{nil, nil, []int{4, 3, 2, 1, 0}}, {nil, new(true), []int{4, 1}}, {nil, new(false), []int{3, 2, 0}},
-		{new(model.CampaignItemStatusPending), nil, []int{4, 3, 2, 1}}, {new(model.CampaignItemStatusPending), new(false), []int{3, 2}},
+		{new(model.CampaignItemStatusPending), nil, []int{4, 3, 2, 1}}, {new(model.CampaignItemStatusPending), new(false),
+			[]int{3, 2}},
 		{new(model.CampaignItemStatusCalling), nil, []int{0}}, {new(model.CampaignItemStatusError), nil, []int{}},
 	} {
 		want := []string{}
 		for _, i := range c.want {
 			want = append(want, items[i].ID)
 		}
-		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, c.status, c.isArchived, nil, "running_status")
+		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, c.status, c.isArchived, nil,
+			"running_status")
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(page.Nodes))
 		wanted := db.ItemsThat(c.status, c.isArchived, nil)
-		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID}, model.PageArgs{First: 10})
+		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID},
+			model.PageArgs{First: 10})
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(of))
 		counts, err := dbtest.Counts(t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID})
@@ -300,13 +316,15 @@ func TestArchivedItemsStayAsTheyAre(t *testing.T) {
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 2)
 	archive := func(isArchived bool, ids ...string) error {
-		_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: ids, IsArchived: isArchived})
+		_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+			ItemIds: ids, IsArchived: isArchived})
 		return err
 	}
 	require.NoError(t, archive(true, items[0].ID))
 	_, err := advance(t.Context(), tenant, items[0], model.CampaignItemStatusCalling, nil)
 	require.Contains(t, fails(t, err, model.Conflict), "is archived")
-	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: items[0].ID})
+	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: items[0].ID})
 	require.Contains(t, fails(t, err, model.Conflict), "is archived")
 	version := reread(t, tenant, items[0]).Version
 	require.NoError(t, archive(true, items[0].ID), "again is no change")

@@ -21,7 +21,8 @@ const transitionTries = 100
 // transitionItem keeps a change of an item and what happened to it by that, and tells the followers. CONFLICT when the
 // campaign is archived.
 func (t *Tenant) transitionItem(
-	ctx context.Context, campaignID, itemID string, move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
+	ctx context.Context, campaignID, itemID string,
+	move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
 ) (*model.CampaignItem, error) {
 	for range transitionTries {
 		campaign, err := t.Campaign(ctx, campaignID)
@@ -63,8 +64,8 @@ type itemTransition struct {
 	err    error
 }
 
-// newItemTransitions returns the group commit of transitions. All of a campaign wait for each other, since it numbers them:
-// those that come while others are written share the next transaction.
+// newItemTransitions returns the group commit of transitions. All of a campaign wait for each other, since it numbers
+// them: those that come while others are written share the next transaction.
 func newItemTransitions() *group.Group[string, *itemTransition] {
 	return &group.Group[string, *itemTransition]{
 		Limit: transitionsPerCommit,
@@ -83,8 +84,8 @@ func newItemTransitions() *group.Group[string, *itemTransition] {
 	}
 }
 
-// saveTransition writes a changed item with its events, and gives it the next version of its campaign; false when the item
-// or what its transition depends on is no longer what it was.
+// saveTransition writes a changed item with its events, and gives it the next version of its campaign; false when the
+// item or what its transition depends on is no longer what it was.
 func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {
@@ -98,9 +99,9 @@ func (t *Tenant) saveTransition(
 	return one.isKept, errors.Join(err, one.err)
 }
 
-// saveTransitions writes transitions of one campaign's items, in one round trip. Until the campaign gets its new version, which
-// it does once (when a row is changed twice in a transaction, Postgres looks for its agent, which somebody may be deleting), the
-// items that were moved are the only ones with a higher one.
+// saveTransitions writes transitions of one campaign's items, in one round trip. Until the campaign gets its new
+// version, which it does once (when a row is changed twice in a transaction, Postgres looks for its agent, which
+// somebody may be deleting), the items that were moved are the only ones with a higher one.
 func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -109,25 +110,28 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, ids := together[0].campaign.ID, make([]string, len(together))
 		batch := &pgx.Batch{}
-		batch.Queue(t.db.Select((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).For(string(forUpdate)).String())
+		batch.Queue(t.db.Select((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).
+			For(string(forUpdate)).String())
 		for i, one := range together {
 			one.isKept, ids[i] = false, one.item.ID
 			t.save(batch, one, i+1)
 		}
 		moved := func(ids []string) *bun.SelectQuery {
-			return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).Where("?TableAlias.version > campaign.version")
+			return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).
+				Where("?TableAlias.version > campaign.version")
 		}
 		changes := changesOf(together)
-		numbered := keepCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)), len(together), func(place int) any {
-			change, isChanged := changes[place]
-			if !isChanged {
-				return 0
-			}
-			number := func(ids []string) *bun.SelectQuery {
-				return t.db.NewSelect().TableExpr("(?) AS moved", moved(ids)).ColumnExpr("count(*)")
-			}
-			return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.came), number(change.went))
-		})
+		numbered := keepCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)),
+			len(together), func(place int) any {
+				change, isChanged := changes[place]
+				if !isChanged {
+					return 0
+				}
+				number := func(ids []string) *bun.SelectQuery {
+					return t.db.NewSelect().TableExpr("(?) AS moved", moved(ids)).ColumnExpr("count(*)")
+				}
+				return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.came), number(change.went))
+			})
 		batch.Queue(numbered.Where("?TableAlias.id = ?", campaign).Where("EXISTS (?)", moved(ids)).String())
 		return t.db.Send(ctx, batch)
 	})
@@ -159,7 +163,8 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 		Set("version = campaign.version + ?", higher).WherePK().Where("?TableAlias.version = ?", one.was.Version).
 		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", one.was.ClaimID).
 		Where("campaign.company_id = ?", t.CompanyID()).Where("campaign.id = ?", campaign.ID).
-		Where("(campaign.status, campaign.max_attempts, campaign.retry_delay_minutes) = (?, ?, ?)", campaign.Status, campaign.MaxAttempts, campaign.RetryDelayMinutes).
+		Where("(campaign.status, campaign.max_attempts, campaign.retry_delay_minutes) = (?, ?, ?)", campaign.Status,
+			campaign.MaxAttempts, campaign.RetryDelayMinutes).
 		Returning("?TableAlias.version")
 	batch.Queue(moved.String()).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&one.item.Version}, func() error {
@@ -169,13 +174,15 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 		return err
 	})
 	if len(one.events) > 0 {
-		isMoved := t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).Where("?TableAlias.version > campaign.version")
+		isMoved := t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).
+			Where("?TableAlias.version > campaign.version")
 		batch.Queue(t.happened(campaign.ID, isMoved, one.events).String())
 	}
 }
 
 // happened inserts events of an item that was moved.
-func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery, events []*model.CampaignItemEvent) *bun.RawQuery {
+func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery,
+	events []*model.CampaignItemEvent) *bun.RawQuery {
 	var numbers []int32
 	var types, dates, descriptions []string
 	for _, e := range events {
@@ -183,7 +190,9 @@ func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery, events []
 		dates, descriptions = append(dates, pg.LiteralTime(e.Date)), append(descriptions, e.Description)
 	}
 	return t.db.NewRaw(`INSERT INTO campaign_item_events (company_id, item_id, number, type, date, description)
-		SELECT ?0, ?1, event.* FROM campaigns AS campaign, unnest(?2::int[], ?3::text[], ?4::timestamptz[], ?5::text[]) AS event
+		SELECT ?0, ?1, event.* FROM campaigns AS campaign, unnest(?2::int[], ?3::text[], ?4::timestamptz[],
+			?5::text[]) AS event
 		WHERE campaign.company_id = ?0 AND campaign.id = ?6 AND EXISTS (?7)`,
-		t.CompanyID(), events[0].ItemID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates), pgdialect.Array(descriptions), campaignID, isMoved)
+		t.CompanyID(), events[0].ItemID, pgdialect.Array(numbers), pgdialect.Array(types), pgdialect.Array(dates),
+		pgdialect.Array(descriptions), campaignID, isMoved)
 }

@@ -24,7 +24,8 @@ func TestMovesMeetWhatOthersChangeMeanwhile(t *testing.T) {
 			},
 		},
 		"another move": {
-			`UPDATE campaign_items SET running_status = 'Calling', attempt_count = 2, next_try_date = NULL, version = 100 WHERE id = $1`,
+			`UPDATE campaign_items SET running_status = 'Calling', attempt_count = 2, next_try_date = NULL, version = 100
+				WHERE id = $1`,
 			func(t *testing.T, _ *model.CampaignItem, err error) {
 				require.Contains(t, fails(t, err, model.Conflict), "is Calling")
 			},
@@ -40,13 +41,15 @@ func TestMovesMeetWhatOthersChangeMeanwhile(t *testing.T) {
 			func(t *testing.T, _ *model.CampaignItem, err error) { fails(t, err, model.NotFound) },
 		},
 		"fewer attempts": {
-			`UPDATE campaigns SET max_attempts = 1 FROM campaign_items AS item WHERE campaigns.id = item.campaign_id AND item.id = $1`,
+			`UPDATE campaigns SET max_attempts = 1 FROM campaign_items AS item WHERE campaigns.id = item.campaign_id
+				AND item.id = $1`,
 			func(t *testing.T, _ *model.CampaignItem, err error) {
 				require.Contains(t, fails(t, err, model.Conflict), "has had 1 of 1 attempts")
 			},
 		},
 		"the campaign archived": {
-			`UPDATE campaigns SET status = 'Archived' FROM campaign_items AS item WHERE campaigns.id = item.campaign_id AND item.id = $1`,
+			`UPDATE campaigns SET status = 'Archived' FROM campaign_items AS item WHERE campaigns.id = item.campaign_id
+				AND item.id = $1`,
 			func(t *testing.T, _ *model.CampaignItem, err error) {
 				require.Contains(t, fails(t, err, model.Conflict), "is archived")
 			},
@@ -89,7 +92,8 @@ func TestManyMoveOneItemAtOnce(t *testing.T) {
 	item := add(t, tenant, newCampaign(t, tenant).ID, 1)[0]
 	const resets = 24
 	require.Empty(t, together(resets, func(int) error {
-		_, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID})
+		_, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: item.CampaignID,
+			ItemID: item.ID})
 		return err
 	}))
 	events, _ := eventsOf(t, tenant, item.ID)

@@ -17,9 +17,9 @@ const restOfCampaign = time.Second
 // countTimeout bounds the counting of a campaign's items for its followers.
 const countTimeout = 20 * time.Second
 
-// FollowCampaign delivers a campaign as it is now, and again after changes of it or of its items, at most once a second:
-// of changes that follow each other more quickly the last one. The channel is closed after the campaign as it is when
-// archived, when it is gone, and when ctx ends.
+// FollowCampaign delivers a campaign as it is now, and again after changes of it or of its items, at most once a
+// second: of changes that follow each other more quickly the last one. The channel is closed after the campaign as it
+// is when archived, when it is gone, and when ctx ends.
 func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.Campaign, error) {
 	p, r, err := t.followCampaign(ctx, id)
 	if err != nil {
@@ -122,7 +122,8 @@ func (r *campaignReader) end() {
 }
 
 // read reads the campaign as it is now.
-func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position, error) {
+func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position,
+	error) {
 	campaign, err := r.tenant.Campaign(ctx, r.id)
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.NotFound {

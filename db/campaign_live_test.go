@@ -45,7 +45,8 @@ func TestFollowersOfACampaign(t *testing.T) {
 		report(t, tenant, item, model.CampaignItemStatusCalling)
 	}
 	until(func(c *model.Campaign) bool { return c.ItemVersion == 150 })
-	require.NoError(t, tenant.DeleteCampaignItem(t.Context(), model.DeleteCampaignItemInput{CampaignID: campaign.ID, ItemID: items[99].ID}))
+	require.NoError(t, tenant.DeleteCampaignItem(t.Context(), model.DeleteCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: items[99].ID}))
 	before, err := tenant.Campaign(t.Context(), campaign.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 150, before.ItemVersion, "no item has changed")

@@ -18,8 +18,8 @@ func newOutboundAgent(t *testing.T, tenant *db.Tenant, fields ...*model.AgentFie
 	return agent
 }
 
-// newCampaign returns a running campaign, created from an input to which the changes were applied. It is for a new agent
-// unless a change sets one.
+// newCampaign returns a running campaign, created from an input to which the changes were applied. It is for a new
+// agent unless a change sets one.
 func newCampaign(t *testing.T, tenant *db.Tenant, changes ...func(*model.CreateCampaignInput)) *model.Campaign {
 	t.Helper()
 	in := model.CreateCampaignInput{Name: "A campaign", MaxAttempts: 2, RetryDelayMinutes: 30}
@@ -50,11 +50,13 @@ func TestTheLifeOfACampaign(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{campaign.ID: "campaign"}, types)
 	changed, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{
-		CampaignID: campaign.ID, Name: new("Renamed"), MaxAttempts: new(int32(5)), DefaultRegion: new(""), Status: new(model.CampaignStatusPaused),
+		CampaignID: campaign.ID, Name: new("Renamed"), MaxAttempts: new(int32(5)), DefaultRegion: new(""),
+		Status: new(model.CampaignStatusPaused),
 	})
 	require.NoError(t, err)
 	require.Nil(t, changed.DefaultRegion)
-	changed, field, err := tenant.AddCampaignField(t.Context(), model.AddCampaignFieldInput{CampaignID: campaign.ID, Name: "offer", IsMandatory: true})
+	changed, field, err := tenant.AddCampaignField(t.Context(), model.AddCampaignFieldInput{CampaignID: campaign.ID,
+		Name: "offer", IsMandatory: true})
 	require.NoError(t, err)
 	require.Equal(t, "offer", field.Name)
 	read, err := tenant.Campaign(t.Context(), campaign.ID)
@@ -73,11 +75,14 @@ func TestTheLifeOfACampaign(t *testing.T) {
 func TestOnlyOutboundAgentsRunCampaigns(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: newAgent(t, tenant).ID, Name: "A", MaxAttempts: 1})
+	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: newAgent(t, tenant).ID,
+		Name: "A", MaxAttempts: 1})
 	require.NoError(t, err)
-	_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusRunning)})
+	_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+		Status: new(model.CampaignStatusRunning)})
 	faults(t, err, model.Unprocessable, "status", "inbound")
-	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: campaign.AgentID, Direction: new(model.DirectionOutbound)})
+	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: campaign.AgentID,
+		Direction: new(model.DirectionOutbound)})
 	require.NoError(t, err)
 	become(t, tenant, campaign.ID, model.CampaignStatusRunning)
 }
@@ -89,7 +94,8 @@ func TestACampaignIsNotArchivedWhileItemsAreUnderWay(t *testing.T) {
 	item := add(t, tenant, campaign.ID, 1)[0]
 	report(t, tenant, item, model.CampaignItemStatusCalling)
 	archive := func() error {
-		_, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusArchived)})
+		_, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+			Status: new(model.CampaignStatusArchived)})
 		return err
 	}
 	require.Contains(t, fails(t, archive(), model.Conflict), "1 items")
@@ -99,7 +105,8 @@ func TestACampaignIsNotArchivedWhileItemsAreUnderWay(t *testing.T) {
 	require.NoError(t, archive())
 	_, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
 	fails(t, err, model.Conflict)
-	fails(t, tenant.DeleteCampaignItem(t.Context(), model.DeleteCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID}), model.Conflict)
+	fails(t, tenant.DeleteCampaignItem(t.Context(), model.DeleteCampaignItemInput{CampaignID: campaign.ID,
+		ItemID: item.ID}), model.Conflict)
 }
 
 func TestListsOfCampaigns(t *testing.T) {
@@ -114,7 +121,8 @@ func TestListsOfCampaigns(t *testing.T) {
 	}{
 		{nil, []string{second.ID, first.ID}},
 		{&model.CampaignFilter{AgentID: &first.AgentID}, []string{first.ID}},
-		{&model.CampaignFilter{Statuses: []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusDraft}}, []string{second.ID}},
+		{&model.CampaignFilter{Statuses: []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusDraft}},
+			[]string{second.ID}},
 		{&model.CampaignFilter{Statuses: []model.CampaignStatus{}}, []string{}},
 		{&model.CampaignFilter{NameContains: new("RENEW")}, []string{first.ID}},
 		{&model.CampaignFilter{NameContains: new("renew"), AgentID: &second.AgentID}, []string{}},
@@ -129,7 +137,8 @@ func TestListsOfCampaigns(t *testing.T) {
 	add(t, tenant, first.ID, 3)
 	report(t, tenant, add(t, tenant, first.ID, 1)[0], model.CampaignItemStatusCalling)
 	archived := add(t, tenant, first.ID, 1)
-	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: first.ID, ItemIds: idsOf(archived), IsArchived: true})
+	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: first.ID,
+		ItemIds: idsOf(archived), IsArchived: true})
 	require.NoError(t, err)
 	counts, err := tenant.CountsOfCampaigns(t.Context(), []string{first.ID, second.ID})
 	require.NoError(t, err)
@@ -148,7 +157,8 @@ func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
 	require.Equal(t, "Campaign "+campaign.ID+" does not exist", fails(t, err, model.NotFound))
 	require.NoError(t, db.Sweep(store)(t.Context()))
 	var items, events int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), (SELECT count(*) FROM campaign_item_events) FROM campaign_items").Scan(&items, &events))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), (SELECT count(*) FROM campaign_item_events) FROM "+
+		"campaign_items").Scan(&items, &events))
 	require.Equal(t, 1, items)
 	require.Zero(t, events)
 	_, err = tenant.CampaignItem(t.Context(), other.CampaignID, other.ID)
@@ -168,7 +178,8 @@ func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 			case 0:
 				return tenant.DeleteAgent(t.Context(), campaign.AgentID)
 			case 1:
-				_, _, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID, Limit: 10, LeaseSeconds: 60})
+				_, _, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID,
+					Limit: 10, LeaseSeconds: 60})
 				return err
 			}
 			_, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{
@@ -184,7 +195,8 @@ func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 	}
 	require.NoError(t, db.Sweep(store)(t.Context()))
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM campaigns) + (SELECT count(*) FROM campaign_items)
+	require.NoError(t, conn.QueryRow(t.Context(),
+		`SELECT (SELECT count(*) FROM campaigns) + (SELECT count(*) FROM campaign_items)
 		+ (SELECT count(*) FROM campaign_item_events)`).Scan(&left))
 	require.Zero(t, left, "no item outlives its campaign")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget that counts the rows it was charged for, and the questions; after the last one that it has it is used up.
+// purse is a budget that counts the rows it was charged for, and the questions; after the last one that it has it is
+// used up.
 type purse struct{ left, rows, asked, questions int }
 
 func (p *purse) Spend(bytes int) error {
@@ -42,7 +43,8 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	ids := make([]string, agents)
 	for i := range ids {
 		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("p", prompt),
+			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: strings.Repeat("p", prompt),
 		})
 		require.NoError(t, err)
 		ids[i] = agent.ID
@@ -83,7 +85,8 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 	ids := make([]string, agents)
 	for i := range ids {
 		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("𝄞", bytes/4),
+			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: strings.Repeat("𝄞", bytes/4),
 		})
 		require.NoError(t, err)
 		ids[i] = agent.ID
@@ -110,7 +113,8 @@ func TestWhatIsDeletedIsNotRead(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
-	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: "Large", Color: "#336699"})
+	folder, err := tenant.CreateAgentTestFolder(t.Context(), model.CreateAgentTestFolderInput{AgentID: agent.ID,
+		Name: "Large", Color: "#336699"})
 	require.NoError(t, err)
 	ids := make([]string, 10)
 	for i := range ids {
@@ -120,7 +124,8 @@ func TestWhatIsDeletedIsNotRead(t *testing.T) {
 		}).ID
 	}
 	ctx := model.WithBudget(t.Context(), &purse{left: 50_000})
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
+		Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
 	require.NoError(t, err)
 	_, err = tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
@@ -137,19 +142,26 @@ func TestExecutionsOfLargeTests(t *testing.T) {
 	agent := newAgent(t, tenant)
 	messages := make([]*model.TestMessage, 100)
 	for i := range messages {
-		messages[i] = &model.TestMessage{Role: []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant}[i%2], Text: strings.Repeat("x", 10_000)}
+		messages[i] = &model.TestMessage{Role: []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant}[i%2],
+			Text: strings.Repeat("x", 10_000)}
 	}
-	large := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.ConversationContext = messages })
-	rows, err := conn.Query(t.Context(), `INSERT INTO agent_tests SELECT (jsonb_populate_record(test, jsonb_build_object('id', test.id || n, 'name', test.name || n))).*
-		FROM agent_tests AS test, generate_series(1, $2) AS n WHERE test.id = $1 RETURNING id`, large.ID, model.MaxTestsBytes/1_000_000+1)
+	large := newSimulationTest(t, tenant, agent.ID,
+		func(in *model.CreateSimulationTestInput) { in.ConversationContext = messages })
+	rows, err := conn.Query(t.Context(),
+		`INSERT INTO agent_tests SELECT (jsonb_populate_record(test, jsonb_build_object('id', test.id || n, 'name',
+			test.name || n))).*
+		FROM agent_tests AS test, generate_series(1, $2) AS n WHERE test.id = $1
+			RETURNING id`, large.ID, model.MaxTestsBytes/1_000_000+1)
 	require.NoError(t, err)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	start := func(ids []string) error {
-		_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
+		_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1,
+			Concurrency: 1, Votes: new(int32(1))})
 		return err
 	}
-	require.EqualError(t, start(ids), "the tests of an execution hold at most some 20000000 bytes together: start fewer of them, or smaller ones")
+	require.EqualError(t, start(ids), "the tests of an execution hold at most some 20000000 bytes together: start fewer "+
+		"of them, or smaller ones")
 	require.NoError(t, start(ids[2:]))
 }
 
@@ -169,7 +181,8 @@ func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
 		},
 	} {
 		p := &purse{left: 1 << 20, questions: 2}
-		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p), pg.WithTurns(model.WithBudget(t.Context(), p))} {
+		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p),
+			pg.WithTurns(model.WithBudget(t.Context(), p))} {
 			require.NoError(t, read(ctx), name)
 		}
 		require.Equal(t, 2, p.asked, name)

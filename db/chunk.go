@@ -30,14 +30,16 @@ const (
 		SELECT $1, $2, counted.term, sum(counted.chunks) FROM (
 			SELECT term, count(*) AS chunks FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
 			WHERE chunks.company_id = $1 AND chunks.document_id = $3 GROUP BY term
-			UNION ALL SELECT dropped.term, -dropped.chunks FROM unnest($4::text[], $5::int[]) AS dropped (term, chunks)) AS counted
+			UNION ALL SELECT dropped.term, -dropped.chunks FROM unnest($4::text[], $5::int[]) AS dropped (term,
+				chunks)) AS counted
 		GROUP BY counted.term HAVING sum(counted.chunks) <> 0 ORDER BY counted.term
 		ON CONFLICT (company_id, dataset_id, term) DO UPDATE SET chunks = known.chunks + excluded.chunks`
 
 	dropTerms = `DELETE FROM dataset_terms WHERE company_id = $1 AND dataset_id = $2 AND term = ANY ($3) AND chunks <= 0`
 )
 
-const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)
+const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search,
+	created_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, %s, $10)`
 
 // replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
@@ -49,7 +51,8 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.CompanyID(), d.DatasetID, d.ID); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3",
+			t.CompanyID(), d.DatasetID, d.ID); err != nil {
 			return err
 		}
 		languages := d.Languages
@@ -61,7 +64,8 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, countTerms, t.CompanyID(), d.DatasetID, d.ID, terms, counts); err != nil || len(terms) == 0 {
+		if _, err := tx.Exec(ctx, countTerms, t.CompanyID(), d.DatasetID, d.ID, terms, counts); err != nil ||
+			len(terms) == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, dropTerms, t.CompanyID(), d.DatasetID, terms)
@@ -70,7 +74,8 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 }
 
 // dropChunks deletes the chunks of a document, and returns their terms and in how many of them each was.
-func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (terms []string, counts []int32, err error) {
+func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx,
+	documentID string) (terms []string, counts []int32, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(termsOfChunks, t.CompanyID(), documentID).Query(func(rows pgx.Rows) error {
 		var term string

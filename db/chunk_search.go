@@ -44,7 +44,8 @@ var searchedDatasets = pg.NewQuery(func(*pg.Tables) (string, []string) {
 		SELECT searched.dataset_id, coalesce(sum(document.chunk_count), 0) AS chunks, sum(` + documentVersion + `) AS version,
 			array_to_string(coalesce(document.languages, $3::text[]), ',') AS languages, document.embedding_model
 		FROM knowledge_base_chat_datasets AS searched
-		LEFT JOIN documents AS document ON document.company_id = searched.company_id AND document.dataset_id = searched.dataset_id
+		LEFT JOIN documents AS document ON document.company_id = searched.company_id
+			AND document.dataset_id = searched.dataset_id
 		WHERE searched.company_id = $1 AND searched.chat_id = $2
 		GROUP BY searched.dataset_id, document.languages, document.embedding_model) AS alike
 	GROUP BY dataset_id ORDER BY dataset_id`, []string{"id", "chunks", "version", "languages", "embedding_models"}
@@ -72,23 +73,24 @@ type Token struct {
 	Chunks int
 }
 
-// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics of yet;
-// OFFSET 0 keeps it from that.
+// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics
+// of yet; OFFSET 0 keeps it from that.
 const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(%s) AS terms, %s AS is_stop_word
 		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS asked (word, written, place) OFFSET 0) AS asked
 	CROSS JOIN LATERAL (
 		SELECT max(each_term.chunks) AS chunks FROM (
-			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS JOIN unnest($2::text[]) AS dataset (id)
+			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS
+				JOIN unnest($2::text[]) AS dataset (id)
 			CROSS JOIN LATERAL (
 				SELECT known.chunks FROM dataset_terms AS known
 				WHERE known.company_id = $1 AND known.dataset_id = dataset.id AND known.term = wanted.term OFFSET 0) AS known
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
-// Tokens returns the words with their terms in the languages, and how many chunks of the datasets hold them, in order. Words
-// that Postgres makes no term of are left out.
+// Tokens returns the words with their terms in the languages, and how many chunks of the datasets hold them, in order.
+// Words that Postgres makes no term of are left out.
 func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, words []model.Word) ([]Token, error) {
 	folded, written := make([]string, len(words)), make([]string, len(words))
 	for i, word := range words {
@@ -104,12 +106,13 @@ type tokensIn string
 
 func (t tokensIn) SQL(*pg.Tables) (string, []string) {
 	languages := strings.Fields(string(t))
-	return fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"), isStopWord(languages, "asked.word", "asked.written")),
+	return fmt.Sprintf(tokens, searchTerms(languages, "asked.word", "asked.written"),
+			isStopWord(languages, "asked.word", "asked.written")),
 		[]string{"word", "terms", "is_stop_word", "chunks"}
 }
 
-// vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is indexed,
-// and go with it. That of another company is another one, even if a dataset there has the same id.
+// vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is
+// indexed, and go with it. That of another company is another one, even if a dataset there has the same id.
 const (
 	vocabularyVersion = `?0 || ' ' || coalesce(sum(` + documentVersion + `), 0)::text`
 	documentVersion   = "hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)"
@@ -139,8 +142,8 @@ const vocabularies = `WITH held AS (
 		coalesce((SELECT terms FROM held WHERE held.dataset_id = dataset.id), '') AS terms
 	FROM datasets AS dataset WHERE dataset.company_id = ?0 AND dataset.id IN (?1)`
 
-// Vocabularies returns the terms of those of the datasets that exist: all of them, or those that most chunks hold, as many as
-// the bytes have room for.
+// Vocabularies returns the terms of those of the datasets that exist: all of them, or those that most chunks hold, as
+// many as the bytes have room for.
 func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes int) ([]Vocabulary, error) {
 	rows := []Vocabulary{}
 	err := t.db.NewRaw(vocabularies, t.CompanyID(), bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
@@ -164,14 +167,16 @@ func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tok
 
 // Match returns a match of the chunk that holds none of so many tokens.
 func (c LikelyChunk) Match(tokens int) ChunkMatch {
-	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position, Tokens: make([]int64, tokens/tokensPerNumber+1)}
+	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position,
+		Tokens: make([]int64, tokens/tokensPerNumber+1)}
 }
 
 // A token is given by its terms: a chunk holds it when it holds any of them.
 
 // MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "those that hold any", "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens, query(slices.Concat(tokens...)))
+	return t.matches(ctx, "those that hold any", "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens,
+		query(slices.Concat(tokens...)))
 }
 
 // MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
@@ -184,9 +189,11 @@ func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]s
 	return t.matches(ctx, "by id", "id = asked.id", ids, tokens)
 }
 
-// matches returns which of the tokens each chunk holds that is found by the keys on a condition, which takes the given values from $3 on.
-// Keys are looked up one by one, since the planner would read all of the company if others have few chunks.
-func (t *Tenant) matches(ctx context.Context, name, found string, keys []string, tokens [][]string, given ...any) ([]ChunkMatch, error) {
+// matches returns which of the tokens each chunk holds that is found by the keys on a condition, which takes the given
+// values from $3 on. Keys are looked up one by one, since the planner would read all of the company if others have few
+// chunks.
+func (t *Tenant) matches(ctx context.Context, name, found string, keys []string, tokens [][]string,
+	given ...any) ([]ChunkMatch, error) {
 	// There is a statement for each step: the last token fills it up.
 	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement
 	queries := slices.Clone(given)
@@ -198,8 +205,8 @@ func (t *Tenant) matches(ctx context.Context, name, found string, keys []string,
 	return pg.Values(rows), err
 }
 
-// matchesOf is the query for the chunks that are found on a condition, which takes so many values, and for which of so many tokens
-// they hold.
+// matchesOf is the query for the chunks that are found on a condition, which takes so many values, and for which of so
+// many tokens they hold.
 type matchesOf struct {
 	places, given int
 	found         string
@@ -207,8 +214,10 @@ type matchesOf struct {
 
 func (m matchesOf) SQL(*pg.Tables) (string, []string) {
 	held := heldTokens(m.places, func(i int) string { return "$" + strconv.Itoa(i+3+m.given) })
-	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held + " AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
-			"SELECT id, document_id, position, search FROM " + schema.ChunksView + " WHERE company_id = $1 AND " + m.found + " OFFSET 0) AS chunk " + strippedSearch,
+	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held +
+			" AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
+			"SELECT id, document_id, position, search FROM " + schema.ChunksView + " WHERE company_id = $1 AND " + m.found +
+			" OFFSET 0) AS chunk " + strippedSearch,
 		[]string{"id", "document_id", "position", "tokens"}
 }
 
@@ -242,8 +251,8 @@ type ChunkFrequencies struct {
 // saidOnce is what ts_rank has for a single place of a term.
 const saidOnce = 6 / (math.Pi * math.Pi)
 
-// Frequencies returns how often each chunk says each of the tokens. Chunks that were indexed by an earlier version tell of no
-// term that it is there more than once.
+// Frequencies returns how often each chunk says each of the tokens. Chunks that were indexed by an earlier version tell
+// of no term that it is there more than once.
 func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]string) ([]ChunkFrequencies, error) {
 	said := make([]string, len(tokens))
 	var args []any
@@ -257,8 +266,10 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 	}
 	rows := []ChunkFrequencies{}
 	// setweight only makes a copy, for the vector not to be read again for each token.
-	err := t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).Where("chunk.id IN (?)", bun.List(ids)).
-		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+"]::float8[] AS said", args...).
+	err := t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).
+		Where("chunk.id IN (?)", bun.List(ids)).
+		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+
+		"]::float8[] AS said", args...).
 		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	for _, row := range rows {
 		for i := range row.Said {
@@ -272,8 +283,8 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 type WeighedToken struct {
 	Terms  []string
 	Weight int32
-	// With are terms of which the chunk has to hold one as well, if there are any. The index finds both without a look at chunks that
-	// hold one.
+	// With are terms of which the chunk has to hold one as well, if there are any. The index finds both without a look at
+	// chunks that hold one.
 	With []string
 }
 
@@ -288,7 +299,8 @@ func (t WeighedToken) asked() string {
 // LikelyChunks are chunks and which tokens of a search they hold.
 type LikelyChunks struct {
 	Chunks []LikelyChunk
-	// IsCut says that more chunks may hold a token than were looked at, so that some may hold tokens that they do not have here.
+	// IsCut says that more chunks may hold a token than were looked at, so that some may hold tokens that they do not have
+	// here.
 	IsCut bool
 }
 
@@ -307,26 +319,31 @@ type LikelyChunk struct {
 // MaxLikelyTokens bounds the tokens of a search for likely chunks.
 const MaxLikelyTokens = 62
 
-// likelyChunks searches the index once for each token, and one plan does for all. A search is materialized because one that was
-// planned for a few rows would read the whole table until these have come. The statement is planned for the company: what is known of
-// others would have the planner take a large one for a small one, and read all its chunks. Ids compare much faster by their bytes than
-// as a language would have it.
+// likelyChunks searches the index once for each token, and one plan does for all. A search is materialized because one
+// that was planned for a few rows would read the whole table until these have come. The statement is planned for the
+// company: what is known of others would have the planner take a large one for a small one, and read all its chunks.
+// Ids compare much faster by their bytes than as a language would have it.
 const likelyChunks = `WITH hit AS MATERIALIZED (
-		SELECT asked.place, asked.weight, found.* FROM unnest(?0::text[], ?1::int[]) WITH ORDINALITY AS asked (query, weight, place)
+		SELECT asked.place, asked.weight, found.* FROM unnest(?0::text[], ?1::int[]) WITH ORDINALITY AS asked (query, weight,
+			place)
 		CROSS JOIN LATERAL (WITH matched AS MATERIALIZED (?2) SELECT * FROM matched LIMIT ?4) AS found),
 	known AS MATERIALIZED (
-		SELECT min(id COLLATE "C") AS id, document_id, position, sum(weight) AS weight, bit_or(1::bigint << (place - 1)::int) AS tokens
+		SELECT min(id COLLATE "C") AS id, document_id, position, sum(weight) AS weight,
+			bit_or(1::bigint << (place - 1)::int) AS tokens
 		FROM hit GROUP BY document_id, position),
 	matched AS MATERIALIZED (?3),
 	other AS MATERIALIZED (SELECT * FROM matched WHERE (SELECT count(*) FROM known) < ?5 LIMIT ?5)
 	SELECT *, EXISTS (SELECT 1 FROM hit GROUP BY place HAVING count(*) >= ?4) AS is_cut FROM (
-		SELECT * FROM known UNION ALL SELECT id, document_id, position, 0, 0 FROM other WHERE id NOT IN (SELECT id FROM known)) AS found
+		SELECT * FROM known UNION ALL SELECT id, document_id, position, 0, 0 FROM other WHERE id NOT IN (SELECT id
+			FROM known)) AS found
 	ORDER BY weight DESC, document_id COLLATE "C", position LIMIT ?5`
 
-// LikelyChunks returns the chunks of the datasets whose tokens, at most MaxLikelyTokens, weigh most together, best first, then by
-// document and position, at most limit. Of each token at most visits chunks are looked at; which of more is open. If these are fewer
-// than limit, up to limit chunks are looked at that hold one of the other terms, and follow.
-func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits, limit int) (LikelyChunks, error) {
+// LikelyChunks returns the chunks of the datasets whose tokens, at most MaxLikelyTokens, weigh most together, best
+// first, then by document and position, at most limit. Of each token at most visits chunks are looked at; which of more
+// is open. If these are fewer than limit, up to limit chunks are looked at that hold one of the other terms, and
+// follow.
+func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
+	limit int) (LikelyChunks, error) {
 	if len(tokens)+len(other) == 0 {
 		return LikelyChunks{}, nil
 	}
@@ -335,15 +352,18 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 		queries[i], weights[i] = token.asked(), token.Weight
 	}
 	matched := func(by string, args ...any) *bun.SelectQuery {
-		return t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position").
-			Where("chunk.company_id = ?", t.CompanyID()).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery", args...)
+		return t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").
+			ColumnExpr("chunk.id, chunk.document_id, chunk.position").
+			Where("chunk.company_id = ?", t.CompanyID()).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ "+by+"::tsquery",
+			args...)
 	}
 	others := matched("NULL")
 	if len(other) > 0 {
 		others = matched("?", query(other))
 	}
 	found := LikelyChunks{}
-	err := t.db.NewRaw(likelyChunks, pgdialect.Array(queries), pgdialect.Array(weights), matched("asked.query"), others, visits, limit).Scan(ctx, &found.Chunks)
+	err := t.db.NewRaw(likelyChunks, pgdialect.Array(queries), pgdialect.Array(weights), matched("asked.query"), others,
+		visits, limit).Scan(ctx, &found.Chunks)
 	found.IsCut = len(found.Chunks) > 0 && found.Chunks[0].IsCut
 	return found, err
 }

@@ -37,7 +37,8 @@ func TestTermsOfDatasetsAreCounted(t *testing.T) {
 	second := addDocument(t, tenant, dataset.ID, "b")
 	finishDocument(t, tenant, first, "red apple", "green apple")
 	finishDocument(t, tenant, second, "red pear")
-	found, err := tenant.Tokens(t.Context(), []string{dataset.ID, "gone"}, model.UnknownLanguages, wordsOf("apples", "the", "pear", "plum", "-"))
+	found, err := tenant.Tokens(t.Context(), []string{dataset.ID, "gone"}, model.UnknownLanguages,
+		wordsOf("apples", "the", "pear", "plum", "-"))
 	require.NoError(t, err)
 	require.Equal(t, []db.Token{
 		{Word: "apples", Terms: []string{"appl", "apple", "apples"}, Chunks: 2},
@@ -77,10 +78,12 @@ func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tenant.FinishDocument(context.Background(), claimed, chunksOf("red apple", "apple pear", fmt.Sprint("none ", i%5)))
+		return tenant.FinishDocument(context.Background(), claimed,
+			chunksOf("red apple", "apple pear", fmt.Sprint("none ", i%5)))
 	}))
 	requireTermsToBeRight(t, conn)
-	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID}, [][]string{{"apple"}, {"pear", "plum"}, {"it's \\ odd"}})
+	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID},
+		[][]string{{"apple"}, {"pear", "plum"}, {"it's \\ odd"}})
 	require.NoError(t, err)
 	require.Len(t, matches, 32)
 	for _, m := range matches {
@@ -159,7 +162,8 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		datasets = append(datasets, dataset.ID)
 		texts := make([]string, 5000)
 		for i := range texts {
-			texts[i] = fmt.Sprintf("common word%d rare%d a%db b%dc c%dd d%de %s", i%50, i, i, i, i, i, strings.Repeat("filler ", 100))
+			texts[i] = fmt.Sprintf("common word%d rare%d a%db b%dc c%dd d%de %s", i%50, i, i, i, i, i,
+				strings.Repeat("filler ", 100))
 		}
 		finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), texts...)
 	}
@@ -177,11 +181,13 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	}
 	require.Equal(t, []int64{6, 6, 2, 2}, []int64{likely[0].Weight, likely[1].Weight, likely[2].Weight, likely[3].Weight})
 	require.Equal(t, []int64{0b101, 0b101, 0b010}, []int64{likely[0].Tokens, likely[1].Tokens, likely[2].Tokens})
-	few, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}}, []string{"word4"}, 3, 7)
+	few, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}},
+		[]string{"word4"}, 3, 7)
 	require.NoError(t, err)
 	require.False(t, few.IsCut)
 	require.Equal(t, []int64{1, 1, 0, 0, 0, 0, 0}, tokensOf(few), "chunks with another word fill the rest")
-	few, err = tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"word3"}, Weight: 5}}, []string{"word4"}, 3, 3)
+	few, err = tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"word3"}, Weight: 5}},
+		[]string{"word4"}, 3, 3)
 	require.NoError(t, err)
 	require.True(t, few.IsCut, "more chunks hold the word than were looked at")
 	require.Equal(t, []int64{1, 1, 1}, tokensOf(few))
@@ -204,8 +210,9 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 
 	// Statistics come a while after the chunks, and questions do not wait for them.
 	indexes := map[string]string{
-		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey", "AND dataset_id = asked.id": "chunks_search_idx",
-		"asked.id AND search @@": "Index Cond: ((company_id = $1) AND (dataset_id = asked.id) AND (search @@",
+		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey",
+		"AND dataset_id = asked.id": "chunks_search_idx",
+		"asked.id AND search @@":    "Index Cond: ((company_id = $1) AND (dataset_id = asked.id) AND (search @@",
 	}
 	requireIndexes(t, conn, asked.asked, indexes)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
@@ -241,7 +248,8 @@ func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes m
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// explained returns the plan of a statement, which is for any values and a connection for reads if it has places for them.
+// explained returns the plan of a statement, which is for any values and a connection for reads if it has places for
+// them.
 func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 	t.Helper()
 	values := 0
@@ -322,19 +330,23 @@ func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
 	conn, migrator := connect(t, address), newMigrator(t, address)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
 	dataset := newDataset(t, tenant)
-	finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), "They were delivered at 12,50 by example.com with v1.2", "Elle est remboursee")
+	finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"),
+		"They were delivered at 12,50 by example.com with v1.2", "Elle est remboursee")
 	for schema, err := migrator.Schema(t.Context()); schema.Current >= 10; schema, err = migrator.Schema(t.Context()) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}
 	// These are the terms that the program stored then.
-	for position, terms := range []string{`{"12,50",at,by,deliv,deliver,delivered,example.com,they,v1.2,were,with}`, "{elle,est,rembours,remboursee}"} {
-		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2", terms, position)
+	for position, terms := range []string{`{"12,50",at,by,deliv,deliver,delivered,example.com,they,v1.2,were,with}`,
+		"{elle,est,rembours,remboursee}"} {
+		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2",
+			terms, position)
 		require.NoError(t, err)
 	}
 	require.NoError(t, migrator.Up(t.Context()))
 	requireTermsToBeRight(t, conn)
-	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were", "example", "com", "v1", "2"}, {"rembourse", "remboursements", "est"}} {
+	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were", "example", "com", "v1", "2"},
+		{"rembourse", "remboursements", "est"}} {
 		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, model.UnknownLanguages, wordsOf(words...))
 		require.NoError(t, err)
 		for _, token := range tokens {

@@ -21,7 +21,8 @@ func (s *Store) ComparesVectors() bool { return s.vectors == schema.Pgvector }
 // NearestChunks returns the ids of the chunks of the datasets whose vectors have the largest inner product with the
 // one that is given, largest first, then by document and position, at most limit. Vectors of another length are left
 // out. It looks at every vector of the datasets. ok is false when the database cannot compare vectors.
-func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector []float32, limit int) (ids []string, ok bool, err error) {
+func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector []float32,
+	limit int) (ids []string, ok bool, err error) {
 	if !t.store.ComparesVectors() {
 		return nil, false, nil
 	}
@@ -44,7 +45,8 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 }
 
 // VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.
-func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs []string) iter.Seq2[*model.Chunk, error] {
+func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs,
+	documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		isWanted := true
 		err := t.db.ReadRows(ctx, func(rows pgx.Rows) error {
@@ -70,7 +72,8 @@ func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*m
 		chunks, err = pgx.CollectRows(rows, embedded)
 		return err
 	}, `SELECT chunk_id, document_id, position, embedding::real[]
-		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
+		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1
+			AND id = ANY ($2)) AS chunk
 		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, t.CompanyID(), ids)
 	return chunks, err
 }

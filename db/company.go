@@ -24,7 +24,8 @@ const mostTags = 1_000
 // AgentTags returns the tags that the company's agents have, each once, by name, at most mostTags.
 func (t *Tenant) AgentTags(ctx context.Context) ([]string, error) {
 	tags := []string{}
-	err := t.db.Select((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
+	err := t.db.Select((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").
+		Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
 		OrderExpr("tag").Limit(mostTags).Scan(ctx, &tags)
 	return tags, err
 }

@@ -25,14 +25,16 @@ func TestEveryTableIsArchivedOrItIsKnownWhyNot(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(tables)), known)
 }
 
-// archived are the rows of a company as they are in another database: by its own words, an archive leaves out credentials,
-// who wrote a prompt's version by which key, and which worker has a job. Secrets are left out unless they are asked for.
+// archived are the rows of a company as they are in another database: by its own words, an archive leaves out
+// credentials, who wrote a prompt's version by which key, and which worker has a job. Secrets are left out unless they
+// are asked for.
 func archived(t *testing.T, rows []string, secrets bool) []string {
 	t.Helper()
 	var kept []string
 	for _, row := range rows {
 		table, text, _ := strings.Cut(row, " ")
-		if why := db.NotArchived[table]; strings.HasPrefix(why, "credentials") || table == "company_imports" || table == "idempotent_requests" || table == "audit_deliveries" || strings.HasPrefix(table, "webhook") {
+		if why := db.NotArchived[table]; strings.HasPrefix(why, "credentials") || table == "company_imports" ||
+			table == "idempotent_requests" || table == "audit_deliveries" || strings.HasPrefix(table, "webhook") {
 			continue
 		}
 		values := map[string]any{}
@@ -43,7 +45,8 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 			}
 		}
 		if table == "agent_test_schedules" {
-			values["is_enabled"], values["disabled_reason"], values["cron_at"], values["next_run_at"] = false, "it came from an archive", nil, nil
+			values["is_enabled"], values["disabled_reason"], values["cron_at"], values["next_run_at"] = false,
+				"it came from an archive", nil, nil
 		}
 		if table == "campaigns" && values["status"] == "Running" {
 			values["status"] = "Paused"
@@ -72,16 +75,20 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 			own := newEstate(t, from, "OWN")
 			newEstate(t, from, "SECRET")
 			_, err := own.tenant.CreateTool(t.Context(), model.CreateToolInput{
-				Name: "CRM", TechnicalName: "crm", Parameters: model.JSONObject("{\n \"type\": \"object\", \"properties\": {\"b\": {}, \"a\": {}}}"),
-				Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
+				Name: "CRM", TechnicalName: "crm", Parameters: model.JSONObject("{\n \"type\": \"object\", \"properties\": " +
+					"{\"b\": {}, \"a\": {}}}"),
+				Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5,
+					Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
 			})
 			require.NoError(t, err)
-			require.NoError(t, own.tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 40_000}))
+			require.NoError(t, own.tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats,
+				Days: 40_000}))
 			require.NoError(t, own.tenant.DeleteAgentTest(t.Context(), own.ids["ClassificationTestID"]))
 			for into, target := range dbtest.Stores(t, dbtest.Options()) {
 				secrets := into == name
 				file := &bytes.Buffer{}
-				manifest, err := archive.Export(t.Context(), from, own.tenant.CompanyID(), file, archive.ExportOptions{Secrets: secrets})
+				manifest, err := archive.Export(t.Context(), from, own.tenant.CompanyID(), file,
+					archive.ExportOptions{Secrets: secrets})
 				require.NoError(t, err)
 				require.Equal(t, secrets, len(manifest.LeftOut) == 0)
 				for table := range manifest.Rows {
@@ -93,7 +100,8 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 				conn := connect(t, addressOf(t, target))
 				other := newEstate(t, target, "OTHER")
 				before := rowsOf(t, conn)
-				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{IsRehearsal: true})
+				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()),
+					archive.ImportOptions{IsRehearsal: true})
 				require.NoError(t, err)
 				require.Equal(t, before, rowsOf(t, conn), "a rehearsal keeps nothing")
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
@@ -102,8 +110,10 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 				require.Equal(t, before[other.tenant.CompanyID()], after[other.tenant.CompanyID()])
 				require.Equal(t, whole, archived(t, after[own.tenant.CompanyID()], true), into)
 				var parameters string
-				require.NoError(t, conn.QueryRow(t.Context(), "SELECT parameters::text FROM tools WHERE technical_name = 'crm'").Scan(&parameters))
-				require.Equal(t, `{"type":"object","properties":{"b":{},"a":{}}}`, parameters, "the order of keys says something to models")
+				require.NoError(t, conn.QueryRow(t.Context(), "SELECT parameters::text FROM tools WHERE technical_name = 'crm'").
+					Scan(&parameters))
+				require.Equal(t, `{"type":"object","properties":{"b":{},"a":{}}}`, parameters,
+					"the order of keys says something to models")
 
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
 				require.ErrorIs(t, err, db.ErrImportedBefore)

@@ -13,14 +13,15 @@ import (
 // rowsPerPart is how many rows of a company one statement deletes, which takes well below a second.
 const rowsPerPart = 1_000
 
-// DeleteCompany deletes a company with all that it owns, for good, a part at a time, and tells which table lost how many rows.
-// First its keys are revoked and its jobs dropped, so that nobody works for it any more. One that is interrupted goes on when
-// it is called again. NOT_FOUND when there is no such company.
+// DeleteCompany deletes a company with all that it owns, for good, a part at a time, and tells which table lost how
+// many rows. First its keys are revoked and its jobs dropped, so that nobody works for it any more. One that is
+// interrupted goes on when it is called again. NOT_FOUND when there is no such company.
 func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table string, rows int64)) error {
 	if _, err := s.Tenant(id).Company(ctx); err != nil {
 		return err
 	}
-	if _, err := s.Tenant(id).db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).Where("revoked_at IS NULL").Exec(ctx); err != nil {
+	if _, err := s.Tenant(id).db.Update((*model.APIKey)(nil)).Set("revoked_at = ?", now()).Where("revoked_at IS NULL").
+		Exec(ctx); err != nil {
 		return err
 	}
 	s.revocations.announce()
@@ -35,7 +36,8 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		// What refers in a circle is cut where it begins.
 		switch table {
 		case "jobs":
-			_, err = s.inParts(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL", "agent_tests", id, "last_run_id IS NOT NULL")
+			_, err = s.inParts(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL",
+				"agent_tests", id, "last_run_id IS NOT NULL")
 		case "agent_test_runs":
 			_, err = s.inParts(ctx, "UPDATE ?0 SET retry_of_id = NULL", "agent_test_executions", id, "retry_of_id IS NOT NULL")
 		}
@@ -51,7 +53,8 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 	return err
 }
 
-// inParts changes all rows of a table that belong to the company and fulfil the condition, and returns how many these were.
+// inParts changes all rows of a table that belong to the company and fulfil the condition, and returns how many these
+// were.
 func (s *Store) inParts(ctx context.Context, change, table, companyID, condition string) (rows int64, err error) {
 	for {
 		result, err := s.db.Program().NewRaw(change+` WHERE company_id = ?1
@@ -69,7 +72,8 @@ func (s *Store) inParts(ctx context.Context, change, table, companyID, condition
 
 // deletionOrder are all tables with rows of companies, each before those that it refers to.
 func deletionOrder() []string {
-	order := slices.DeleteFunc(slices.Sorted(maps.Keys(notArchived)), func(table string) bool { return table == "api_keys" })
+	order := slices.DeleteFunc(slices.Sorted(maps.Keys(notArchived)),
+		func(table string) bool { return table == "api_keys" })
 	archived := ArchivedTables()
 	slices.Reverse(archived)
 	return slices.Concat(order, archived, []string{"api_keys"})

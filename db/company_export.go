@@ -39,7 +39,8 @@ func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.
 
 // takeItsTime has the statements of the transaction end when they are done.
 func (t *Tenant) takeItsTime(ctx context.Context) error {
-	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)")
+	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), "+
+		"set_config('idle_in_transaction_session_timeout', '0', true)")
 	return err
 }
 
@@ -52,9 +53,9 @@ func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err err
 	return rows, err
 }
 
-// Rows yields the rows of a table, one of ArchivedTables, by their keys, each as a JSON object on one line by its columns, or
-// one error. Without secrets tools have no headers; with them those are as they are kept, sealed by the server's secret key.
-// A row is good until the next one.
+// Rows yields the rows of a table, one of ArchivedTables, by their keys, each as a JSON object on one line by its
+// columns, or one error. Without secrets tools have no headers; with them those are as they are kept, sealed by the
+// server's secret key. A row is good until the next one.
 func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		selected := make([]bun.Safe, len(p.columns[table]))
@@ -105,7 +106,8 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 	return func(yield func(*model.Document, error) bool) {
 		for after := ""; ; {
 			documents := []*model.Document{}
-			err := p.tenant.db.Select(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).Scan(ctx)
+			err := p.tenant.db.Select(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).
+				Scan(ctx)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -125,7 +127,8 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 
 // CopyFile writes the file that a document came as.
 func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string) error {
-	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).Order("part").Rows(ctx)
+	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).
+		Order("part").Rows(ctx)
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,8 @@ type ToolHeaders struct {
 // Headers returns the tools that have headers.
 func (p *Snapshot) Headers(ctx context.Context) ([]ToolHeaders, error) {
 	tools := []*model.Tool{}
-	err := p.tenant.db.Select(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").Order("id").Scan(ctx)
+	err := p.tenant.db.Select(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").
+		Order("id").Scan(ctx)
 	headers := make([]ToolHeaders, len(tools))
 	for i, tool := range tools {
 		headers[i] = ToolHeaders{tool.ID, tool.Name, tool.Endpoint.HeaderNames}

@@ -56,10 +56,11 @@ func (e *RowError) Error() string { return e.Err.Error() }
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// ImportCompany makes the company of what fill adds: all of it, or nothing at all if it returns an error or something does
-// not fit together; and nothing for a rehearsal, which returns the same errors. CONFLICT says that there is a company
-// with the id, an ImportedBeforeError that it came from an archive of the same id.
-func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archiveID string, isRehearsal bool, fill func(context.Context, *CompanyImport) error) error {
+// ImportCompany makes the company of what fill adds: all of it, or nothing at all if it returns an error or something
+// does not fit together; and nothing for a rehearsal, which returns the same errors. CONFLICT says that there is a
+// company with the id, an ImportedBeforeError that it came from an archive of the same id.
+func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archiveID string, isRehearsal bool,
+	fill func(context.Context, *CompanyImport) error) error {
 	errRehearsed := errors.New("rehearsed")
 	err := s.Tx(ctx, func(ctx context.Context, tx *Tx) error {
 		tenant := tx.Tenant(company.ID)
@@ -102,26 +103,30 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 	}
 	if len(known) > 0 {
 		digests := [][]byte{}
-		err := program.NewSelect().TableExpr("company_imports").Column("digest").Where("company_id = ?", company.ID).Where("archive_id = ?", archiveID).Scan(ctx, &digests)
+		err := program.NewSelect().TableExpr("company_imports").Column("digest").Where("company_id = ?", company.ID).
+			Where("archive_id = ?", archiveID).Scan(ctx, &digests)
 		if err != nil {
 			return err
 		}
 		if len(digests) > 0 {
 			return &ImportedBeforeError{digests[0]}
 		}
-		return model.Errorf(model.Conflict, "there is a company with the id %q already, called %q: an archive makes a company, and adds to none", company.ID, known[0].Name)
+		return model.Errorf(model.Conflict, "there is a company with the id %q already, called %q: an archive makes a "+
+			"company, and adds to none", company.ID, known[0].Name)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
 	}
-	_, err := program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)", company.ID, archiveID, now()).Exec(ctx)
+	_, err := program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)",
+		company.ID, archiveID, now()).Exec(ctx)
 	return err
 }
 
 // noteDigest keeps the digest of what was taken in.
 func (tx *Tx) noteDigest(ctx context.Context, companyID, archiveID string, digest []byte) error {
 	program := tx.Program()
-	_, err := program.NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?", digest, companyID, archiveID).Exec(ctx)
+	_, err := program.NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?", digest,
+		companyID, archiveID).Exec(ctx)
 	return err
 }
 
@@ -187,7 +192,8 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 		}
 		var id string
 		if json.Unmarshal(value, &id) != nil || !model.IsID(id) {
-			return nil, fmt.Errorf("id must be a text of 1 to %d letters, digits and . _ ~ : @ - that begins with a letter or a digit", model.MaxIDLength)
+			return nil, fmt.Errorf("id must be a text of 1 to %d letters, digits and . _ ~ : @ - that begins with a letter or "+
+				"a digit", model.MaxIDLength)
 		}
 	}
 	of := archivedTableOf(table)
@@ -202,7 +208,8 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 	return json.Marshal(values)
 }
 
-// fillIn gives a row the columns that it leaves out, and those that are the same for all. isWhole is true if it has them already.
+// fillIn gives a row the columns that it leaves out, and those that are the same for all. isWhole is true if it has
+// them already.
 func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawMessage) (isWhole bool, err error) {
 	isWhole = true
 	set := func(column string, value any) error {
@@ -250,7 +257,8 @@ func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 	}
 	text, err := json.Marshal(whole)
 	members, defaults := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err != nil || json.Unmarshal(text, &defaults) != nil || json.Unmarshal(given, &members) != nil || members == nil || len(defaults) == 0 {
+	if err != nil || json.Unmarshal(text, &defaults) != nil || json.Unmarshal(given, &members) != nil || members == nil ||
+		len(defaults) == 0 {
 		return nil
 	}
 	isWhole := true
@@ -284,8 +292,10 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 	}
 	err := i.check(ctx, table, text.String())
 	if err == nil {
-		_, err = i.tenant.db.NewRaw("INSERT INTO ? (company_id, ?) SELECT ?, ? FROM json_populate_recordset(NULL::?, ?::json)",
-			bun.Ident(table), identifiers(i.columns[table]), i.tenant.CompanyID(), identifiers(i.columns[table]), bun.Ident(table), text.String()).Exec(ctx)
+		_, err = i.tenant.db.NewRaw("INSERT INTO ? (company_id, ?) SELECT ?, ? FROM json_populate_recordset(NULL::?, "+
+			"?::json)",
+			bun.Ident(table), identifiers(i.columns[table]), i.tenant.CompanyID(), identifiers(i.columns[table]),
+			bun.Ident(table), text.String()).Exec(ctx)
 	}
 	end := "RELEASE SAVEPOINT rows"
 	if err != nil {
@@ -302,7 +312,8 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 		return nil
 	}
 	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(none)))
-	err := i.tenant.db.NewSelect().Model(rows.Interface()).ModelTableExpr("json_populate_recordset(NULL::?, ?::json) AS ?TableAlias", bun.Ident(table), lines).Scan(ctx)
+	err := i.tenant.db.NewSelect().Model(rows.Interface()).ModelTableExpr("json_populate_recordset(NULL::?, ?::json) AS "+
+		"?TableAlias", bun.Ident(table), lines).Scan(ctx)
 	if err != nil {
 		return err
 	}

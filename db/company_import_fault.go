@@ -57,7 +57,8 @@ func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.R
 		if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT value"); err != nil {
 			return ""
 		}
-		_, refused := i.tenant.db.NewRaw("SELECT 1 FROM json_populate_recordset(NULL::?, ?::json)", bun.Ident(table), "["+string(one)+"]").Exec(ctx)
+		_, refused := i.tenant.db.NewRaw("SELECT 1 FROM json_populate_recordset(NULL::?, ?::json)", bun.Ident(table), "["+
+			string(one)+"]").Exec(ctx)
 		if _, err := i.tenant.db.ExecContext(ctx, "ROLLBACK TO SAVEPOINT value"); err != nil {
 			return ""
 		}
@@ -70,12 +71,15 @@ func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.R
 
 // columnsOf returns the columns of a constraint or an index, but for the company.
 func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (columns []string) {
-	err := i.tenant.db.NewRaw(`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+	err := i.tenant.db.NewRaw(
+		`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
 			WHERE indexrelid = to_regclass(?0) AND attname <> 'company_id'
 		UNION SELECT attname FROM pg_depend JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-			WHERE classid = 'pg_class'::regclass AND objid = to_regclass(?0) AND refobjsubid > 0 AND attname NOT IN ('company_id', 'deleted_at')
+			WHERE classid = 'pg_class'::regclass AND objid = to_regclass(?0) AND refobjsubid > 0
+				AND attname NOT IN ('company_id', 'deleted_at')
 		UNION SELECT attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
-			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = 'public'::regnamespace AND attname <> 'company_id' ORDER BY attname`,
+			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = 'public'::regnamespace AND attname <> 'company_id'
+				ORDER BY attname`,
 		constraint).Scan(ctx, &columns)
 	if err != nil {
 		return nil
@@ -120,5 +124,6 @@ func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
 		return err
 	}
 	columns := i.columnsOf(ctx, pg.ConstraintName)
-	return fmt.Errorf("the archive is not complete: %s of %s refers to a row that it does not have", strings.Join(columns, ", "), pg.TableName)
+	return fmt.Errorf("the archive is not complete: %s of %s refers to a row that it does not have",
+		strings.Join(columns, ", "), pg.TableName)
 }

@@ -45,7 +45,8 @@ var derived = []string{
 		SELECT company_id, (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits), count(*)
 		FROM usage_entries WHERE company_id = ? GROUP BY company_id, day, channel, agent_id, campaign_id`,
 	`INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
-		SELECT company_id, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), sum(entries)
+		SELECT company_id, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id,
+			sum(micro_credits), sum(entries)
 		FROM usage_days WHERE company_id = ? GROUP BY company_id, month, channel, agent_id, campaign_id`,
 	`INSERT INTO stored_bytes (company_id, kind, bytes)
 		SELECT company_id, '` + storedDocuments + `', sum(size) FROM documents WHERE company_id = ? GROUP BY company_id`,
@@ -54,8 +55,10 @@ var derived = []string{
 		WHERE company_id = ? GROUP BY company_id, dataset_id, term`,
 	`UPDATE campaigns AS campaign SET version = greatest(version, (SELECT coalesce(max(version), 0) FROM campaign_items
 		WHERE campaign_items.company_id = campaign.company_id AND campaign_id = campaign.id)) WHERE campaign.company_id = ?`,
-	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems + ") WHERE campaign.company_id = ?",
-	"UPDATE agent_test_executions AS agent_test_execution SET " + schema.EndsOfRuns + " WHERE company_id = ? AND finished_at IS NOT NULL",
+	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems +
+		") WHERE campaign.company_id = ?",
+	"UPDATE agent_test_executions AS agent_test_execution SET " + schema.EndsOfRuns +
+		" WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
 // rule selects what breaks a bound that no row breaks alone, as a text that names it.
@@ -63,7 +66,8 @@ type rule struct{ query, says string }
 
 func (i *CompanyImport) rules() []rule {
 	most := func(table, of string, most int, what string) rule {
-		return rule{fmt.Sprintf("SELECT '%[2]s ' || %[2]s FROM %[1]s WHERE company_id = ? GROUP BY %[2]s HAVING count(*) > %[3]d LIMIT 1", table, of, most),
+		return rule{fmt.Sprintf("SELECT '%[2]s ' || %[2]s FROM %[1]s WHERE company_id = ? GROUP BY %[2]s HAVING count(*) > "+
+			"%[3]d LIMIT 1", table, of, most),
 			fmt.Sprintf("must have at most %d %s", most, what)}
 	}
 	var ids []string
@@ -71,30 +75,41 @@ func (i *CompanyImport) rules() []rule {
 		ids = append(ids, "SELECT id FROM "+i.tenant.store.Table(r.Row())+" WHERE company_id = ?0")
 	}
 	return slices.Concat(contentRules, []rule{
-		most("agent_tools", "agent_id", model.MaxConnections, "tools"), most("sub_agents", "agent_id", model.MaxConnections, "sub-agents"),
-		most("documents", "dataset_id", model.MaxDocuments, "documents"), most("agent_test_folders", "agent_id", model.MaxFolders, "folders"),
+		most("agent_tools", "agent_id", model.MaxConnections, "tools"), most("sub_agents", "agent_id", model.MaxConnections,
+			"sub-agents"),
+		most("documents", "dataset_id", model.MaxDocuments, "documents"),
+		most("agent_test_folders", "agent_id", model.MaxFolders, "folders"),
 		{"SELECT 'id ' || id FROM (" + strings.Join(ids, " UNION ALL ") + ") AS node GROUP BY id HAVING count(*) > 1 LIMIT 1",
 			"must be the id of one thing only, whatever its type"},
 	})
 }
 
 var contentRules = []rule{
-	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND size <> coalesce((SELECT sum(octet_length(content)) FROM document_contents
+	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND size <> coalesce((SELECT sum(octet_length(content))
+		FROM document_contents
 		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT 1`, "must have its file in the archive"},
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND chunk_count <> (SELECT count(*) FROM chunks
-		WHERE company_id = ?0 AND document_id = documents.id) LIMIT 1`, "chunk_count must be how many chunks the archive has of it"},
-	{`SELECT 'agent ' || agents.id FROM agents LEFT JOIN prompt_versions AS current ON current.company_id = agents.company_id
+		WHERE company_id = ?0 AND document_id = documents.id) LIMIT
+			1`, "chunk_count must be how many chunks the archive has of it"},
+	{`SELECT 'agent ' || agents.id FROM agents LEFT JOIN prompt_versions AS current ON current.company_id =
+		agents.company_id
 		AND current.agent_id = agents.id AND current.version = agents.prompt_version
-		WHERE agents.company_id = ?0 AND current.prompt IS DISTINCT FROM agents.prompt LIMIT 1`, "prompt must be that of its prompt_version"},
+		WHERE agents.company_id = ?0 AND current.prompt IS DISTINCT FROM agents.prompt LIMIT
+			1`, "prompt must be that of its prompt_version"},
 	{`SELECT 'agent ' || agent_id FROM agent_tools JOIN sub_agents USING (company_id, agent_id) WHERE company_id = ?0
-		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0 AND tools.id = tool_id) LIMIT 1`,
+		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0
+			AND tools.id = tool_id) LIMIT 1`,
 		"a tool and a sub-agent must not have the same technical_name"},
-	{`SELECT 'knowledge base chat ' || id FROM knowledge_base_chats AS chat WHERE company_id = ?0 AND position('{knowledge}' IN prompt_settings ->> 'prompt') = 0
+	{`SELECT 'knowledge base chat ' || id FROM knowledge_base_chats AS chat WHERE company_id = ?0
+		AND position('{knowledge}' IN prompt_settings ->> 'prompt') = 0
 		AND EXISTS (SELECT 1 FROM knowledge_base_chat_datasets WHERE company_id = ?0 AND chat_id = chat.id) LIMIT 1`,
 		"prompt_settings.prompt must contain {knowledge} when a dataset is connected"},
-	{`SELECT 'simulation chat ' || id FROM simulation_chats AS chat WHERE company_id = ?0 AND last_sequence <> (SELECT coalesce(max(sequence), 0)
-		FROM simulation_chat_messages WHERE company_id = ?0 AND chat_id = chat.id) LIMIT 1`, "last_sequence must be that of its last message"},
-	{`SELECT 'execution ' || id FROM agent_test_executions AS execution WHERE company_id = ?0 AND unfinished <> (SELECT count(*)
+	{`SELECT 'simulation chat ' || id FROM simulation_chats AS chat WHERE company_id = ?0
+		AND last_sequence <> (SELECT coalesce(max(sequence), 0)
+		FROM simulation_chat_messages WHERE company_id = ?0 AND chat_id = chat.id) LIMIT
+			1`, "last_sequence must be that of its last message"},
+	{`SELECT 'execution ' || id FROM agent_test_executions AS execution WHERE company_id = ?0
+		AND unfinished <> (SELECT count(*)
 		FROM agent_test_runs WHERE company_id = ?0 AND execution_id = execution.id AND finished_at IS NULL) LIMIT 1`,
 		"unfinished must be how many of its runs are not"},
 	{`SELECT 'run ' || id FROM agent_test_runs AS run WHERE company_id = ?0 AND snapshot IS NULL AND NOT EXISTS (SELECT 1
@@ -102,10 +117,13 @@ var contentRules = []rule{
 			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
 		WHERE test.company_id = ?0 AND test.execution_id = run.execution_id AND test.id = run.tested_id) LIMIT 1`,
 		"must have a snapshot, or its execution those of its test and of the agent"},
-	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id = campaign_items.company_id AND campaigns.id = campaign_id
-		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT 1`, "version must be that of the item which changed last"},
+	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id =
+		campaign_items.company_id AND campaigns.id = campaign_id
+		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT
+			1`, "version must be that of the item which changed last"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)
-		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT 1`, "event_count must be how many events it has"},
+		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT
+			1`, "event_count must be how many events it has"},
 }
 
 // versionsPage is how many agents get their first version at a time.
@@ -116,13 +134,15 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 	for {
 		agents := []*model.Agent{}
 		err := i.tenant.db.Select(&agents).Column("id", "prompt", "prompt_version", "updated_at").
-			Where("NOT EXISTS (SELECT 1 FROM prompt_versions WHERE company_id = ?TableAlias.company_id AND agent_id = ?TableAlias.id)").Limit(versionsPage).Scan(ctx)
+			Where("NOT EXISTS (SELECT 1 FROM prompt_versions WHERE company_id = ?TableAlias.company_id AND agent_id = " +
+				"?TableAlias.id)").Limit(versionsPage).Scan(ctx)
 		if err != nil || len(agents) == 0 {
 			return err
 		}
 		versions := make([]*model.PromptVersion, len(agents))
 		for n, a := range agents {
-			versions[n] = &model.PromptVersion{ID: model.NewID("prompt"), AgentID: a.ID, Version: a.PromptVersion, Prompt: a.Prompt, CreatedAt: a.UpdatedAt}
+			versions[n] = &model.PromptVersion{ID: model.NewID("prompt"), AgentID: a.ID, Version: a.PromptVersion,
+				Prompt: a.Prompt, CreatedAt: a.UpdatedAt}
 		}
 		if err := pg.Insert(ctx, i.tenant.db, versions...); err != nil {
 			return err
@@ -134,10 +154,12 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 func (i *CompanyImport) indexDocuments(ctx context.Context) error {
 	waiting := func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing).
-			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.indexing_id)")
+			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = " +
+				"?TableAlias.indexing_id)")
 	}
 	datasets := []string{}
-	if err := i.tenant.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(waiting).Scan(ctx, &datasets); err != nil {
+	if err := i.tenant.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(waiting).
+		Scan(ctx, &datasets); err != nil {
 		return err
 	}
 	var err error

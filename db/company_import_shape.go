@@ -163,7 +163,8 @@ func resultOfItem(given map[string]json.RawMessage) map[string]any {
 // completeRows gives the rows of a test their keys, which nobody writes by hand.
 func completeRows(values map[string]json.RawMessage) (isChanged bool) {
 	rows := []model.TestRow{}
-	if json.Unmarshal(values["rows"], &rows) != nil || !slices.ContainsFunc(rows, func(r model.TestRow) bool { return r.Key == "" }) {
+	if json.Unmarshal(values["rows"], &rows) != nil ||
+		!slices.ContainsFunc(rows, func(r model.TestRow) bool { return r.Key == "" }) {
 		return false
 	}
 	for n, row := range rows {

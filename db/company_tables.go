@@ -39,11 +39,13 @@ const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (
 
 // stopped is a schedule that does not start anything by itself: the one of this server goes on.
 var stopped = map[string]string{
-	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz", "next_run_at": "NULL::timestamptz",
+	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz",
+	"next_run_at": "NULL::timestamptz",
 }
 
 // paused is what a schedule of an archive becomes: it starts nothing here until somebody enables it.
-var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil, "next_run_at": nil}
+var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
+	"next_run_at": nil}
 
 // isKept are rows that are not marked as deleted.
 const isKept = "deleted_at IS NULL"
@@ -58,63 +60,82 @@ var (
 // archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
 var archivedTables = []archivedTable{
 	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings, "prompt_settings": model.DefaultPromptSettings})
+		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings,
+			"prompt_settings": model.DefaultPromptSettings})
 	}},
 	{name: "datasets", row: (*model.Dataset)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser, "language": model.AnyLanguage})
+		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser,
+			"language": model.AnyLanguage})
 	}},
 	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil), absent: atFirst},
 	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "indexing_id": model.NewID("indexing")})
+		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0,
+			"indexing_id": model.NewID("indexing")})
 	}},
 	{name: "chunks", row: (*model.Chunk)(nil)},
 	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), absent: created},
 	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
-	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, kept: isKept, absent: func() map[string]any {
-		return with(changed(), map[string]any{
-			"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
-			"is_call_transfer_enabled": false, "prompt_version": 1,
-		})
-	}},
-	{name: "prompt_versions", row: (*model.PromptVersion)(nil), kept: ofUnmarkedAgent, without: []string{"api_key_id"}, absent: created},
-	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets}, absent: func() map[string]any {
-		return with(changed(), map[string]any{"description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
-	}},
+	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, kept: isKept,
+		absent: func() map[string]any {
+			return with(changed(), map[string]any{
+				"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
+				"is_call_transfer_enabled": false, "prompt_version": 1,
+			})
+		}},
+	{name: "prompt_versions", row: (*model.PromptVersion)(nil), kept: ofUnmarkedAgent, without: []string{"api_key_id"},
+		absent: created},
+	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets},
+		absent: func() map[string]any {
+			return with(changed(),
+				map[string]any{"description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
+		}},
 	{name: "agent_tools", row: (*agentTool)(nil), kept: ofUnmarkedAgent, absent: atFirst},
 	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"description": "", "position": 0})
 	}},
-	{name: "simulation_chats", row: (*model.SimulationChat)(nil), without: []string{"extraction_at"}, kept: ofUnmarkedAgent},
-	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
+	{name: "simulation_chats", row: (*model.SimulationChat)(nil), without: []string{"extraction_at"},
+		kept: ofUnmarkedAgent},
+	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil),
+		kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
+	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE " +
+		"company_id = ?0 AND " + ofUnmarkedAgent + ")"},
 	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: func() map[string]any {
 		return with(changed(), map[string]any{"color": "#6B7280", "body": ""})
 	}},
-	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept, absent: func() map[string]any {
-		return with(changed(), map[string]any{"kind": model.AgentTestKindSimulation})
-	}, absentBy: absentOfTest},
-	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, forced: paused, absent: func() map[string]any {
-		return with(changed(), map[string]any{
-			"repeats": 1, "concurrency": 5, "virtual_time": false, "votes": 1, "time_zone": "UTC", "after_prompt_change": false,
-		})
-	}},
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept,
+		absent: func() map[string]any {
+			return with(changed(), map[string]any{"kind": model.AgentTestKindSimulation})
+		}, absentBy: absentOfTest},
+	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, forced: paused,
+		absent: func() map[string]any {
+			return with(changed(), map[string]any{
+				"repeats": 1, "concurrency": 5, "virtual_time": false, "votes": 1, "time_zone": "UTC", "after_prompt_change": false,
+			})
+		}},
 	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), kept: isKept,
-		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs", "deleted_at"}},
+		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs",
+			"deleted_at"}},
 	{name: "agent_test_snapshots", kept: ofUnmarkedExecution, jsonBy: definitionBy},
-	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution, as: map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)}, absent: func() map[string]any { return map[string]any{"row_key": ""} }},
-	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"}, kept: isKept, absent: func() map[string]any {
-		return with(changed(), map[string]any{
-			"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
-		})
-	}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absentBy: resultOfItem, absent: func() map[string]any {
-		return with(created(), map[string]any{
-			"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
-			"is_picked_up": false, "running_status": model.CampaignItemStatusPending,
-		})
-	}},
-	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil), kept: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
-	{name: "usage_entries", row: (*model.UsageEntry)(nil), absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution,
+		as:     map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)},
+		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
+		kept: isKept, absent: func() map[string]any {
+			return with(changed(), map[string]any{
+				"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
+			})
+		}},
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absentBy: resultOfItem,
+		absent: func() map[string]any {
+			return with(created(), map[string]any{
+				"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
+				"is_picked_up": false, "running_status": model.CampaignItemStatusPending,
+			})
+		}},
+	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil),
+		kept: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
+	{name: "usage_entries", row: (*model.UsageEntry)(nil),
+		absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
 	{name: "tombstones"},
 	{name: "retentions", row: (*model.Retention)(nil)},
 	{name: "plans", row: (*model.Plan)(nil)},
@@ -154,7 +175,8 @@ func absentOfTest(given map[string]json.RawMessage) map[string]any {
 	}
 	return map[string]any{
 		"criteria": none, "max_turns": 10, "conversation_messages": none, "variables": map[string]any{},
-		"tool_mocking": model.ToolMocking{MockedTools: []model.MockedTool{}, MockedSubAgents: []model.MockedSubAgent{}, SideEffects: model.SideEffectsAllow},
+		"tool_mocking": model.ToolMocking{MockedTools: []model.MockedTool{}, MockedSubAgents: []model.MockedSubAgent{},
+			SideEffects: model.SideEffectsAllow},
 	}
 }
 
@@ -204,13 +226,15 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 	err = t.db.NewRaw(`SELECT relname::text AS name,
 			array_agg(attname::text ORDER BY attnum) AS columns,
 			array_agg(attname::text ORDER BY array_position(indkey::int2[], attnum)) FILTER (WHERE attnum = ANY (indkey)) AS keys
-		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped JOIN pg_index ON indrelid = t.oid AND indisprimary
+		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
+			JOIN pg_index ON indrelid = t.oid AND indisprimary
 		WHERE relnamespace = 'public'::regnamespace AND relname = ANY (?::text[]) AND attname <> 'company_id' GROUP BY relname`,
 		pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
 	columns, keys = map[string][]string{}, map[string][]string{}
 	for _, row := range rows {
 		without := archivedTableOf(row.Name).without
-		columns[row.Name] = slices.DeleteFunc(row.Columns, func(column string) bool { return slices.Contains(without, column) })
+		columns[row.Name] = slices.DeleteFunc(row.Columns,
+			func(column string) bool { return slices.Contains(without, column) })
 		keys[row.Name] = row.Keys
 	}
 	return columns, keys, err

@@ -13,7 +13,8 @@ import (
 )
 
 // ConsumptionBreakdown sums up the usage between two bounds along the axes. Campaigns are those of the agents.
-func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBound, axes model.ConsumptionAxes) (*model.ConsumptionBreakdown, error) {
+func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBound,
+	axes model.ConsumptionAxes) (*model.ConsumptionBreakdown, error) {
 	r, err := model.NewConsumptionRange(from, to)
 	if err != nil {
 		return nil, err
@@ -26,12 +27,14 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 	b.ByChannel = model.NewChannelConsumption()
 	if axes.Months {
 		for _, month := range r.TouchedMonths() {
-			b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month), ByChannel: model.NewChannelConsumption()})
+			b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month),
+				ByChannel: model.NewChannelConsumption()})
 		}
 	}
 	if axes.Days {
 		for _, day := range r.TouchedDays() {
-			b.ByDay = append(b.ByDay, &model.DayConsumption{Day: day.Format(time.DateOnly), ByChannel: model.NewChannelConsumption()})
+			b.ByDay = append(b.ByDay, &model.DayConsumption{Day: day.Format(time.DateOnly),
+				ByChannel: model.NewChannelConsumption()})
 		}
 	}
 	for _, sum := range sums {
@@ -83,7 +86,8 @@ const (
 // not told apart from the first step on; of its axis there is a sum all the same, which says nothing.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
-	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).ColumnExpr("sum(micro_credits) AS micro_credits").Having("sum(entries) > 0")
+	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).
+		ColumnExpr("sum(micro_credits) AS micro_credits").Having("sum(entries) > 0")
 	apart := func(isWanted bool, name, none, value string, args ...any) {
 		if !isWanted {
 			cell = cell.ColumnExpr("? AS ?", bun.Safe(none), bun.Ident(name))
@@ -101,14 +105,15 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 		WITH cell AS MATERIALIZED (?)
 		SELECT GROUPING(month, day, channel, agent_id, campaign_id) AS axis, month, day, channel, agent_id, campaign_id,
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
-		FROM cell GROUP BY GROUPING SETS ((), (month), (month, channel), (day), (day, channel), (channel), (agent_id), (agent_id, campaign_id))
+		FROM cell GROUP BY GROUPING SETS ((), (month), (month, channel), (day), (day, channel), (channel), (agent_id),
+			(agent_id, campaign_id))
 		ORDER BY micro_credits DESC, agent_id, campaign_id`, cell).Scan(ctx, &sums)
 	return sums, err
 }
 
-// used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from their
-// sums, and only what the range has of a day from the ledger. Of a month that the range has the most of, the whole is
-// selected and the rest taken off. Where days are told apart, there are no months.
+// used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from
+// their sums, and only what the range has of a day from the ledger. Of a month that the range has the most of, the
+// whole is selected and the rest taken off. Where days are told apart, there are no months.
 func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 	first, end := r.Days()
 	if first.After(end) {
@@ -150,7 +155,8 @@ func (t *Tenant) usedOfDays(first, end time.Time, columns string) *bun.SelectQue
 
 // usedOfDay selects entries, up to and without the end.
 func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
-	return t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+"micro_credits, 1 AS entries").
+	return t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+
+		"micro_credits, 1 AS entries").
 		Where("at >= ?", from).Where("at < ?", end)
 }
 
@@ -168,7 +174,8 @@ func agentsOf(sums []*usageSum) []*model.AgentConsumption {
 	byID := map[string]*model.AgentConsumption{}
 	for _, sum := range sums {
 		if sum.Axis == axisAgent {
-			agent := &model.AgentConsumption{AgentID: sum.AgentID, Credits: sum.Credits, Campaigns: []*model.CampaignConsumption{}}
+			agent := &model.AgentConsumption{AgentID: sum.AgentID, Credits: sum.Credits,
+				Campaigns: []*model.CampaignConsumption{}}
 			byID[sum.AgentID] = agent
 			agents = append(agents, agent)
 		}

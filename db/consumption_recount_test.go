@@ -64,7 +64,10 @@ func recount(ledger []*model.UsageEntryInput, from, to model.DateBound) *model.C
 		count(b, e)
 	}
 	byCredits := func(a, b model.Credits, x, y string) int { return cmp.Or(cmp.Compare(b, a), cmp.Compare(x, y)) }
-	slices.SortFunc(b.ByAgent, func(x, y *model.AgentConsumption) int { return byCredits(x.Credits, y.Credits, x.AgentID, y.AgentID) })
+	slices.SortFunc(b.ByAgent, func(x, y *model.AgentConsumption) int {
+		return byCredits(x.Credits, y.Credits, x.AgentID,
+			y.AgentID)
+	})
 	for _, a := range b.ByAgent {
 		slices.SortFunc(a.Campaigns, func(x, y *model.CampaignConsumption) int {
 			return byCredits(x.Credits, y.Credits, x.CampaignID, y.CampaignID)
@@ -86,10 +89,12 @@ func count(b *model.ConsumptionBreakdown, e *model.UsageEntryInput) {
 	if e.CampaignID == nil {
 		return
 	}
-	in := slices.IndexFunc(agent.Campaigns, func(c *model.CampaignConsumption) bool { return c.CampaignID == *e.CampaignID })
+	in := slices.IndexFunc(agent.Campaigns,
+		func(c *model.CampaignConsumption) bool { return c.CampaignID == *e.CampaignID })
 	if in < 0 {
 		in = len(agent.Campaigns)
-		agent.Campaigns = append(agent.Campaigns, &model.CampaignConsumption{CampaignID: *e.CampaignID, NameStatus: model.NameStatusUnknown})
+		agent.Campaigns = append(agent.Campaigns, &model.CampaignConsumption{CampaignID: *e.CampaignID,
+			NameStatus: model.NameStatusUnknown})
 	}
 	agent.Campaigns[in].Credits += e.Credits
 }

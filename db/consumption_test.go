@@ -65,7 +65,8 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 // partsAreOfTheWhole checks that a breakdown by some of the axes agrees with the one by all.
 func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
-	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
+	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"),
+		Agents: wanted("agents"), Campaigns: wanted("campaigns")}
 	part, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], axes)
 	require.NoError(t, err)
 	require.Equal(t, whole.TotalCredits, part.TotalCredits)
@@ -103,7 +104,8 @@ func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionB
 // daysThatDiffer counts the daily sums of a company that differ from its ledger.
 const daysThatDiffer = `SELECT count(*) FROM (
 	SELECT day, channel, agent_id, campaign_id, micro_credits, entries FROM usage_days WHERE company_id = $1) AS kept
-	FULL JOIN (SELECT (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits) AS micro_credits, count(*) AS entries
+	FULL JOIN (SELECT (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id,
+		sum(micro_credits) AS micro_credits, count(*) AS entries
 		FROM usage_entries WHERE company_id = $1 GROUP BY 1, 2, 3, 4) AS counted USING (day, channel, agent_id, campaign_id)
 	WHERE (kept.micro_credits, kept.entries) IS DISTINCT FROM (counted.micro_credits, counted.entries)`
 
@@ -121,7 +123,8 @@ func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
 }
 
 // axesAddUp checks that the sums within an answer agree, as the schema promises.
-func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput, r [2]model.DateBound) {
+func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput,
+	r [2]model.DateBound) {
 	var channels, months, days, agents model.Credits
 	for _, c := range b.ByChannel {
 		channels += c.Credits
@@ -158,7 +161,8 @@ func TestBoundsOfABreakdownAreInclusive(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	record(t, tenant, entry("a", "2026-03-01T09:30:00.000Z", 1), entry("b", "2026-03-01T09:30:00.001Z", 10),
-		entry("c", "2026-03-01T09:30:00.0029Z", 100), entry("d", "2026-03-01T23:59:59.9999Z", 1_000), entry("e", "2026-03-02T00:00:00Z", 10_000))
+		entry("c", "2026-03-01T09:30:00.0029Z", 100), entry("d", "2026-03-01T23:59:59.9999Z", 1_000),
+		entry("e", "2026-03-02T00:00:00Z", 10_000))
 	for _, test := range []struct {
 		from, to string
 		want     model.Credits
@@ -219,7 +223,8 @@ func TestNamesOfABreakdown(t *testing.T) {
 	for _, a := range b.ByAgent {
 		got = append(got, a.NameStatus, a.Campaigns[0].NameStatus)
 	}
-	require.Equal(t, []model.NameStatus{"Resolved", "Resolved", "Deleted", "Deleted", "Unknown", "Deleted", "Unknown", "Unknown"}, got)
+	require.Equal(t, []model.NameStatus{"Resolved", "Resolved", "Deleted", "Deleted", "Unknown", "Deleted", "Unknown",
+		"Unknown"}, got)
 	require.Empty(t, breakdownOf(t, other, "2026-03-01", "2026-03-01").ByAgent)
 }
 
@@ -228,7 +233,8 @@ func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
-	record(t, tenant, entry("a", "2026-03-01T12:00:00Z", 1), entry("b", "2026-03-02T12:00:00Z", 10), entry("c", "2026-03-03T12:00:00Z", 100))
+	record(t, tenant, entry("a", "2026-03-01T12:00:00Z", 1), entry("b", "2026-03-02T12:00:00Z", 10),
+		entry("c", "2026-03-03T12:00:00Z", 100))
 	_, err := conn.Exec(t.Context(), "DELETE FROM usage_entries")
 	require.NoError(t, err)
 	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01", "2026-03-03").TotalCredits)
@@ -263,7 +269,8 @@ func TestStatementsOfABreakdown(t *testing.T) {
 		record(t, tenant, e)
 	}
 	before := counted.n.Load()
-	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"), model.AllConsumptionAxes)
+	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"),
+		bound(t, "2026-04-01T01:00:00Z"), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, counted.n.Load()-before)
 }

@@ -16,19 +16,22 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 	return row, t.db.One(ctx, dataset, id, row)
 }
 
-// Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
+// Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in
+// order.
 var (
 	DatasetRows     = pg.Rows{Type: dataset, Model: (*model.Dataset)(nil), Key: pg.ByID}
 	DatasetList     = pg.List{Model: (*model.Dataset)(nil), Order: pg.NewestFirst}
 	DatasetsOfChats = pg.Rows{
 		Model: (*model.Dataset)(nil),
-		Join:  "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND relation.dataset_id = ?TableAlias.id",
-		Key:   "relation.chat_id", Order: "relation.position",
+		Join: "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND " +
+			"relation.dataset_id = ?TableAlias.id",
+		Key: "relation.chat_id", Order: "relation.position",
 	}
 )
 
 // Datasets returns a page of the datasets, newest first.
-func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.Dataset], error) {
+func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *model.NameFilter,
+	columns ...string) (*model.Page[*model.Dataset], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
@@ -89,7 +92,8 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 			return err
 		}
 		var bytes int64
-		if err := t.db.Select((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).Scan(ctx, &bytes); err != nil {
+		if err := t.db.Select((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).
+			Scan(ctx, &bytes); err != nil {
 			return err
 		}
 		t.wake(id)

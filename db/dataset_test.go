@@ -34,7 +34,8 @@ func TestDatasetEchoesItsDefaults(t *testing.T) {
 		same(t, created, read)
 	}
 	for _, method := range model.ChunkMethods {
-		created, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: "Dataset", ChunkMethod: &method, Description: new("It's")})
+		created, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: "Dataset", ChunkMethod: &method,
+			Description: new("It's")})
 		require.NoError(t, err)
 		read, err := tenant.Dataset(ctx, created.ID)
 		require.NoError(t, err)
@@ -52,7 +53,8 @@ func TestLanguageOfADataset(t *testing.T) {
 	require.Equal(t, "auto", created.Language)
 	document := addDocument(t, tenant, created.ID, "a")
 	finishDocument(t, tenant, document, "rot")
-	_, err := tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("auto"), Name: new("Names")})
+	_, err := tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("auto"),
+		Name: new("Names")})
 	require.NoError(t, err)
 	require.Equal(t, model.DocumentStatusReady, readDocument(t, tenant, document.ID).Status)
 	changed, err := tenant.UpdateDataset(ctx, model.UpdateDatasetInput{DatasetID: created.ID, Language: new("de")})
@@ -73,8 +75,9 @@ func TestNouns(t *testing.T) {
 	versions := versionsOf(t, own.tenant, own.ids["AgentID"])
 	want := map[string]string{
 		company.ID: "company", own.ids["AgentID"]: "agent", own.ids["ToolID"]: "tool", own.ids["SubAgentID"]: "sub-agent",
-		own.ids["ChatID"]: "knowledge base chat", own.ids["DatasetIds"]: "dataset", own.ids["SimulationChatID"]: "simulation chat",
-		versions[0].ID: "prompt version",
+		own.ids["ChatID"]: "knowledge base chat", own.ids["DatasetIds"]: "dataset",
+		own.ids["SimulationChatID"]: "simulation chat",
+		versions[0].ID:              "prompt version",
 	}
 	ids := []string{"unknown", own.ids["APIKeyID"]}
 	for id := range want {

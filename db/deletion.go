@@ -14,23 +14,24 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What may have very many rows behind it is deleted in two steps. A short transaction marks it with the time, and nobody finds it
-// or what hangs on it from then on: find, change and the statements of reads leave it out. The sweeper removes the rows, a part
-// at a time, each in a transaction, and what is marked last, so that one that dies leaves nothing behind.
+// What may have very many rows behind it is deleted in two steps. A short transaction marks it with the time, and
+// nobody finds it or what hangs on it from then on: find, change and the statements of reads leave it out. The sweeper
+// removes the rows, a part at a time, each in a transaction, and what is marked last, so that one that dies leaves
+// nothing behind.
 
-// removeTime bounds how long one sweep removes rows of one kind: lost workers are looked for after it. Tests, which look at what is
-// left after a sweep, have more, since machines may be slow.
+// removeTime bounds how long one sweep removes rows of one kind: lost workers are looked for after it. Tests, which
+// look at what is left after a sweep, have more, since machines may be slow.
 var removeTime = 2 * time.Second
 
-// How many rows are removed, and how many runs are detached from their test, at a time: what takes well below a second. To detach a
-// run is to write it anew in all of its indexes.
+// How many rows are removed, and how many runs are detached from their test, at a time: what takes well below a second.
+// To detach a run is to write it anew in all of its indexes.
 const (
 	rowsPerRemoval = 500
 	runsPerDetach  = 200
 )
 
-// types are the structs of rows that have something special: what is marked as deleted, and what hangs on it, is not read. What is
-// marked is few, and read once for a statement.
+// types are the structs of rows that have something special: what is marked as deleted, and what hangs on it, is not
+// read. What is marked is few, and read once for a statement.
 var types = map[reflect.Type]pg.Type{
 	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
@@ -45,12 +46,13 @@ var types = map[reflect.Type]pg.Type{
 	},
 	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isKept},
 	reflect.TypeFor[model.AgentTestRun](): {
-		Visible: notOfMarked("?TableAlias.execution_id", "agent_test_executions"), Expressions: map[string]string{ofTest: existingTest},
+		Visible:     notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
+		Expressions: map[string]string{ofTest: existingTest},
 	},
 }
 
-// notOfMarked selects rows that hang, by the column, on nothing of the table that is marked. It is worded so that Postgres expects
-// nearly all rows: of an inequality it would expect none where all rows hang on the same.
+// notOfMarked selects rows that hang, by the column, on nothing of the table that is marked. It is worded so that
+// Postgres expects nearly all rows: of an inequality it would expect none where all rows hang on the same.
 func notOfMarked(column, table string) string {
 	return "CASE WHEN " + column + " = ANY (ARRAY(SELECT deleted.id FROM " + table + ` AS deleted
 		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`
@@ -63,7 +65,8 @@ var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns",
 const ofTest = "test_id"
 
 // existingTest is the test of a run, ?0, that is not marked.
-const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = ?0.?1 AND test.deleted_at IS NULL)"
+const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = " +
+	"?0.?1 AND test.deleted_at IS NULL)"
 
 // removeMarked removes, a part of each company's in turn, what is marked.
 func (s *Store) removeMarked(ctx context.Context) error {
@@ -71,8 +74,8 @@ func (s *Store) removeMarked(ctx context.Context) error {
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
-// inTurns calls part for each of the companies in turn, for as long as it says that there may be more, and removeTime at most: what is
-// left then is found by the next sweep. What one company cannot do keeps no other from it.
+// inTurns calls part for each of the companies in turn, for as long as it says that there may be more, and removeTime
+// at most: what is left then is found by the next sweep. What one company cannot do keeps no other from it.
 func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
 	var errs []error
 	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < removeTime; {
@@ -91,7 +94,8 @@ func (s *Store) companiesWithMarks(ctx context.Context) (companies []string, err
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some, marks := []string{}, []string{}
 		for _, table := range markedTables {
-			marked := s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").Apply(ofCompany("company_id"))
+			marked := s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").
+				Apply(ofCompany("company_id"))
 			marks = append(marks, marked.String())
 		}
 		err := s.db.Program().NewRaw(strings.Join(marks, " UNION ")).Scan(ctx, &some)
@@ -122,22 +126,24 @@ func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
 // firstMarked returns the id of what is marked in a table and comes first, empty for none.
 func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, error) {
 	ids := []string{}
-	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").Where("marked.company_id = ?", t.CompanyID()).
+	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").
+		Where("marked.company_id = ?", t.CompanyID()).
 		Where("marked.deleted_at IS NOT NULL").OrderExpr(order).Limit(1).Scan(ctx, &ids)
 	return strings.Join(ids, ""), err
 }
 
-// someOf returns the ids of some of the rows of a table that a condition finds, whatever they hang on: in the order of the list, whose
-// index leads past those that are gone. The table itself would be read from its beginning each time.
+// someOf returns the ids of some of the rows of a table that a condition finds, whatever they hang on: in the order of
+// the list, whose index leads past those that are gone. The table itself would be read from its beginning each time.
 func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
-	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").Where("part.company_id = ?", t.CompanyID()).
+	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").
+		Where("part.company_id = ?", t.CompanyID()).
 		Where(condition, id).OrderExpr("part.created_at DESC, part.id DESC").Limit(int64(most)).Scan(ctx, &ids)
 	return ids, err
 }
 
-// removeFromExecution removes runs of an execution that is marked, and the execution after the last one. What judged its
-// conversations again goes before it.
+// removeFromExecution removes runs of an execution that is marked, and the execution after the last one. What judged
+// its conversations again goes before it.
 func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agent_test_executions", `EXISTS (SELECT 1 FROM agent_test_executions AS again
 		WHERE again.company_id = marked.company_id AND again.rejudge_of_id = marked.id), marked.id`)
@@ -152,10 +158,12 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
 		return false, err
 	}
-	if _, err := t.db.Delete((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+	if _, err := t.db.Delete((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil ||
+		len(ids) == rowsPerRemoval {
 		return true, err
 	}
-	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id = ?", id).Exec(ctx); err != nil {
+	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").Where("retry_of_id = ?", id).
+		Exec(ctx); err != nil {
 		return true, err
 	}
 	_, err = t.db.Delete((*model.AgentTestExecution)(nil)).Where("id = ?", id).Exec(ctx)
@@ -179,15 +187,17 @@ func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// detach has runs lead to no test. Whoever changes runs locks their executions first, and so does this: it must not meet them
-// among the runs.
+// detach has runs lead to no test. Whoever changes runs locks their executions first, and so does this: it must not
+// meet them among the runs.
 func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	moving := []*model.AgentTestExecution{}
 	of := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
-	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").
+		For(string(forUpdate)).Scan(ctx); err != nil {
 		return err
 	}
-	_, err := t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).Exec(ctx)
+	_, err := t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).
+		Exec(ctx)
 	return err
 }
 
@@ -201,15 +211,16 @@ func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil || len(ids) == rowsPerRemoval {
+	if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil ||
+		len(ids) == rowsPerRemoval {
 		return true, err
 	}
 	_, err = t.db.Delete((*model.Campaign)(nil)).Where("id = ?", id).Exec(ctx)
 	return true, err
 }
 
-// removeFromAgent removes chats and prompt versions of an agent that is marked, and the agent after the last ones and after its tests
-// and campaigns.
+// removeFromAgent removes chats and prompt versions of an agent that is marked, and the agent after the last ones and
+// after its tests and campaigns.
 func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agents", "marked.id")
 	if err != nil || id == "" {
@@ -223,7 +234,8 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		table string
 		none  any
 		most  int
-	}{{"simulation_chats", (*model.SimulationChat)(nil), chatsPerPart}, {"prompt_versions", (*model.PromptVersion)(nil), rowsPerRemoval}} {
+	}{{"simulation_chats", (*model.SimulationChat)(nil), chatsPerPart}, {"prompt_versions", (*model.PromptVersion)(nil),
+		rowsPerRemoval}} {
 		ids, err := t.someOf(ctx, hanging.table, "part.agent_id = ?", id, hanging.most)
 		if err != nil {
 			return false, err

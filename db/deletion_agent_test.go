@@ -15,15 +15,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofBusyAgent adds to an agent, $2, its chat, $3, and its campaign, $4, what it has after years: more than a part of each.
+// ofBusyAgent adds to an agent, $2, its chat, $3, and its campaign, $4, what it has after years: more than a part of
+// each.
 var ofBusyAgent = []string{
 	`INSERT INTO simulation_chats SELECT (jsonb_populate_record(chat, jsonb_build_object('id', chat.id || '_' || i))).*
 		FROM simulation_chats AS chat, generate_series(1, 250) AS i WHERE company_id = $1 AND id = $3 AND $2 <> $4`,
-	`INSERT INTO simulation_chat_messages SELECT (jsonb_populate_record(m, jsonb_build_object('chat_id', m.chat_id || '_' || i))).*
+	`INSERT INTO simulation_chat_messages SELECT (jsonb_populate_record(m, jsonb_build_object('chat_id',
+		m.chat_id || '_' || i))).*
 		FROM simulation_chat_messages AS m, generate_series(1, 250) AS i WHERE company_id = $1 AND chat_id = $3 AND $2 <> $4`,
-	`INSERT INTO prompt_versions SELECT (jsonb_populate_record(v, jsonb_build_object('id', v.id || '_' || i, 'version', i))).*
+	`INSERT INTO prompt_versions SELECT (jsonb_populate_record(v, jsonb_build_object('id', v.id || '_' || i, 'version',
+		i))).*
 		FROM prompt_versions AS v, generate_series(2, 600) AS i WHERE company_id = $1 AND agent_id = $2 AND $3 <> $4`,
-	`INSERT INTO campaign_items SELECT (jsonb_populate_record(item, jsonb_build_object('id', item.id || '_' || i, 'version', 100 + i, 'phone_number', '+1202555' || lpad(i::text, 7, '0')))).*
+	`INSERT INTO campaign_items SELECT (jsonb_populate_record(item, jsonb_build_object('id', item.id || '_' || i,
+		'version', 100 + i, 'phone_number', '+1202555' || lpad(i::text, 7, '0')))).*
 		FROM campaign_items AS item, generate_series(1, 1100) AS i WHERE company_id = $1 AND campaign_id = $4 AND $2 <> $3`,
 	`INSERT INTO agent_test_executions SELECT (jsonb_populate_record(e, jsonb_build_object('id', e.id || '_' || i))).*
 		FROM agent_test_executions AS e, generate_series(1, 600) AS i WHERE company_id = $1 AND agent_id = $2 AND $3 <> $4`,
@@ -36,7 +40,8 @@ func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
 	keeper, agent := newAgent(t, tenant), newOutboundAgent(t, tenant)
-	_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: keeper.ID, DelegateAgentID: agent.ID, Name: "To", TechnicalName: "to"})
+	_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: keeper.ID, DelegateAgentID: agent.ID, Name: "To",
+		TechnicalName: "to"})
 	require.NoError(t, err)
 	tool := newTool(t, tenant, "find")
 	_, err = tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
@@ -61,11 +66,13 @@ func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
 		return map[string]int{
 			"simulation_chats": count("simulation_chats"), "simulation_chat_messages": count("simulation_chat_messages"),
 			"prompt_versions": count("prompt_versions"), "campaign_items": count("campaign_items"), "agents": count("agents"),
-			"agent_tests": count("agent_tests"), "campaigns": count("campaigns"), "of agents": count("agent_test_executions WHERE agent_id IS NOT NULL"),
+			"agent_tests": count("agent_tests"), "campaigns": count("campaigns"),
+			"of agents": count("agent_test_executions WHERE agent_id IS NOT NULL"),
 		}
 	}
 	require.Equal(t, map[string]int{
-		"simulation_chats": 252, "simulation_chat_messages": 502, "prompt_versions": 601, "campaign_items": 1_101, "agents": 2,
+		"simulation_chats": 252, "simulation_chat_messages": 502, "prompt_versions": 601, "campaign_items": 1_101,
+		"agents":      2,
 		"agent_tests": 1, "campaigns": 1, "of agents": 601,
 	}, rows())
 	messages, err := tenant.FollowMessages(ctx, chat.ID, 2)
@@ -88,7 +95,8 @@ func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
 	for hasMore := true; hasMore; parts++ {
 		hasMore, err = db.RemovePart(ctx, tenant)
 		require.NoError(t, err)
-		require.Equal(t, seen, seenOfAgent(t, store, tenant, agent.ID, chat.ID, campaign.ID, item.ID), "after %d parts", parts+1)
+		require.Equal(t, seen, seenOfAgent(t, store, tenant, agent.ID, chat.ID, campaign.ID, item.ID), "after %d parts",
+			parts+1)
 	}
 	require.Greater(t, parts, 3)
 	require.Equal(t, map[string]int{
@@ -131,13 +139,15 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 			return err
 		},
 		func() error {
-			_, _, err := tenant.ClaimCampaignItems(ctx, model.ClaimCampaignItemsInput{CampaignID: campaignID, Limit: 1, LeaseSeconds: 60})
+			_, _, err := tenant.ClaimCampaignItems(ctx, model.ClaimCampaignItemsInput{CampaignID: campaignID, Limit: 1,
+				LeaseSeconds: 60})
 			return err
 		},
 		func() error { _, err := tenant.CampaignItem(ctx, campaignID, itemID); return err },
 		func() error { _, err := tenant.AddCampaignItems(ctx, contacts(campaignID, 1)); return err },
 		func() error {
-			_, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: agentID, Name: "C", MaxAttempts: 1, RetryDelayMinutes: 30})
+			_, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: agentID, Name: "C", MaxAttempts: 1,
+				RetryDelayMinutes: 30})
 			return err
 		},
 		func() error { _, err := tenant.CreateSimulationTest(ctx, simulationInput(agentID)); return err },

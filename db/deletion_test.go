@@ -54,18 +54,24 @@ func newAged(t *testing.T) *aged {
 	require.NoError(t, err)
 	a.again, a.held[again.ID] = again.ID, runsOf(t, a.tenant, again.ID)[0]
 	require.NoError(t, finish(t, a.tenant, a.held[again.ID].ID, model.AgentTestRunStatusFailed))
-	retry, err := a.tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: a.old, Only: model.AgentTestRetryAll})
+	retry, err := a.tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: a.old,
+		Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	a.retry, a.held[retry.ID] = retry.ID, runsOf(t, a.tenant, retry.ID)[0]
-	schedule := newSchedule(t, a.tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID, in.BaselineID = &a.agent.ID, &a.old })
+	schedule := newSchedule(t, a.tenant, func(in *model.CreateAgentTestScheduleInput) {
+		in.AgentID,
+			in.BaselineID = &a.agent.ID, &a.old
+	})
 	a.schedule = schedule.ID
 	for id, run := range a.held {
 		if id == a.first || id == a.retry {
 			continue
 		}
 		for _, statement := range []string{
-			`INSERT INTO agent_test_runs SELECT (jsonb_populate_record(run, jsonb_build_object('id', run.id || '_' || i, 'position', i,
-				'rejudge_of_id', run.rejudge_of_id || '_' || i))).* FROM agent_test_runs AS run, generate_series(1, $2) AS i WHERE run.id = $1`,
+			`INSERT INTO agent_test_runs SELECT (jsonb_populate_record(run, jsonb_build_object('id', run.id || '_' || i,
+				'position', i,
+				'rejudge_of_id', run.rejudge_of_id || '_' || i))).* FROM agent_test_runs AS run, generate_series(1, $2) AS i
+					WHERE run.id = $1`,
 			`UPDATE agent_test_executions SET run_count = run_count + $2::int, failed_runs = failed_runs + $2::int
 				WHERE id = (SELECT execution_id FROM agent_test_runs WHERE id = $1)`,
 		} {
@@ -131,7 +137,8 @@ func (a *aged) seen(t *testing.T) map[string]string {
 		_, err = tenant.CompareAgentTestExecutions(ctx, []string{a.first}, id, model.AgentTestCorrectionHolm)
 		see("compare "+id, nil, err)
 	}
-	for name, rows := range map[string]pg.Rows{"runs": db.AgentTestRunRows, "executions": db.AgentTestExecutionRows, "tests": db.AgentTestRows} {
+	for name, rows := range map[string]pg.Rows{"runs": db.AgentTestRunRows, "executions": db.AgentTestExecutionRows,
+		"tests": db.AgentTestRows} {
 		found, err := tenant.Find(ctx, rows, slices.Concat(executions, []string{a.test}, runs))
 		slices.SortFunc(found, func(x, y model.Row) int { return bytes.Compare([]byte(idOf(x)), []byte(idOf(y))) })
 		see("rows of "+name, found, err)
@@ -140,13 +147,15 @@ func (a *aged) seen(t *testing.T) map[string]string {
 		found, err := tenant.Find(ctx, rows, slices.Concat(executions, runs))
 		see("judged again of "+name, found, err)
 	}
-	for name, list := range map[string]pg.List{"runs": db.RunsOfTests, "executions": db.ExecutionsOfAgents, "tests": db.TestsOfAgents} {
+	for name, list := range map[string]pg.List{"runs": db.RunsOfTests, "executions": db.ExecutionsOfAgents,
+		"tests": db.TestsOfAgents} {
 		found, err := tenant.FindPages(ctx, list, nil, parents, model.PageArgs{First: 5})
 		see("page of "+name, found, err)
 		count, err := tenant.Count(ctx, list, nil, parents)
 		see("number of "+name, count, err)
 	}
-	for name, status := range map[string]*model.AgentTestRunStatus{"all": nil, "failed": new(model.AgentTestRunStatusFailed)} {
+	for name, status := range map[string]*model.AgentTestRunStatus{"all": nil,
+		"failed": new(model.AgentTestRunStatusFailed)} {
 		page, err := tenant.AgentTestRuns(ctx, model.PageArgs{First: 5}, model.AgentTestRunFilter{Status: status})
 		require.NoError(t, err)
 		total, err := page.TotalCount(ctx)
@@ -177,7 +186,8 @@ func (a *aged) seen(t *testing.T) map[string]string {
 			return runs, err
 		},
 		"schedule": func() (any, error) {
-			return dbtest.Find[*model.AgentTestSchedule](ctx, tenant, db.AgentTestScheduleRows, []string{a.schedule}, "baseline_id")
+			return dbtest.Find[*model.AgentTestSchedule](ctx, tenant, db.AgentTestScheduleRows, []string{a.schedule},
+				"baseline_id")
 		},
 	} {
 		value, err := read()
@@ -195,7 +205,8 @@ func idOf(row model.Row) string {
 	return string(text)
 }
 
-// removed removes what is marked, part by part, and requires that readers see the same all the while. It returns in how many parts.
+// removed removes what is marked, part by part, and requires that readers see the same all the while. It returns in how
+// many parts.
 func (a *aged) removed(t *testing.T) (parts int) {
 	t.Helper()
 	seen := a.seen(t)
@@ -228,9 +239,11 @@ func TestAnExecutionOfManyRunsIsRemovedInParts(t *testing.T) {
 	require.Equal(t, all, a.count(t, "agent_test_runs"), "nothing is removed by the request")
 	for _, id := range []string{a.old, a.again} {
 		fails(t, a.tenant.DeleteAgentTestExecution(ctx, id), model.NotFound)
-		_, err := a.tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: id, Only: model.AgentTestRetryAll})
+		_, err := a.tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: id,
+			Only: model.AgentTestRetryAll})
 		fails(t, err, model.NotFound)
-		_, err = a.tenant.RejudgeAgentTestExecution(ctx, model.RejudgeAgentTestExecutionInput{ExecutionID: id, Criteria: model.RejudgedCriteriaAsRun, Concurrency: 5})
+		_, err = a.tenant.RejudgeAgentTestExecution(ctx, model.RejudgeAgentTestExecutionInput{ExecutionID: id,
+			Criteria: model.RejudgedCriteriaAsRun, Concurrency: 5})
 		fails(t, err, model.NotFound)
 		_, err = a.tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: id})
 		fails(t, err, model.NotFound)
@@ -251,7 +264,8 @@ func TestAnExecutionOfManyRunsIsRemovedInParts(t *testing.T) {
 	require.Equal(t, 6, a.removed(t), "three parts of each of two executions")
 	require.Equal(t, 2, a.count(t, "agent_test_runs"))
 	require.Equal(t, 2, a.count(t, "agent_test_executions"))
-	require.Equal(t, 0, a.count(t, "agent_test_snapshots WHERE execution_id NOT IN (SELECT id FROM agent_test_executions)"))
+	require.Equal(t, 0, a.count(t,
+		"agent_test_snapshots WHERE execution_id NOT IN (SELECT id FROM agent_test_executions)"))
 }
 
 // What fails between two parts, as when the process dies, is taken up by the next sweep, of any process.
@@ -263,8 +277,10 @@ func TestRemovalGoesOnAfterAFailure(t *testing.T) {
 	require.NoError(t, err)
 	left := a.count(t, "agent_test_runs")
 	for _, statement := range []string{
-		"CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN OLD; END $$",
-		"CREATE TRIGGER die BEFORE DELETE ON agent_test_runs FOR EACH ROW WHEN (OLD.position % 10 = 9) EXECUTE FUNCTION die()",
+		"CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM " +
+			"pg_terminate_backend(pg_backend_pid()); RETURN OLD; END $$",
+		"CREATE TRIGGER die BEFORE DELETE ON agent_test_runs FOR EACH ROW WHEN (OLD.position % 10 = 9) EXECUTE FUNCTION " +
+			"die()",
 	} {
 		_, err := a.conn.Exec(t.Context(), statement)
 		require.NoError(t, err)
@@ -286,11 +302,14 @@ func TestATestOfManyRunsIsRemovedInParts(t *testing.T) {
 	running, err := a.tenant.ClaimRun(ctx, a.held[a.retry].ID, 1)
 	require.NoError(t, err)
 	require.NoError(t, a.tenant.DeleteAgentTests(ctx, []string{a.test}))
-	require.Equal(t, 4+2*moreRuns, a.count(t, "agent_test_runs WHERE test_id IS NOT NULL"), "the request leaves them as they are")
+	require.Equal(t, 4+2*moreRuns, a.count(t, "agent_test_runs WHERE test_id IS NOT NULL"),
+		"the request leaves them as they are")
 	fails(t, a.tenant.DeleteAgentTest(ctx, a.test), model.NotFound)
-	_, err = a.tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{a.test}, Repeats: 1, Concurrency: 1})
+	_, err = a.tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{a.test},
+		Repeats: 1, Concurrency: 1})
 	fails(t, err, model.NotFound)
-	_, err = a.tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: a.old, Only: model.AgentTestRetryAll})
+	_, err = a.tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: a.old,
+		Only: model.AgentTestRetryAll})
 	faults(t, err, model.Unprocessable, "executionId", "were all deleted")
 	for _, run := range runsOf(t, a.tenant, a.first) {
 		require.Nil(t, run.TestID)
@@ -331,7 +350,8 @@ func TestWhatIsMarkedKeepsNothingFromBeingDeleted(t *testing.T) {
 			t.Parallel()
 			a := newAged(t)
 			folder := newFolder(t, a.tenant, a.agent.ID, "Smoke")
-			_, err := a.tenant.MoveAgentTests(t.Context(), model.MoveAgentTestsInput{TestIds: []string{a.test}, FolderID: &folder.ID})
+			_, err := a.tenant.MoveAgentTests(t.Context(), model.MoveAgentTestsInput{TestIds: []string{a.test},
+				FolderID: &folder.ID})
 			require.NoError(t, err)
 			require.NoError(t, a.tenant.DeleteAgentTestExecution(t.Context(), a.again))
 			require.NoError(t, a.tenant.DeleteAgentTest(t.Context(), a.test))
@@ -353,12 +373,17 @@ func TestNoStatementOfASweepChangesMoreThanAPart(t *testing.T) {
 		require.NoError(t, err)
 	}
 	execute(`INSERT INTO idempotent_requests (company_id, id, fingerprint, claim_id, until)
-		SELECT $1, sha256(i::text::bytea), sha256('body'), 'claim', now() - interval '1 hour' FROM generate_series(1, 1200) AS i`, a.companyID)
+		SELECT $1, sha256(i::text::bytea), sha256('body'), 'claim', now() - interval '1 hour' FROM generate_series(1,
+			1200) AS i`, a.companyID)
 	execute(`CREATE FUNCTION at_most_a_part() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		IF (SELECT count(*) FROM gone) > 1000 THEN RAISE 'a statement changes % rows of %', (SELECT count(*) FROM gone), TG_TABLE_NAME; END IF; RETURN NULL; END $$`)
-	for _, table := range []string{"idempotent_requests", "agent_test_runs", "agent_test_executions", "agent_test_snapshots", "agent_tests", "prompt_versions"} {
-		execute("CREATE TRIGGER removed AFTER DELETE ON " + table + " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION at_most_a_part()")
-		execute("CREATE TRIGGER changed AFTER UPDATE ON " + table + " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION at_most_a_part()")
+		IF (SELECT count(*) FROM gone) > 1000 THEN RAISE 'a statement changes % rows of %', (SELECT count(*) FROM gone),
+			TG_TABLE_NAME; END IF; RETURN NULL; END $$`)
+	for _, table := range []string{"idempotent_requests", "agent_test_runs", "agent_test_executions",
+		"agent_test_snapshots", "agent_tests", "prompt_versions"} {
+		execute("CREATE TRIGGER removed AFTER DELETE ON " + table +
+			" REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION at_most_a_part()")
+		execute("CREATE TRIGGER changed AFTER UPDATE ON " + table +
+			" REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION at_most_a_part()")
 	}
 	require.NoError(t, a.tenant.DeleteAgentTestExecution(ctx, a.again))
 	require.NoError(t, a.tenant.DeleteAgent(ctx, a.agent.ID))

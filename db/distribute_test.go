@@ -17,36 +17,46 @@ import (
 const citus = `CREATE SCHEMA citus;
 	CREATE TABLE citus.pg_dist_partition (logicalrel regclass PRIMARY KEY, partmethod "char" NOT NULL, shards int);
 	CREATE TABLE citus.nodes (nodename text, nodeport int, extensions text);
-	CREATE FUNCTION citus.citus_get_active_worker_nodes() RETURNS SETOF citus.nodes LANGUAGE sql AS 'SELECT * FROM citus.nodes';
-	CREATE FUNCTION citus.run_command_on_workers(command text) RETURNS TABLE (nodename text, nodeport int, success bool, result text)
+	CREATE FUNCTION citus.citus_get_active_worker_nodes() RETURNS SETOF citus.nodes LANGUAGE sql AS
+		'SELECT * FROM citus.nodes';
+	CREATE FUNCTION citus.run_command_on_workers(command text) RETURNS TABLE (nodename text, nodeport int, success bool,
+		result text)
 		LANGUAGE sql AS $$ SELECT nodename, nodeport, true, extensions FROM citus.nodes $$;
 	CREATE FUNCTION citus.refuse_policies(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-		IF EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = what) THEN RAISE 'subqueries are not supported in policies on distributed tables'; END IF;
-		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = what) THEN RAISE '% is already distributed', what; END IF;
+		IF EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = what) THEN RAISE
+			'subqueries are not supported in policies on distributed tables'; END IF;
+		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = what) THEN RAISE '% is already distributed',
+			what; END IF;
 	END $$;
 	CREATE FUNCTION citus.create_reference_table(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM citus.refuse_policies(what);
 		IF EXISTS (SELECT 1 FROM pg_constraint WHERE contype = 'f' AND conrelid = what
-			AND confrelid NOT IN (SELECT logicalrel FROM citus.pg_dist_partition WHERE partmethod = 'n')) THEN RAISE '% refers to a local table', what; END IF;
+			AND confrelid NOT IN (SELECT logicalrel FROM citus.pg_dist_partition WHERE partmethod = 'n'))
+				THEN RAISE '% refers to a local table', what; END IF;
 		INSERT INTO citus.pg_dist_partition VALUES (what, 'n');
 	END $$;
-	CREATE FUNCTION citus.create_distributed_table(what regclass, distribution_column text, distribution_type text DEFAULT 'hash',
+	CREATE FUNCTION citus.create_distributed_table(what regclass, distribution_column text,
+		distribution_type text DEFAULT 'hash',
 		colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE place int2; f pg_constraint; BEGIN
 		PERFORM citus.refuse_policies(what);
 		SELECT attnum INTO STRICT place FROM pg_attribute WHERE attrelid = what AND attname = distribution_column;
 		IF colocate_with <> 'none' THEN
 			IF shard_count IS NOT NULL THEN RAISE 'cannot specify shard_count with colocate_with'; END IF;
-			SELECT shards INTO STRICT shard_count FROM citus.pg_dist_partition WHERE logicalrel = colocate_with::regclass AND partmethod = 'h';
+			SELECT shards INTO STRICT shard_count FROM citus.pg_dist_partition WHERE logicalrel = colocate_with::regclass
+				AND partmethod = 'h';
 		END IF;
 		IF EXISTS (SELECT 1 FROM pg_index WHERE indrelid = what AND indisunique AND NOT place = ANY (indkey::int2[])) THEN
 			RAISE '% has a unique index without the distribution column', what; END IF;
 		FOR f IN SELECT * FROM pg_constraint WHERE contype = 'f' AND conrelid = what LOOP
 			CONTINUE WHEN EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid AND partmethod = 'n');
-			IF f.confrelid <> what AND NOT EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid AND shards = shard_count) THEN
+			IF f.confrelid <> what AND NOT EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid
+				AND shards = shard_count) THEN
 				RAISE '% refers to the local table %', what, f.confrelid::regclass; END IF;
-			IF NOT EXISTS (SELECT 1 FROM generate_subscripts(f.conkey, 1) AS i JOIN pg_attribute ON attrelid = f.confrelid AND attnum = f.confkey[i]
-				WHERE f.conkey[i] = place AND attname = distribution_column) THEN RAISE '% has a reference without the distribution column', what; END IF;
+			IF NOT EXISTS (SELECT 1 FROM generate_subscripts(f.conkey, 1) AS i JOIN pg_attribute ON attrelid = f.confrelid
+				AND attnum = f.confkey[i]
+				WHERE f.conkey[i] = place AND attname = distribution_column) THEN RAISE
+					'% has a reference without the distribution column', what; END IF;
 		END LOOP;
 		INSERT INTO citus.pg_dist_partition VALUES (what, 'h', shard_count);
 	END $$;`
@@ -122,9 +132,11 @@ func TestTablesAreDistributed(t *testing.T) {
 	require.Equal(t, rest, said)
 
 	// A program serves what is distributed, and says which tables of a later version are not.
-	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[] USING embedding::real[]; DROP DOMAIN citus.vector")
+	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[] USING embedding::real[]; DROP DOMAIN " +
+		"citus.vector")
 	require.NoError(t, migrator.Up(ctx))
-	execute("CREATE TABLE later (company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE, id text, PRIMARY KEY (company_id, id))")
+	execute("CREATE TABLE later (company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE, id text, PRIMARY " +
+		"KEY (company_id, id))")
 	store := dbtest.Open(t, address, db.Options{})
 	require.Equal(t, `not distributed: later; run "agentgraph distribute"`, strings.Join(store.Remarks(ctx), ""))
 	tenant, _ := newCompany(t, store)

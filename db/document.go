@@ -40,7 +40,8 @@ func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...str
 // DocumentOf returns one document of the dataset, or NOT_FOUND.
 func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns ...string) (*model.Document, error) {
 	rows := []*model.Document{}
-	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
+	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?",
+		datasetID).Scan(ctx)
 	if err == nil && len(rows) == 0 {
 		return nil, model.Missing(document, id)
 	}
@@ -61,7 +62,8 @@ func (t *Tenant) Documents(
 	if err := t.db.Exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.Document](ctx, t.db, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
+	return pg.Page[*model.Document](ctx, t.db, DocumentList, args, columns,
+		append(OfDataset(datasetID), DocumentsThat(filter)...))
 }
 
 // DocumentsThat is the filter of a list of documents, which is valid or nil.
@@ -96,9 +98,9 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 	return counts, err
 }
 
-// AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
-// indexing into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments, or that the company would keep more
-// bytes than it may.
+// AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its indexing
+// into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments, or that the company would keep more bytes
+// than it may.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
@@ -157,7 +159,8 @@ func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.R
 		}
 		// pgx sends bytes as they are; bun would write them as text.
 		if err := t.db.PGX(ctx, func(tx *pg.OpenTx) error {
-			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
+			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, "+
+				"$3, $4)",
 				t.CompanyID(), documentID, i, part[:n])
 			return err
 		}); err != nil {
@@ -195,8 +198,8 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 	return content, nil
 }
 
-// PartOfDocument returns a part of the uploaded file of a document, from an offset and of at most a length in bytes: less at
-// the end of the file, and nothing beyond it. The length is 1 to 1 MiB.
+// PartOfDocument returns a part of the uploaded file of a document, from an offset and of at most a length in bytes:
+// less at the end of the file, and nothing beyond it. The length is 1 to 1 MiB.
 func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length int32) ([]byte, error) {
 	var faults model.Fields
 	if offset < 0 {
@@ -210,7 +213,8 @@ func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length i
 	}
 	parts := []*documentContent{}
 	first, last := offset/partSize, int32((int64(offset)+int64(length)-1)/partSize)
-	err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).Order("part").Scan(ctx)
+	err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).
+		Order("part").Scan(ctx)
 	if err != nil {
 		return nil, err
 	}

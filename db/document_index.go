@@ -28,7 +28,8 @@ func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Select
 	}
 	_, err := t.db.Update((*model.Document)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS next (id, indexing_id)", pgdialect.Array(ids), pgdialect.Array(indexings)).
-		Set("indexing_id = next.indexing_id").Set("status = ?", model.DocumentStatusPending).Set("claim = 0").Set("error = NULL").
+		Set("indexing_id = next.indexing_id").Set("status = ?", model.DocumentStatusPending).Set("claim = 0").
+		Set("error = NULL").
 		Set("warning = CASE WHEN waits = 0 THEN warning END").Set("waits = 0").
 		Where("?TableAlias.id = next.id").Exec(ctx)
 	if err != nil {
@@ -67,7 +68,8 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 			Where("status IN (?, ?)", model.DocumentStatusReady, model.DocumentStatusFailed)
 	}
 	datasets := []string{}
-	if err := t.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(others).Order("dataset_id").Scan(ctx, &datasets); err != nil {
+	if err := t.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(others).Order("dataset_id").
+		Scan(ctx, &datasets); err != nil {
 		return err
 	}
 	for _, id := range datasets {
@@ -83,18 +85,21 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 	return nil
 }
 
-// ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
-// nothing to do: the document is gone, is already indexed, or waits for a newer indexing. The attempt counts how often the
-// queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt
-// one gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
-// neither ended nor waited, the document has failed: too many workers were lost with it.
+// ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is nothing
+// to do: the document is gone, is already indexed, or waits for a newer indexing. The attempt counts how often the
+// queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt one gets
+// the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither
+// ended nor waited, the document has failed: too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
-		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
+		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).
+		Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
 	const isLost = "CASE WHEN claim - waits >= ? THEN ? END"
 	claim = claim.Set("waits = waits + ? - claim - 1", attempt).
-		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed, model.DocumentStatusIndexing).
-		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
+		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed,
+			model.DocumentStatusIndexing).
+		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end",
+			model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 {
 		return nil, err
@@ -159,7 +164,8 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 			return err
 		}
 		// Locked next, so that anyone else who would end this document waits.
-		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages", "embedding_model"); err != nil {
+		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
+			"embedding_model"); err != nil {
 			return err
 		}
 		if err := t.replaceChunks(ctx, d, chunks); err != nil {

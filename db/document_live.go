@@ -31,14 +31,15 @@ func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan 
 	return live.Channel(ctx, r.documents.Follow(r.documents.End(), p.release)), nil
 }
 
-// documentReader reads the documents of a dataset as they change. They are few enough (model.MaxDocuments) to be compared
-// with what they were, so whoever changes one does not have to number its change, which would make all wait for each other.
-// While none has changed, only a digest of them is read.
+// documentReader reads the documents of a dataset as they change. They are few enough (model.MaxDocuments) to be
+// compared with what they were, so whoever changes one does not have to number its change, which would make all wait
+// for each other. While none has changed, only a digest of them is read.
 type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is when they were looked at last; again looks at what came too soon after that. seen is what they were then.
+	// lookedAt is when they were looked at last; again looks at what came too soon after that. seen is what they were
+	// then.
 	lookedAt time.Time
 	again    *time.Timer
 	seen     digest
@@ -55,7 +56,8 @@ type documentRow struct {
 	Row int64
 }
 
-// digest tells the rows of a dataset's documents from those of another time: how many they are, and all of their hashes.
+// digest tells the rows of a dataset's documents from those of another time: how many they are, and all of their
+// hashes.
 type digest struct{ Count, Hash int64 }
 
 const hashOfDocuments = "coalesce(bit_xor(hashtextextended(?TableAlias.id, ?TableAlias.xmin::text::bigint)), 0)"
@@ -171,7 +173,8 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 }
 
 // read reads, in the order of their last changes, documents that changed after the position.
-func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position, error) {
+func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position,
+	error) {
 	ids, at, upTo := r.changed(after)
 	documents := []*model.Document{}
 	if err := r.tenant.db.Select(&documents).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {

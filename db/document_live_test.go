@@ -110,7 +110,8 @@ func TestADocumentWhoseSignalWasLostIsSeenAllTheSame(t *testing.T) {
 // documentLooks counts the looks at the documents of datasets, and the rows that statements returned.
 type documentLooks struct{ looks, rows atomic.Int64 }
 
-func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
+	data pgx.TraceQueryStartData) context.Context {
 	if strings.Contains(data.SQL, "bit_xor") {
 		l.looks.Add(1)
 	}

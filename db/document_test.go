@@ -29,7 +29,8 @@ func wordsOf(folded ...string) []model.Word {
 func chunksOf(texts ...string) []*model.Chunk {
 	chunks := make([]*model.Chunk, len(texts))
 	for i, text := range texts {
-		chunks[i] = &model.Chunk{Content: text, Words: wordsOf(model.Unique(strings.Fields(strings.ToLower(text)))...), Tokens: int32(i + 1)}
+		chunks[i] = &model.Chunk{Content: text, Words: wordsOf(model.Unique(strings.Fields(strings.ToLower(text)))...),
+			Tokens: int32(i + 1)}
 	}
 	return chunks
 }
@@ -54,7 +55,8 @@ func readDocument(t require.TestingT, tenant *db.Tenant, id string) *model.Docum
 
 func contentsOf(t *testing.T, tenant *db.Tenant, documentID string) []string {
 	t.Helper()
-	chunks, err := dbtest.Pages[*model.Chunk](t.Context(), tenant, db.ChunksOfDocuments, nil, []string{documentID}, model.PageArgs{First: 100})
+	chunks, err := dbtest.Pages[*model.Chunk](t.Context(), tenant, db.ChunksOfDocuments, nil, []string{documentID},
+		model.PageArgs{First: 100})
 	require.NoError(t, err)
 	texts := []string{}
 	for i, c := range chunks {
@@ -72,7 +74,8 @@ func TestDocumentFromPendingToReady(t *testing.T) {
 	require.Equal(t, model.DocumentStatusPending, added.Status)
 	same(t, added, readDocument(t, tenant, added.ID))
 	var jobs int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE id = $1 AND kind = 'document'", added.IndexingID).Scan(&jobs))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE id = $1 AND kind = 'document'",
+		added.IndexingID).Scan(&jobs))
 	require.Equal(t, 1, jobs)
 
 	claimed := claim(t, tenant, added.IndexingID, 1)
@@ -132,8 +135,9 @@ func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
 	require.NoError(t, tenant.FailDocument(ctx, broken))
 
 	for name, change := range map[string]model.UpdateDatasetInput{
-		"name":         {DatasetID: dataset.ID, Name: new("Another name")},
-		"the same cut": {DatasetID: dataset.ID, ChunkMethod: new("naive"), ParserConfig: &model.ParserConfigInput{ChunkTokenNum: new(int32(512))}},
+		"name": {DatasetID: dataset.ID, Name: new("Another name")},
+		"the same cut": {DatasetID: dataset.ID, ChunkMethod: new("naive"),
+			ParserConfig: &model.ParserConfigInput{ChunkTokenNum: new(int32(512))}},
 	} {
 		_, err := tenant.UpdateDataset(ctx, change)
 		require.NoError(t, err)
@@ -143,7 +147,8 @@ func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
 		DatasetID: dataset.ID, ParserConfig: &model.ParserConfigInput{ChunkTokenNum: new(int32(64))},
 	})
 	require.NoError(t, err)
-	require.Equal(t, model.ParserConfig{ChunkTokenNum: 64, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}, changed.ParserConfig)
+	require.Equal(t, model.ParserConfig{ChunkTokenNum: 64, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12},
+		changed.ParserConfig)
 	for _, id := range []string{ready.ID, failing.ID} {
 		again := readDocument(t, tenant, id)
 		require.Equal(t, model.DocumentStatusPending, again.Status)
@@ -178,14 +183,17 @@ func TestNothingIsLeftOfADeletedDocument(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	dataset := newDataset(t, tenant)
 	left := func() (rows int) {
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_contents)
+		require.NoError(t, conn.QueryRow(t.Context(),
+			`SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_contents)
 			+ (SELECT count(*) FROM chunks)`).Scan(&rows))
 		return rows
 	}
 	gone := addDocument(t, tenant, dataset.ID, "x")
 	claimed := claim(t, tenant, gone.IndexingID, 1)
-	fails(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: gone.ID, DatasetID: new(newDataset(t, tenant).ID)}), model.NotFound)
-	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: gone.ID, DatasetID: &dataset.ID}))
+	fails(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: gone.ID,
+		DatasetID: new(newDataset(t, tenant).ID)}), model.NotFound)
+	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: gone.ID,
+		DatasetID: &dataset.ID}))
 	fails(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: gone.ID}), model.NotFound)
 	fails(t, tenant.FinishDocument(t.Context(), claimed, chunksOf("an orphan")), model.Conflict)
 	require.Nil(t, claim(t, tenant, gone.IndexingID, 2))
@@ -318,7 +326,8 @@ func TestDeletingADatasetThatAChatIsConnectedTo(t *testing.T) {
 			if i < 3 {
 				return tenant.DeleteDataset(t.Context(), datasets[i])
 			}
-			_, err := tenant.UpdateKnowledgeBaseChat(t.Context(), model.UpdateKnowledgeBaseChatInput{ChatID: chat.ID, DatasetIds: datasets})
+			_, err := tenant.UpdateKnowledgeBaseChat(t.Context(), model.UpdateKnowledgeBaseChatInput{ChatID: chat.ID,
+				DatasetIds: datasets})
 			return err
 		})
 		for _, err := range errs {
@@ -347,7 +356,8 @@ func TestWorkersOfEachKind(t *testing.T) {
 	}
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: record("run"), Index: record("document")}))
 	defer func() { require.NoError(t, store.StopWork(context.WithoutCancel(t.Context()))) }()
-	require.ElementsMatch(t, []string{"document " + added.IndexingID, "run " + runsOf(t, tenant, execution.ID)[0].ID}, []string{<-done, <-done})
+	require.ElementsMatch(t, []string{"document " + added.IndexingID, "run " + runsOf(t, tenant, execution.ID)[0].ID},
+		[]string{<-done, <-done})
 }
 
 func TestADatasetHasSoManyDocuments(t *testing.T) {
@@ -359,11 +369,14 @@ func TestADatasetHasSoManyDocuments(t *testing.T) {
 	_, err := connect(t, address).Exec(t.Context(), `DO $$
 		DECLARE first documents; BEGIN
 			SELECT * INTO first FROM documents;
-			FOR i IN 2..10000 LOOP first.id := 'document_' || i; first.indexing_id := 'indexing_' || i; INSERT INTO documents VALUES (first.*); END LOOP;
+			FOR i IN 2..10000 LOOP first.id := 'document_' || i; first.indexing_id := 'indexing_' || i; INSERT INTO documents
+				VALUES (first.*); END LOOP;
 		END $$`)
 	require.NoError(t, err, companyID)
-	late, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("Late"), Text: new("late")}, time.Now().UTC().Truncate(time.Microsecond))
+	late, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("Late"), Text: new("late")},
+		time.Now().UTC().Truncate(time.Microsecond))
 	require.NoError(t, err)
 	late.ContentType = "text/plain"
-	require.Contains(t, fails(t, tenant.AddDocument(t.Context(), late, strings.NewReader("late")), model.Unprocessable), "10000 documents, which is the most")
+	require.Contains(t, fails(t, tenant.AddDocument(t.Context(), late, strings.NewReader("late")), model.Unprocessable),
+		"10000 documents, which is the most")
 }

@@ -17,10 +17,11 @@ const rowsPerSearch = 500
 // errDryRun rolls back an erasure that was only tried.
 var errDryRun = errors.New("dry run")
 
-// EraseContact deletes the campaign items with a contact's number, and the simulated chats in which it stands. Other items and runs
-// of tests, whose results stay, have nines in its place. It goes through all that the company has, some at a time, each in a
-// transaction of its own unless the Tenant is in one; when it is interrupted, call it again. CONFLICT, and nothing is erased, while
-// the contact is being called. A dry run does all of it in one transaction, and rolls that back.
+// EraseContact deletes the campaign items with a contact's number, and the simulated chats in which it stands. Other
+// items and runs of tests, whose results stay, have nines in its place. It goes through all that the company has, some
+// at a time, each in a transaction of its own unless the Tenant is in one; when it is interrupted, call it again.
+// CONFLICT, and nothing is erased, while the contact is being called. A dry run does all of it in one transaction, and
+// rolls that back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
 	number, pattern, err := in.Number()
@@ -53,13 +54,15 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	if erased.OtherItems, err = e.eraseFromItems(ctx, t); err != nil {
 		return erased, err
 	}
-	erased.Chats, err = t.searchAll(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64, error) {
+	erased.Chats, err = t.searchAll(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64,
+		error) {
 		return e.eraseChats(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
-	erased.Runs, err = t.searchAll(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64, error) {
+	erased.Runs, err = t.searchAll(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64,
+		error) {
 		return e.eraseFromRuns(ctx, t, ids)
 	})
 	if err != nil {
@@ -78,12 +81,14 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 // eraseChats deletes those of the chats in which the number stands: in what they were given, were told, or have called.
 func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	held := func(table string) *bun.SelectQuery {
-		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").Where("held.company_id = ?", t.CompanyID()).
+		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").
+			Where("held.company_id = ?", t.CompanyID()).
 			Where("held.chat_id = simulation_chat.id").Where("held::text ~ ?", e.pattern)
 	}
 	deleted := []string{}
 	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
-		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"), held("tool_calls")).
+		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"),
+			held("tool_calls")).
 		Returning("id").Scan(ctx, &deleted)
 	for _, id := range deleted {
 		t.wake(id)
@@ -93,13 +98,16 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64
 
 // eraseFromExecutions puts nines in place of the number in what finished executions keep of their tests.
 func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) error {
-	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL")
+	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
+		Where("finished_at IS NOT NULL")
 	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
-		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~ ?1`, t.CompanyID(), e.pattern, e.nines, finished).Exec(ctx)
+		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~
+			?1`, t.CompanyID(), e.pattern, e.nines, finished).Exec(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = t.db.Update((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
+	_, err = t.db.Update((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, "+
+		"?, ?, 'g')::jsonb", e.pattern, e.nines).
 		Where("id IN (?)", finished).Where("left_out_tests::text ~ ?", e.pattern).Exec(ctx)
 	return err
 }
@@ -109,12 +117,14 @@ func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
 // What a run holds of what was said, as JSON and as text.
 var (
 	toldAsJSON = []string{
-		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held", "row_values", "extracted",
+		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held",
+		"row_values", "extracted",
 	}
 	toldAsText = []string{"row_key", "row_name", "extraction_error"}
 )
 
-// eraseFromRuns puts nines in place of the number in those of the runs that are finished, and returns in how many it stood.
+// eraseFromRuns puts nines in place of the number in those of the runs that are finished, and returns in how many it
+// stood.
 func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.AgentTestRun)(nil))
 	for _, column := range toldAsJSON {
@@ -170,10 +180,12 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 }
 
 // searchAll calls fn with the ids of all rows like none, some at a time, and adds up what it returns.
-func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64, error)) (sum int64, err error) {
+func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
+	error)) (sum int64, err error) {
 	for after := ""; ; {
 		ids := []string{}
-		if err := t.db.Select(none).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).Scan(ctx, &ids); err != nil || len(ids) == 0 {
+		if err := t.db.Select(none).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).
+			Scan(ctx, &ids); err != nil || len(ids) == 0 {
 			return sum, err
 		}
 		n, err := fn(ctx, ids)

@@ -14,7 +14,8 @@ import (
 // ofItems is what the items of other contacts may hold of a contact, as JSON and as text.
 const ofItems = "concat_ws(' ', data_bag, result, error)"
 
-// eraseFromItems puts nines in place of the number in items of other contacts, campaign by campaign, and returns in how many it stood.
+// eraseFromItems puts nines in place of the number in items of other contacts, campaign by campaign, and returns in how
+// many it stood.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, err error) {
 	campaigns := []string{}
 	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(ofItems+" ~ ?", e.pattern).
@@ -41,7 +42,8 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 		return 0, err
 	}
 	ids := []string{}
-	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).Where(ofItems+" ~ ?", e.pattern).
+	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).
+		Where(ofItems+" ~ ?", e.pattern).
 		Order("id").For(string(forUpdate)).Scan(ctx, &ids)
 	if err != nil {
 		return 0, err

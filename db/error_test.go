@@ -27,7 +27,8 @@ func TestNoTextIsAnInternalError(t *testing.T) {
 	for i := range methods.NumMethod() {
 		method := methods.Method(i)
 		// ReindexOtherModels takes any text for the name of another model.
-		if slices.Contains([]string{"Tx", "By", "CreateSimulationChat", "ReindexOtherModels", "Read", "Reader"}, method.Name) {
+		if slices.Contains([]string{"Tx", "By", "CreateSimulationChat", "ReindexOtherModels", "Read", "Reader"},
+			method.Name) {
 			continue
 		}
 		t.Run(method.Name, func(t *testing.T) {
@@ -77,7 +78,8 @@ func spoil(arg any, bad string) []any {
 	}
 	var all []any
 	value := reflect.ValueOf(arg)
-	if name := value.Type().Name(); value.Kind() != reflect.Struct || !strings.HasSuffix(name, "Input") && !strings.HasSuffix(name, "Filter") {
+	if name := value.Type().Name(); value.Kind() != reflect.Struct || !strings.HasSuffix(name, "Input") &&
+		!strings.HasSuffix(name, "Filter") {
 		return nil
 	}
 	for i := range value.NumField() {
@@ -165,7 +167,8 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	require.NoError(t, store.Ping(ctx))
 	cut := func(ctx context.Context) {
-		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentgraph' AND datname = $1", database)
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
+			"'agentgraph' AND datname = $1", database)
 		require.NoError(t, err)
 	}
 	err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
@@ -211,7 +214,8 @@ func TestATransactionWhoseConnectionIsClosedIsUnavailable(t *testing.T) {
 	store, conn := fresh(t)
 	own := newEstate(t, store, "OWN")
 	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
-		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
+			"current_database() AND pid <> pg_backend_pid()")
 		require.NoError(t, err)
 		_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
 		require.Error(t, err)

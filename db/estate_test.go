@@ -27,9 +27,11 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	company, err := store.CreateCompany(ctx, mark)
 	require.NoError(t, err)
 	tenant := store.Tenant(company.ID)
-	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	key, _, err := tenant.CreateAPIKey(ctx,
+		model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
-	_, err = tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: mark, Scopes: key.Scopes, Secret: "legacy-0123456789-" + company.ID})
+	_, err = tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: mark, Scopes: key.Scopes,
+		Secret: "legacy-0123456789-" + company.ID})
 	require.NoError(t, err)
 	tenant = tenant.By(key.ID)
 	token, _, err := tenant.CreateAccessToken(ctx, readToken)
@@ -49,7 +51,8 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: mark})
 	require.NoError(t, err)
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: mark, DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: mark,
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
 	require.NoError(t, err)
@@ -63,9 +66,10 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	// One document is indexed, the other is still being indexed.
 	chunk := &model.Chunk{Content: mark, Words: wordsOf(mark), Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
-	_, err = tenant.AddLabelledQuestions(ctx, model.AddLabelledQuestionsInput{DatasetID: dataset.ID, Questions: []*model.LabelledQuestionInput{
-		{Question: mark, DocumentID: &documents[0].ID, Passage: &mark},
-	}})
+	_, err = tenant.AddLabelledQuestions(ctx, model.AddLabelledQuestionsInput{DatasetID: dataset.ID,
+		Questions: []*model.LabelledQuestionInput{
+			{Question: mark, DocumentID: &documents[0].ID, Passage: &mark},
+		}})
 	require.NoError(t, err)
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))
@@ -74,9 +78,13 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
 	}}))
-	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark, Color: "#6B7280"})
+	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark,
+		Color: "#6B7280"})
 	require.NoError(t, err)
-	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.FolderID = mark, &folder.ID })
+	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
+		in.Name, in.FolderID = mark,
+			&folder.ID
+	})
 	tagged := newClassificationTest(t, tenant, agent.ID, mark+" tags")
 	// There are three executions, one a retry of the first, one that judged it again, and no run is under way.
 	execution := start(t, tenant, test.ID, tagged.ID)
@@ -86,7 +94,8 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	rejudged, err := tenant.RejudgeAgentTestExecution(ctx, rejudge(execution))
 	require.NoError(t, err)
 	require.NoError(t, finish(t, tenant, runsOf(t, tenant, rejudged.ID)[0].ID, model.AgentTestRunStatusFailed))
-	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
+	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
+		Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	run := runsOf(t, tenant, retry.ID)[0]
 	used := entry("the same key", "2026-03-01T09:30:00Z", 1)
@@ -98,24 +107,30 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	items := add(t, tenant, campaign.ID, 2)
 	_, err = tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{
-		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID, To: model.CampaignItemStatusError, Reason: &mark,
+		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID,
+		To: model.CampaignItemStatusError, Reason: &mark,
 	})
 	require.NoError(t, err)
-	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/" + mark, Description: mark, Events: model.AllWebhookEvent})
+	hook, _, err := tenant.CreateWebhook(ctx, model.CreateWebhookInput{URL: "https://example.com/" + mark,
+		Description: mark, Events: model.AllWebhookEvent})
 	require.NoError(t, err)
 	message, err := tenant.SendTestWebhook(ctx, hook.ID)
 	require.NoError(t, err)
 	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
-		Name: mark, FolderID: &folder.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC", IsEnabled: true, BaselineID: &execution.ID,
+		Name: mark, FolderID: &folder.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC",
+		IsEnabled: true, BaselineID: &execution.ID,
 	})
 	require.NoError(t, err)
 	return estate{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
-		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
+		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID,
+		"ExecutionID":         retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,
-		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID, "IndexedID": documents[1].ID,
-		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
-		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
+		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID,
+		"IndexedID": documents[1].ID,
+		"AgentID":   agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID,
+		"DatasetIds": dataset.ID,
+		"ChatID":     chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
 		"WebhookID": hook.ID, "ScheduleID": schedule.ID, "BaselineID": execution.ID, "DeliveryID": message.ID,
 	}}
 }

@@ -66,7 +66,8 @@ func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, e
 	return t.forgetExecutions(ctx, before)
 }
 
-// RemovePart does what the sweep does with what a company has marked as deleted, once, and reports whether there may be more.
+// RemovePart does what the sweep does with what a company has marked as deleted, once, and reports whether there may be
+// more.
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement is a read as it is.
@@ -120,8 +121,8 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 	return w.Send(ctx)
 }
 
-// ArchivedColumns returns the columns of a table that archives leave out, those that a line may leave out, and those that an import
-// sets itself.
+// ArchivedColumns returns the columns of a table that archives leave out, those that a line may leave out, and those
+// that an import sets itself.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
 	of := archivedTableOf(table)
 	if of.absent != nil {

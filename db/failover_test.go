@@ -31,8 +31,10 @@ func standby(t *testing.T, primary *local.Server, from, to string) *local.Server
 	require.NoError(t, conn.QueryRow(ctx, "SELECT setting FROM pg_config WHERE name = 'BINDIR'").Scan(&programs))
 	address, err := url.Parse(primary.URL())
 	require.NoError(t, err)
-	cmd := exec.CommandContext(ctx, filepath.Join(programs, "pg_basebackup"), "--pgdata", filepath.Join(to, "postgres"), "--checkpoint", "fast",
-		"--write-recovery-conf", "--no-sync", "--host", address.Query().Get("host"), "--port", "5432", "--username", "postgres")
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, "pg_basebackup"), "--pgdata", filepath.Join(to, "postgres"),
+		"--checkpoint", "fast",
+		"--write-recovery-conf", "--no-sync", "--host", address.Query().Get("host"), "--port", "5432", "--username",
+		"postgres")
 	cmd.Dir = to
 	if os.Geteuid() == 0 { // the server's user has to own the copy
 		info, err := os.Stat(filepath.Join(from, "postgres"))
@@ -52,7 +54,8 @@ func standby(t *testing.T, primary *local.Server, from, to string) *local.Server
 	}
 	require.Eventually(t, func() bool {
 		var isSynchronous bool
-		err := conn.QueryRow(ctx, "SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&isSynchronous)
+		err := conn.QueryRow(ctx, "SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'").
+			Scan(&isSynchronous)
 		return err == nil && isSynchronous
 	}, time.Minute, 10*time.Millisecond)
 	return server
@@ -93,7 +96,8 @@ func TestAStandbyTakesOver(t *testing.T) {
 		require.NoError(t, err)
 		return address.Query().Get("host")
 	}
-	both := fmt.Sprintf("postgres:///agentgraph?host=%s,%s&port=5432,5432&user=postgres&sslmode=disable&target_session_attrs=read-write&connect_timeout=2",
+	both := fmt.Sprintf("postgres:///agentgraph?host=%s,%s&port=5432,5432&user=postgres&sslmode=disable"+
+		"&target_session_attrs=read-write&connect_timeout=2",
 		host(primary), host(secondary))
 	store := dbtest.Open(t, both, db.Options{Tracer: dbtest.Unchecked{}})
 	tenant, chat := newSimulation(t, store, nil)
@@ -115,7 +119,8 @@ func TestAStandbyTakesOver(t *testing.T) {
 			}
 			var known *model.Error
 			if err != nil {
-				require.True(t, errors.As(err, &known) && (known.Code == model.Unavailable || known.Code == model.Conflict), "%v", err)
+				require.True(t, errors.As(err, &known) && (known.Code == model.Unavailable || known.Code == model.Conflict), "%v",
+					err)
 			}
 			return err == nil
 		}, time.Minute, 20*time.Millisecond)

@@ -42,7 +42,8 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		var held int
-		err := lock.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks JOIN pg_database AS base ON base.oid = database WHERE NOT granted AND datname = current_database()").Scan(&held)
+		err := lock.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks JOIN pg_database AS base ON base.oid = database "+
+			"WHERE NOT granted AND datname = current_database()").Scan(&held)
 		return assert.NoError(t, err) && held == 3+reads*3/4
 	}, waitFor, 10*time.Millisecond, "three of four connections for writes, and three quarters of the others")
 

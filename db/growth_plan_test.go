@@ -18,27 +18,37 @@ import (
 
 // grown inserts 20,000 agents of the company, 2,000 tests of one, and 2,000 executions with 20,000 runs, all passed.
 var grown = []string{
-	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields, classification_tags,
+	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields,
+		classification_tags,
 			extracted_values, is_call_transfer_enabled, created_at, updated_at)
-		SELECT $1, 'agent_' || i, (ARRAY['Front desk', 'Billing', 'Renewals', 'Québec'])[1 + i % 4] || ' ' || i, 'Web', 'Inbound', 'en',
+		SELECT $1, 'agent_' || i, (ARRAY['Front desk', 'Billing', 'Renewals', 'Québec'])[1 + i % 4] || ' ' || i, 'Web',
+			'Inbound', 'en',
 			to_jsonb(ARRAY['team-' || i % 50]), repeat('Be kind. ', 20), 1, '[]', '[]', '[]', false,
 			timestamptz '2026-01-01' + i * interval '1 second', timestamptz '2026-01-01'
 		FROM generate_series(1, 20000) AS i`,
-	`INSERT INTO agent_tests (company_id, id, agent_id, kind, name, tag_expected, conversation_context, created_at, updated_at)
-		SELECT $1, 'test_' || i, 'agent_1', 'Classification', 'Test ' || i, 'New', '{"messages": [{}], "dataBag": {}}', timestamptz '2026-01-01', timestamptz '2026-01-01'
+	`INSERT INTO agent_tests (company_id, id, agent_id, kind, name, tag_expected, conversation_context, created_at,
+		updated_at)
+		SELECT $1, 'test_' || i, 'agent_1', 'Classification', 'Test ' || i, 'New', '{"messages": [{}], "dataBag": {}}',
+			timestamptz '2026-01-01', timestamptz '2026-01-01'
 		FROM generate_series(1, 2000) AS i`,
-	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
+	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished,
+		next_position, version,
 			created_at, started_at, finished_at, run_count, passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs)
 		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 10, 1, timestamptz '2026-01-01', timestamptz '2026-01-01',
 			timestamptz '2026-01-01', 10, 10, 0, 0, 0, 0
 		FROM generate_series(1, 2000) AS e`,
-	`INSERT INTO agent_test_runs (company_id, id, execution_id, tested_id, test_name, position, attempt, status, snapshot, prompt_version,
-			claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at, duration_ms)
-		SELECT $1, 'run_' || e || '_' || p, 'execution_' || e, 'test', 'Test', p, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1, '[]', 1,
-			timestamptz '2026-01-01' + e * interval '1 hour' + p * interval '1 second', timestamptz '2026-01-01', timestamptz '2026-01-01', 1
+	`INSERT INTO agent_test_runs (company_id, id, execution_id, tested_id, test_name, position, attempt, status, snapshot,
+		prompt_version,
+			claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at,
+				duration_ms)
+		SELECT $1, 'run_' || e || '_' || p, 'execution_' || e, 'test', 'Test', p, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1,
+			'[]', 1,
+			timestamptz '2026-01-01' + e * interval '1 hour' + p * interval '1 second', timestamptz '2026-01-01',
+				timestamptz '2026-01-01', 1
 		FROM generate_series(1, 2000) AS e, generate_series(1, 10) AS p`,
 	`INSERT INTO audit_events (company_id, id, action, target_id, api_key_id, is_access_token, created_at)
-		SELECT $1, 'audit_' || i, 'UpdatePrompt', 'agent_' || i % 500, 'key_' || i % 50, false, timestamptz '2026-01-01' + i * interval '1 second'
+		SELECT $1, 'audit_' || i, 'UpdatePrompt', 'agent_' || i % 500, 'key_' || i % 50, false,
+			timestamptz '2026-01-01' + i * interval '1 second'
 		FROM generate_series(1, 20000) AS i`,
 }
 
@@ -89,18 +99,25 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		total   int32
 		indexes []string
 	}{
-		"events of no target":      {events(model.AuditEventFilter{TargetID: new("none")}), 0, []string{"audit_events_target_idx"}},
-		"events of no key":         {events(model.AuditEventFilter{APIKeyID: new("none")}), 0, []string{"audit_events_key_idx"}},
-		"events that never were":   {events(model.AuditEventFilter{Action: new(model.AuditActionDeleteAgent)}), 0, []string{"audit_events_action_idx"}},
-		"a name that no agent has": {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0, []string{"agents_filter_idx"}},
-		"two characters":           {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
-		"one character":            {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},
-		"no letters":               {agents(model.AgentFilter{NameContains: new("%_")}), 0, []string{"agents_filter_idx"}},
-		"a tag that no agent has":  {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
-		"a tag and a name":         {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}), 0, []string{"agents_filter_idx"}},
+		"events of no target": {events(model.AuditEventFilter{TargetID: new("none")}), 0,
+			[]string{"audit_events_target_idx"}},
+		"events of no key": {events(model.AuditEventFilter{APIKeyID: new("none")}), 0,
+			[]string{"audit_events_key_idx"}},
+		"events that never were": {events(model.AuditEventFilter{Action: new(model.AuditActionDeleteAgent)}), 0,
+			[]string{"audit_events_action_idx"}},
+		"a name that no agent has": {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0,
+			[]string{"agents_filter_idx"}},
+		"two characters":          {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
+		"one character":           {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},
+		"no letters":              {agents(model.AgentFilter{NameContains: new("%_")}), 0, []string{"agents_filter_idx"}},
+		"a tag that no agent has": {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
+		"a tag and a name": {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}),
+			0, []string{"agents_filter_idx"}},
 		"a status that no run has": {runs(new(model.AgentTestRunStatusRunning)), 0, []string{"agent_test_runs_status_idx"}},
-		"all runs":                 {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
-		"runs that have passed":    {runs(new(model.AgentTestRunStatusPassed)), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
+		"all runs": {runs(nil), 20_000,
+			[]string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
+		"runs that have passed": {runs(new(model.AgentTestRunStatusPassed)), 20_000,
+			[]string{"agent_test_runs_list_idx", "agent_test_executions_totals_idx"}},
 	} {
 		asked.asked = nil
 		total, err := test.list(t.Context())
@@ -109,13 +126,15 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		require.Len(t, asked.asked, 2, name)
 		for _, statement := range asked.asked {
 			plan := planOf(t, conn, statement)
-			require.True(t, slices.ContainsFunc(test.indexes, func(index string) bool { return strings.Contains(plan, index) }), "%s: %s", name, plan)
+			require.True(t, slices.ContainsFunc(test.indexes, func(index string) bool { return strings.Contains(plan, index) }),
+				"%s: %s", name, plan)
 			require.NotContains(t, plan, "Seq Scan", name)
 		}
 	}
 
 	// If a filter matches many agents, only the newest are read.
-	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")}, "tag": {Tags: []string{"team-1"}}} {
+	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")},
+		"tag": {Tags: []string{"team-1"}}} {
 		asked.asked = nil
 		page, err := tenant.Agents(t.Context(), first, &filter)
 		require.NoError(t, err)
@@ -129,7 +148,8 @@ func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) strin
 	t.Helper()
 	explained := "EXPLAIN " + statement
 	if len(values) > 0 {
-		_, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL; PREPARE explained AS "+statement)
+		_, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL; PREPARE explained AS "+
+			statement)
 		require.NoError(t, err)
 		explained = fmt.Sprintf("EXPLAIN EXECUTE explained('%v'", values[0])
 		for _, value := range values[1:] {
@@ -173,7 +193,8 @@ func TestAllRunsAreCounted(t *testing.T) {
 	counts := map[string]*int32{}
 	for _, id := range []string{finished.ID, underWay.ID} {
 		var count *int32
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT run_count FROM agent_test_executions WHERE id = $1", id).Scan(&count))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT run_count FROM agent_test_executions WHERE id = $1", id).
+			Scan(&count))
 		counts[id] = count
 	}
 	require.Equal(t, map[string]*int32{finished.ID: new(int32(2)), underWay.ID: nil}, counts)
@@ -203,7 +224,8 @@ func TestNameContainsIsWhatPostgresFindsInIt(t *testing.T) {
 		).Draw(r, "part")
 		var isIn bool
 		require.NoError(r, conn.QueryRow(t.Context(), "SELECT strpos(lower($1), lower($2)) > 0", name, part).Scan(&isIn))
-		page, err := tenant.Agents(t.Context(), model.PageArgs{First: 1}, &model.AgentFilter{NameContains: &part, Tags: agent.Tags})
+		page, err := tenant.Agents(t.Context(), model.PageArgs{First: 1},
+			&model.AgentFilter{NameContains: &part, Tags: agent.Tags})
 		require.NoError(r, err)
 		found := len(page.Nodes) > 0 && page.Nodes[0].ID == agent.ID
 		require.Equal(r, isIn, found, "%q in %q", part, name)

@@ -57,8 +57,10 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	case err != nil:
 		return nil, nil, err
 	case before.IsOver:
-		taken, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).Set("claim_id = ?", request.ClaimID).
-			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, carried_out_at = NULL").
+		taken, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).
+			Set("claim_id = ?", request.ClaimID).
+			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, "+
+			"carried_out_at = NULL").
 			Where("id = ?", id).Where("until < now()").Exec(ctx))
 		switch {
 		case err != nil:
@@ -68,7 +70,8 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		}
 		return nil, t.claimOf(ctx, request), nil
 	case !bytes.Equal(before.Fingerprint, fingerprint):
-		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: its body, "+
+		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: "+
+			"its body, "+
 			"query string or content type was another one, or its API key had other scopes")
 	case before.Status == 0 && before.IsLost:
 		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out, but its "+
@@ -77,14 +80,16 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	case before.Status == 0:
 		return nil, nil, errUnderWay()
 	case before.Body == nil:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its response was too large "+
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its "+
+			"response was too large "+
 			"to be kept or showed a secret, and cannot be repeated")
 	}
 	return &before.KeptResponse, nil, nil
 }
 
 func errUnderWay() error {
-	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is being carried out; send it again in a moment")
+	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is being carried out; send it again in a "+
+		"moment")
 }
 
 // claimOf returns the claim of a request, whose lease is renewed until the claim ends.
@@ -160,8 +165,10 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 			held, err = t.db.Select(c.request).ApplyQueryBuilder(c.isHeld).Where("carried_out_at IS NOT NULL").Exists(ctx)
 		}
 	} else {
-		held, err = pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).Set("headers = ?", answer.Headers).
-			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
+		held, err = pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).
+			Set("headers = ?", answer.Headers).
+			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).
+			Exec(ctx))
 	}
 	if err == nil && !held {
 		err = errClaimLost
@@ -171,10 +178,13 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 
 // forgetRequests removes expired requests.
 func (s *Store) forgetRequests(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id AND r.until < now()")
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id "+
+		"AND r.until < now()")
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").Limit(rowsPerRemoval)
-		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").Exec(ctx)
+		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").
+			Limit(rowsPerRemoval)
+		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").
+			Exec(ctx)
 		return isFull(result, err, rowsPerRemoval)
 	}))
 }

@@ -45,7 +45,8 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
 	for name, answer := range map[string]*model.KeptResponse{
-		"text":     {Status: 200, Headers: map[string]string{"Content-Type": "application/json", "Location": "/Dataset/1?a='b'"}, Body: []byte(`{"a":"\u0000 \\ ' ? é"}`)},
+		"text": {Status: 200, Headers: map[string]string{"Content-Type": "application/json",
+			"Location": "/Dataset/1?a='b'"}, Body: []byte(`{"a":"\u0000 \\ ' ? é"}`)},
 		"no body":  {Status: 204, Headers: map[string]string{}, Body: []byte{}},
 		"any byte": {Status: 422, Headers: map[string]string{"A": "b"}, Body: []byte{0, 255, 10, '\'', '\\', '?'}},
 	} {
@@ -61,7 +62,8 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 			same(t, answer, kept)
 		}
 		refused(t, tenant, name, "another body", model.Unprocessable)
-		require.NoError(t, claimRequest(t, other, name, "another body").End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
+		require.NoError(t, claimRequest(t, other, name, "another body").
+			End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
 			"another company has never heard of it")
 		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 		require.NoError(t, err)
@@ -81,7 +83,8 @@ func TestARequestThatKeepsNoAnswerCanBeCarriedOutAgain(t *testing.T) {
 func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	require.NoError(t, claimRequest(t, tenant, "key", "body").End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
+	require.NoError(t, claimRequest(t, tenant, "key", "body").
+		End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "carried out")
 }
 
@@ -106,7 +109,8 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.Conflict)
 		}
-		require.NoError(t, winner.End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}))
+		require.NoError(t, winner.End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{},
+			Body: []byte("x")}))
 		_, err := conn.Exec(t.Context(), "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 		require.NoError(t, err)
 	}
@@ -137,7 +141,8 @@ func TestAClaimIsHeldWhileItsRequestIsUnderWay(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	end := claimRequest(t, tenant, "key", "body")
 	isHeld := func() (held bool) {
-		require.NoError(t, conn.QueryRow(ctx, "SELECT until > now() + interval '5 seconds' FROM idempotent_requests").Scan(&held))
+		require.NoError(t, conn.QueryRow(ctx, "SELECT until > now() + interval '5 seconds' FROM idempotent_requests").
+			Scan(&held))
 		return held
 	}
 	require.True(t, isHeld())
@@ -160,13 +165,17 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 		require.NoError(t, claimRequest(t, tenant, key, "body").End(ctx, answer))
 	}
 	var isDay bool
-	require.NoError(t, conn.QueryRow(ctx, `SELECT bool_and(until BETWEEN now() + interval '23 hours 59 minutes' AND now() + interval '24 hours')
+	require.NoError(t, conn.QueryRow(ctx,
+		`SELECT bool_and(until BETWEEN now() + interval '23 hours 59 minutes' AND now() + interval '24 hours')
 		FROM idempotent_requests`).Scan(&isDay))
 	require.True(t, isDay)
-	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1", digestOf("old"))
+	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1",
+		digestOf("old"))
 	require.NoError(t, err)
-	require.NoError(t, claimRequest(t, tenant, "old", "another body").End(ctx, answer), "what is over does not count, whether or not it was removed")
-	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1", digestOf("old"))
+	require.NoError(t, claimRequest(t, tenant, "old", "another body").End(ctx, answer),
+		"what is over does not count, whether or not it was removed")
+	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1",
+		digestOf("old"))
 	require.NoError(t, err)
 
 	require.NoError(t, store.Work(ctx, 1, db.Workers{}))
@@ -190,7 +199,8 @@ func TestStatementsOfAClaim(t *testing.T) {
 		_, end, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("body"))
 		require.NoError(t, err)
 		if end != nil {
-			require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: bytes.Repeat([]byte("x"), 1<<20)}))
+			require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{},
+				Body: bytes.Repeat([]byte("x"), 1<<20)}))
 		}
 		require.EqualValues(t, 2, counted.n.Swap(0))
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// shape compares JSON with the Go types that the program reads it into. Unlike encoding/json, it reports members that a type
-// does not have, members that stand in an object twice, and null where a type has no null.
+// shape compares JSON with the Go types that the program reads it into. Unlike encoding/json, it reports members that a
+// type does not have, members that stand in an object twice, and null where a type has no null.
 type shape struct{ faults model.Fields }
 
 // member is a field of a struct as JSON has it.
@@ -198,7 +198,8 @@ func shortName(name string) string {
 	return name
 }
 
-// trimmed returns JSON without the members that the type does not have, and the paths of those, without the places in lists.
+// trimmed returns JSON without the members that the type does not have, and the paths of those, without the places in
+// lists.
 func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMessage, unknown []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -17,7 +17,8 @@ func (t *Tenant) KnowledgeBaseChat(ctx context.Context, id string) (*model.Knowl
 	return chat, t.db.One(ctx, "knowledge base chat", id, chat)
 }
 
-func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength rowLock) (*model.KnowledgeBaseChat, error) {
+func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string,
+	strength rowLock) (*model.KnowledgeBaseChat, error) {
 	chat := &model.KnowledgeBaseChat{}
 	return chat, t.lock(ctx, "knowledge base chat", id, chat, strength)
 }
@@ -27,19 +28,23 @@ var (
 	KnowledgeBaseChatRows     = pg.Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: pg.ByID}
 	KnowledgeBaseChatOfAgents = pg.Rows{
 		Model: (*model.KnowledgeBaseChat)(nil), Key: "relation.id",
-		Join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
+		Join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id " +
+			"= ?TableAlias.id",
 	}
 	KnowledgeBaseChatList = pg.List{Model: (*model.KnowledgeBaseChat)(nil), Order: pg.NewestFirst}
 	ChatsOfDatasets       = pg.List{
 		Model: (*model.KnowledgeBaseChat)(nil),
-		Of:    "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
+		Of: "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND " +
+			"relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
 		Order: pg.NewestFirst,
 	}
-	AgentsOfChats = pg.List{Model: (*model.Agent)(nil), Of: "?TableAlias.knowledge_base_chat_id = ?1", Order: pg.NewestFirst}
+	AgentsOfChats = pg.List{Model: (*model.Agent)(nil), Of: "?TableAlias.knowledge_base_chat_id = ?1",
+		Order: pg.NewestFirst}
 )
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
-func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
+func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, filter *model.NameFilter,
+	columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
@@ -57,7 +62,8 @@ type chatDataset struct {
 }
 
 // CreateKnowledgeBaseChat creates a chat and connects its datasets.
-func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
+func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context,
+	in model.CreateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
 	chat, err := model.NewKnowledgeBaseChat(in, now(), t.store.rerankModels...)
 	if err != nil {
 		return nil, err
@@ -74,7 +80,8 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 }
 
 // UpdateKnowledgeBaseChat changes what the input gives; given dataset ids replace the set.
-func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
+func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
+	in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -122,7 +129,8 @@ func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 		return nil
 	}
 	found := []*model.Dataset{}
-	if err := t.db.Select(&found).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx); err != nil {
+	if err := t.db.Select(&found).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").
+		Scan(ctx); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -164,7 +172,8 @@ func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 
 // ConnectKnowledgeBaseChat connects a chat to an agent in place of the one it had. Connecting it
 // again changes nothing.
-func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context, in model.ConnectKnowledgeBaseChatInput) (*model.Agent, error) {
+func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context,
+	in model.ConnectKnowledgeBaseChatInput) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -176,7 +185,8 @@ func (t *Tenant) DisconnectKnowledgeBaseChat(ctx context.Context, agentID string
 	return t.setChat(ctx, agentID, nil, nil)
 }
 
-func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string, expected *time.Time) (*model.Agent, error) {
+func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
+	expected *time.Time) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		if chatID != nil {
@@ -202,6 +212,7 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string, ex
 }
 
 // TryPromptSettings returns the chat with other prompt settings, which are not saved; the chat itself for nil.
-func (s *Store) TryPromptSettings(chat *model.KnowledgeBaseChat, settings *model.PromptSettingsInput) (*model.KnowledgeBaseChat, error) {
+func (s *Store) TryPromptSettings(chat *model.KnowledgeBaseChat,
+	settings *model.PromptSettingsInput) (*model.KnowledgeBaseChat, error) {
 	return chat.Trying(settings, s.rerankModels...)
 }

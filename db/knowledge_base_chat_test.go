@@ -26,11 +26,13 @@ func TestKnowledgeBaseChatDefaults(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	chat := newChat(t, tenant)
-	require.Equal(t, model.LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7}, chat.LlmSettings)
+	require.Equal(t, model.LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7},
+		chat.LlmSettings)
 	settings := chat.PromptSettings
 	require.Contains(t, settings.Prompt, "{knowledge}")
 	settings.Prompt = ""
-	require.Equal(t, model.PromptSettings{SimilarityThreshold: 0.2, KeywordsSimilarityWeight: 0.7, TopN: 6, ShowQuote: true}, settings)
+	require.Equal(t, model.PromptSettings{SimilarityThreshold: 0.2, KeywordsSimilarityWeight: 0.7, TopN: 6,
+		ShowQuote: true}, settings)
 	require.Nil(t, chat.UpdatedAt)
 	read, err := tenant.KnowledgeBaseChat(t.Context(), chat.ID)
 	require.NoError(t, err)
@@ -60,11 +62,13 @@ func TestKnowledgeBaseChatIsMergedKeyByKey(t *testing.T) {
 	}
 	got := update(model.UpdateKnowledgeBaseChatInput{
 		Name: new("Renamed"), LlmSettings: &model.LlmSettingsInput{TopP: new(0.0)},
-		PromptSettings: &model.PromptSettingsInput{ShowQuote: new(false), EmptyResponse: new("It's \"nothing\" \\u0000"), KeywordsSimilarityWeight: new(1.0)},
+		PromptSettings: &model.PromptSettingsInput{ShowQuote: new(false), EmptyResponse: new("It's \"nothing\" \\u0000"),
+			KeywordsSimilarityWeight: new(1.0)},
 	})
 	require.NotNil(t, got.UpdatedAt)
 	want.Name, want.LlmSettings.TopP, want.UpdatedAt = "Renamed", 0, got.UpdatedAt
-	want.PromptSettings.ShowQuote, want.PromptSettings.EmptyResponse, want.PromptSettings.KeywordsSimilarityWeight = false, `It's "nothing" \u0000`, 1
+	want.PromptSettings.ShowQuote, want.PromptSettings.EmptyResponse, want.PromptSettings.KeywordsSimilarityWeight = false,
+		`It's "nothing" \u0000`, 1
 	same(t, &want, got)
 	require.Equal(t, []string{a.ID, b.ID}, datasetsOf(t, tenant, chat.ID))
 }
@@ -86,14 +90,16 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 		require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "what fails changes nothing")
 	}
 	fails(t, update(a+"\x00"), model.BadInput)
-	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Half", DatasetIds: []string{"unknown"}})
+	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Half",
+		DatasetIds: []string{"unknown"}})
 	fails(t, err, model.NotFound)
 	page, err := tenant.KnowledgeBaseChats(ctx, model.PageArgs{First: 10}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{chat.ID}, idsOf(page.Nodes))
 	require.NoError(t, update())
 	require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "nil leaves them")
-	_, err = tenant.UpdateKnowledgeBaseChat(ctx, model.UpdateKnowledgeBaseChatInput{ChatID: chat.ID, DatasetIds: []string{}})
+	_, err = tenant.UpdateKnowledgeBaseChat(ctx, model.UpdateKnowledgeBaseChatInput{ChatID: chat.ID,
+		DatasetIds: []string{}})
 	require.NoError(t, err)
 	require.Empty(t, datasetsOf(t, tenant, chat.ID), "none disconnects all")
 	faults(t, update(make([]string, 101)...), model.BadInput, "datasetIds", "100")
@@ -106,24 +112,30 @@ func TestPromptOfAChatWithDatasetsHoldsTheKnowledge(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	dataset := newDataset(t, tenant).ID
 	plain := &model.PromptSettingsInput{Prompt: new("Answer.")}
-	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset}, PromptSettings: plain})
+	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Chat",
+		DatasetIds: []string{dataset}, PromptSettings: plain})
 	faults(t, err, model.BadInput, "promptSettings.prompt", "{knowledge}")
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Chat", PromptSettings: plain})
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Chat",
+		PromptSettings: plain})
 	require.NoError(t, err)
 	update := func(in model.UpdateKnowledgeBaseChatInput) error {
 		in.ChatID = chat.ID
 		_, err := tenant.UpdateKnowledgeBaseChat(ctx, in)
 		return err
 	}
-	faults(t, update(model.UpdateKnowledgeBaseChatInput{DatasetIds: []string{dataset}}), model.Unprocessable, "promptSettings.prompt", "{knowledge}")
+	faults(t, update(model.UpdateKnowledgeBaseChatInput{DatasetIds: []string{dataset}}), model.Unprocessable,
+		"promptSettings.prompt", "{knowledge}")
 	require.NoError(t, update(model.UpdateKnowledgeBaseChatInput{
 		DatasetIds: []string{dataset}, PromptSettings: &model.PromptSettingsInput{Prompt: new("{knowledge}")},
 	}))
-	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain}), model.Unprocessable, "promptSettings.prompt", "{knowledge}")
+	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain}), model.Unprocessable,
+		"promptSettings.prompt", "{knowledge}")
 	require.NoError(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain, DatasetIds: []string{}}))
-	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{RerankModel: new("ranker")}}),
+	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{
+		RerankModel: new("ranker")}}),
 		model.Unprocessable, "promptSettings.rerankModel", "configured")
-	require.NoError(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{RerankModel: new("")}}))
+	require.NoError(t, update(
+		model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{RerankModel: new("")}}))
 }
 
 func TestConnectKnowledgeBaseChat(t *testing.T) {
@@ -131,7 +143,8 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent, a, b := newAgent(t, tenant), newChat(t, tenant).ID, newChat(t, tenant).ID
 	connect := func(chatID string) *model.Agent {
-		connected, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chatID})
+		connected, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+			ChatID: chatID})
 		require.NoError(t, err)
 		require.Equal(t, &chatID, connected.KnowledgeBaseChatID)
 		read, err := tenant.Agent(ctx, agent.ID)
@@ -160,7 +173,8 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 	fails(t, err, model.NotFound)
 
 	require.Empty(t, together(8, func(i int) error {
-		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: []string{a, b}[i%2]})
+		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+			ChatID: []string{a, b}[i%2]})
 		return err
 	}))
 	counts, err = dbtest.Counts(ctx, tenant, db.AgentsOfChats, nil, []string{a, b})
@@ -175,7 +189,8 @@ func TestDeleteKnowledgeBaseChat(t *testing.T) {
 	chat := newChat(t, tenant, dataset.ID)
 	agents := []*model.Agent{newAgent(t, tenant), newAgent(t, tenant), newAgent(t, tenant)}
 	connect := func(ctx context.Context, agent *model.Agent) error {
-		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
+		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+			ChatID: chat.ID})
 		return err
 	}
 	require.NoError(t, connect(ctx, agents[0]))
@@ -202,7 +217,8 @@ func TestRerankModelsAreConfigured(t *testing.T) {
 	for _, c := range []struct {
 		configured []string
 		says       string
-	}{{nil, "must be empty: no rerank model is configured"}, {[]string{"good", "best"}, "must be empty or one of good, best"}} {
+	}{{nil, "must be empty: no rerank model is configured"}, {[]string{"good", "best"}, "must be empty or one of good, " +
+		"best"}} {
 		tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{RerankModels: c.configured}))
 		_, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{
 			Name: "A chat", PromptSettings: &model.PromptSettingsInput{RerankModel: new("other")},

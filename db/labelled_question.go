@@ -11,9 +11,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AddLabelledQuestions adds questions to a dataset, in place of those with the same words. BAD_INPUT names a document that the dataset
-// has not; UNPROCESSABLE when it would have more than 500 questions.
-func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
+// AddLabelledQuestions adds questions to a dataset, in place of those with the same words. BAD_INPUT names a document
+// that the dataset has not; UNPROCESSABLE when it would have more than 500 questions.
+func (t *Tenant) AddLabelledQuestions(ctx context.Context,
+	in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -31,7 +32,8 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQ
 		for i, q := range added {
 			asked[i] = q.Question
 		}
-		replaced := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("question IN (?)", bun.List(asked))
+		replaced := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).
+			Where("question IN (?)", bun.List(asked))
 		if _, err := replaced.Exec(ctx); err != nil {
 			return err
 		}
@@ -40,7 +42,8 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context, in model.AddLabelledQ
 		}
 		count, err := t.db.Select((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)
 		if err == nil && count > model.MaxLabelledQuestions {
-			return model.Errorf(model.Unprocessable, "a dataset has %d labelled questions at most, this one would have %d", model.MaxLabelledQuestions, count)
+			return model.Errorf(model.Unprocessable, "a dataset has %d labelled questions at most, this one would have %d",
+				model.MaxLabelledQuestions, count)
 		}
 		return err
 	})
@@ -73,13 +76,15 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 			return q.DocumentID != nil && d.ID == *q.DocumentID || q.DocumentName != nil && d.Name == *q.DocumentName
 		})
 		if found < 0 {
-			faults.Add(fmt.Sprintf("questions.%d.documentId", i), "must be a document of the dataset, or documentName the name of one")
+			faults.Add(fmt.Sprintf("questions.%d.documentId", i), "must be a document of the dataset, or documentName the "+
+				"name of one")
 			continue
 		}
 		added = slices.DeleteFunc(added, func(other *model.LabelledQuestion) bool { return other.Question == q.Question })
 		added = append(added, &model.LabelledQuestion{
-			ID: model.NewID("question"), DatasetID: in.DatasetID, DocumentID: documents[found].ID, DocumentName: documents[found].Name,
-			Question: q.Question, Passage: q.Passage, CreatedAt: at,
+			ID: model.NewID("question"), DatasetID: in.DatasetID, DocumentID: documents[found].ID,
+			DocumentName: documents[found].Name,
+			Question:     q.Question, Passage: q.Passage, CreatedAt: at,
 		})
 	}
 	return added, faults.Err()
@@ -88,7 +93,8 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 // mostDrawn is among how many chunks of a dataset passages are drawn: drawing looks at each.
 const mostDrawn = 10_000
 
-// DrawPassages draws chunks of a dataset by lot, at most so many, and returns them as drafts without questions. The dataset may be empty.
+// DrawPassages draws chunks of a dataset by lot, at most so many, and returns them as drafts without questions. The
+// dataset may be empty.
 func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32) ([]*model.DraftedQuestion, error) {
 	if _, err := t.Dataset(ctx, datasetID); err != nil {
 		return nil, err
@@ -96,9 +102,11 @@ func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32
 	firsts := t.db.Select((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(mostDrawn)
 	drawn := t.db.NewSelect().TableExpr("(?) AS firsts", firsts).Column("id").OrderExpr("random()").Limit(int64(count))
 	drafts := []*model.DraftedQuestion{}
-	err := t.db.Select((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage", model.MaxPassage).
+	err := t.db.Select((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage",
+		model.MaxPassage).
 		ColumnExpr("document.name AS document_name").
-		Join("JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.id = ?TableAlias.document_id").
+		Join("JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.id = "+
+			"?TableAlias.document_id").
 		Where("?TableAlias.id IN (?)", drawn).Scan(ctx, &drafts)
 	return drafts, err
 }
@@ -115,15 +123,18 @@ func (t *Tenant) DeleteLabelledQuestions(ctx context.Context, in model.DeleteLab
 	if len(in.Ids) == 0 {
 		return deleted, nil
 	}
-	_, err := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Where("id IN (?)", bun.List(in.Ids)).
+	_, err := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).
+		Where("id IN (?)", bun.List(in.Ids)).
 		Returning("id").Exec(ctx, &deleted)
 	return deleted, err
 }
 
 // LabelledQuestionsOfDatasets returns the questions of each of the datasets, by its id.
-func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context, ids []string) (map[string][]*model.LabelledQuestion, error) {
+func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context,
+	ids []string) (map[string][]*model.LabelledQuestion, error) {
 	rows := []*model.LabelledQuestion{}
-	err := t.db.Select(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	err := t.db.Select(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").
+		Scan(ctx)
 	found := make(map[string][]*model.LabelledQuestion, len(ids))
 	for _, row := range rows {
 		found[row.DatasetID] = append(found[row.DatasetID], row)
@@ -131,9 +142,10 @@ func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context, ids []string) 
 	return found, err
 }
 
-// LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after one of these, and how many there are in
-// all. There may be one more than the first that were asked for.
-func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, datasetID, after *string, first int32) ([]*model.LabelledQuestion, int64, error) {
+// LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after one of these, and how
+// many there are in all. There may be one more than the first that were asked for.
+func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, datasetID, after *string,
+	first int32) ([]*model.LabelledQuestion, int64, error) {
 	rows := []*model.LabelledQuestion{}
 	of := func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where(`?TableAlias.dataset_id IN (SELECT dataset_id FROM knowledge_base_chat_datasets AS searched

@@ -43,9 +43,10 @@ func TestLabelledQuestionsOfDocumentsWithTheSameName(t *testing.T) {
 		last = addDocument(t, tenant, dataset.ID, "another")
 	}
 	answers.rows.Store(0)
-	added, err := tenant.AddLabelledQuestions(t.Context(), model.AddLabelledQuestionsInput{DatasetID: dataset.ID, Questions: []*model.LabelledQuestionInput{
-		{Question: "By name?", DocumentName: &first.Name}, {Question: "By id?", DocumentID: &last.ID},
-	}})
+	added, err := tenant.AddLabelledQuestions(t.Context(), model.AddLabelledQuestionsInput{DatasetID: dataset.ID,
+		Questions: []*model.LabelledQuestionInput{
+			{Question: "By name?", DocumentName: &first.Name}, {Question: "By id?", DocumentID: &last.ID},
+		}})
 	require.NoError(t, err)
 	require.Equal(t, []string{first.ID, last.ID}, []string{added[0].DocumentID, added[1].DocumentID})
 	require.Positive(t, answers.rows.Load())

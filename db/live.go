@@ -265,7 +265,8 @@ func (p *topic) over() {
 // what a row holds, as SQL.
 func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, most int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
-		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before", bun.Safe(size), bun.Safe(order)).
+		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before",
+			bun.Safe(size), bun.Safe(order)).
 		OrderExpr(order).Limit(most)
 	return t.db.Select(rows).ModelTableExpr("(?) AS ?TableAlias", sized).Where("before < ?", pageBytes).OrderExpr(order)
 }

@@ -27,12 +27,14 @@ const (
 type followedTable struct{ name, version, hasEnded string }
 
 var (
-	followedChats = &followedTable{"simulation_chats", "last_sequence", `status = 'Ended' OR EXISTS (SELECT 1 FROM agents AS deleted
+	followedChats = &followedTable{"simulation_chats", "last_sequence",
+		`status = 'Ended' OR EXISTS (SELECT 1 FROM agents AS deleted
 		WHERE deleted.company_id = simulation_chats.company_id AND deleted.id = agent_id AND deleted.deleted_at IS NOT NULL)`}
 	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
 	// The documents of a dataset are compared by their reader, each time.
 	followedDatasets  = &followedTable{"datasets", "-1", "false"}
-	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)", "status = 'Archived' OR deleted_at IS NOT NULL"}
+	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)",
+		"status = 'Archived' OR deleted_at IS NOT NULL"}
 )
 
 func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }
@@ -76,7 +78,8 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 	// Each row is found by its company and its id, so nothing is told of another company's.
 	err := s.store.db.Program().NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
 		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
-		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
+		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies),
+			pgdialect.Array(ids)).
 		Scan(ctx, &rows)
 	if err != nil {
 		return // a database that does not answer may do so the next time

@@ -98,7 +98,8 @@ func newDataset(t *testing.T, tenant *db.Tenant) *model.Dataset {
 
 // addDocument adds a text, which waits to be indexed.
 func addDocument(t require.TestingT, tenant *db.Tenant, datasetID, text string) *model.Document {
-	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("A text"), Text: &text}, time.Now().UTC().Truncate(time.Microsecond))
+	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("A text"), Text: &text}, time.Now().
+		UTC().Truncate(time.Microsecond))
 	require.NoError(t, err)
 	d.ContentType = "text/plain"
 	require.NoError(t, tenant.AddDocument(ctxOf(t), d, strings.NewReader(text)))
@@ -107,7 +108,8 @@ func addDocument(t require.TestingT, tenant *db.Tenant, datasetID, text string) 
 
 func newChat(t *testing.T, tenant *db.Tenant, datasetIDs ...string) *model.KnowledgeBaseChat {
 	t.Helper()
-	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: datasetIDs})
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+		DatasetIds: datasetIDs})
 	require.NoError(t, err)
 	return chat
 }
@@ -166,8 +168,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts the statements of contexts that in returns. It leaves out what a store does in the background, which
-// may happen at any time.
+// statements counts the statements of contexts that in returns. It leaves out what a store does in the background,
+// which may happen at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }
@@ -226,7 +228,8 @@ const (
 )
 
 // findPrepared is Tenant.Find by a prepared statement, on a connection for reads.
-func findPrepared(ctx context.Context, t *db.Tenant, rows pg.Rows, keys []string, columns ...string) ([]model.Row, error) {
+func findPrepared(ctx context.Context, t *db.Tenant, rows pg.Rows, keys []string,
+	columns ...string) ([]model.Row, error) {
 	found, err := t.FindTogether(ctx, pg.Want{Rows: rows, Keys: keys, Columns: columns})
 	if err != nil {
 		return nil, err

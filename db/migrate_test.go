@@ -28,11 +28,15 @@ func catalog(t *testing.T, conn *pgx.Conn) []string {
 	rows, err := conn.Query(t.Context(), `
 		SELECT format('%s %s %s', relkind, relname, relrowsecurity) FROM pg_class WHERE relnamespace = 'public'::regnamespace
 		UNION ALL SELECT format('%s.%s %s %s %s %s', attrelid::regclass, attname,
-				count(*) FILTER (WHERE NOT attisdropped) OVER (PARTITION BY attrelid ORDER BY attnum), format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
-			FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+				count(*) FILTER (WHERE NOT attisdropped) OVER (PARTITION BY attrelid ORDER BY attnum), format_type(atttypid,
+					atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
+			FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid
+				AND adnum = attnum
 			WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped
-		UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-		UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
+		UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+			WHERE connamespace = 'public'::regnamespace
+		UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+			WHERE relnamespace = 'public'::regnamespace
 		UNION ALL SELECT format('type %s', typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typelem = 0
 			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_type'::regclass AND objid = pg_type.oid AND deptype = 'e')
 		UNION ALL SELECT format('function %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
@@ -100,7 +104,8 @@ func TestSeveralMigrateAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, schema.Err())
 	var applied int
-	require.NoError(t, connect(t, address).QueryRow(ctx, "SELECT count(*) FROM migration.version WHERE version_id > 0").Scan(&applied))
+	require.NoError(t, connect(t, address).QueryRow(ctx, "SELECT count(*) FROM migration.version WHERE version_id > 0").
+		Scan(&applied))
 	require.EqualValues(t, schema.Wanted, applied)
 }
 
@@ -118,11 +123,13 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
 	before := catalog(t, conn)
-	_, err := conn.Exec(ctx, "INSERT INTO migration.version (version_id, is_applied) VALUES (99, true); UPDATE migration.oldest_program SET schema_version = 99")
+	_, err := conn.Exec(ctx, "INSERT INTO migration.version (version_id, is_applied) VALUES (99, true); UPDATE "+
+		"migration.oldest_program SET schema_version = 99")
 	require.NoError(t, err)
 	schema, err := migrator.Schema(ctx)
 	require.NoError(t, err)
-	sentence := fmt.Sprintf("the database has schema version 99, newer than the %d that this program knows: run a newer agentgraph", schema.Wanted)
+	sentence := fmt.Sprintf("the database has schema version 99, newer than the %d that this program knows: run a newer "+
+		"agentgraph", schema.Wanted)
 	require.EqualError(t, schema.Err(), sentence)
 	require.EqualError(t, migrator.Up(ctx), sentence)
 	require.EqualError(t, migrator.Down(ctx), sentence)
@@ -237,8 +244,9 @@ func TestIndexesOfAFailedBuildAreMadeAnew(t *testing.T) {
 		require.NoError(t, migrator.Down(ctx))
 	}
 	left := map[string]string{
-		"agents_filter_idx": "agents", "agent_test_runs_status_idx": "agent_test_runs", "agent_test_executions_run_count_idx": "agent_test_executions",
-		"tool_calls_turn_idx": "tool_calls", "tool_calls_transfer_idx": "tool_calls",
+		"agents_filter_idx": "agents", "agent_test_runs_status_idx": "agent_test_runs",
+		"agent_test_executions_run_count_idx": "agent_test_executions",
+		"tool_calls_turn_idx":                 "tool_calls", "tool_calls_transfer_idx": "tool_calls",
 	}
 	for index, table := range left {
 		_, err := conn.Exec(ctx, fmt.Sprintf("CREATE INDEX %s ON %s (company_id)", index, table))

@@ -52,7 +52,8 @@ func typeOfVectors(t *testing.T, conn *pgx.Conn) (name string) {
 func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var available bool
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')").Scan(&available))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = "+
+		"'vector')").Scan(&available))
 	if available {
 		return "vector"
 	}

@@ -63,11 +63,13 @@ func runsAreCountedBy(t *testing.T, counting int64) {
 	newRun(t, tenant)
 	address := conn.Config().ConnString()
 	migrator, said := newMigrator(t, address), []string{}
-	for schema, err := migrator.Schema(t.Context()); schema.Current >= counting; schema, err = migrator.Schema(t.Context()) {
+	for schema, err := migrator.Schema(t.Context()); schema.Current >= counting; schema,
+		err = migrator.Schema(t.Context()) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}
-	_, err := conn.Exec(t.Context(), "UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL, skipped_runs = NULL")
+	_, err := conn.Exec(t.Context(), "UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, "+
+		"error_runs = NULL, cancelled_runs = NULL, skipped_runs = NULL")
 	require.NoError(t, err)
 	migrator.Progress = func(progress string) { said = append(said, progress) }
 	require.NoError(t, migrator.Up(t.Context()))

@@ -19,11 +19,13 @@ func TestWhatHasANameIsFoundByAPartOfIt(t *testing.T) {
 		require.NoError(t, err)
 		_, err = stage.Tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name})
 		require.NoError(t, err)
-		_, err = stage.Tenant.CreateTool(t.Context(), model.CreateToolInput{Name: name, TechnicalName: fmt.Sprint("tool_", i)})
+		_, err = stage.Tenant.CreateTool(t.Context(),
+			model.CreateToolInput{Name: name, TechnicalName: fmt.Sprint("tool_", i)})
 		require.NoError(t, err)
 	}
 	for part, want := range map[string][]string{
-		"PRICE": {"price list", "Prices 100%"}, "%": {"Prices 100%"}, "_": {}, "élan": {"Élan"}, "' OR true --": {}, "": {"price list", "Élan", "Prices 100%"},
+		"PRICE": {"price list", "Prices 100%"}, "%": {"Prices 100%"}, "_": {}, "élan": {"Élan"}, "' OR true --": {},
+		"": {"price list", "Élan", "Prices 100%"},
 	} {
 		filter := &model.NameFilter{NameContains: &part}
 		datasets, err := stage.Tenant.Datasets(t.Context(), model.PageArgs{First: 10}, filter)

@@ -12,12 +12,14 @@ const CompanyType = "company"
 
 // Nodes are the rows that have ids of their own, beside the company.
 var Nodes = []pg.Rows{
-	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows, DocumentRows, ChunkRows,
-	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
+	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows,
+	DocumentRows, ChunkRows,
+	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows,
+	CampaignItemRows,
 }
 
-// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name. The statement
-// looks into every table, so it is planned once on each connection and not each time.
+// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name.
+// The statement looks into every table, so it is planned once on each connection and not each time.
 func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, error) {
 	types := make(map[string]string, len(ids))
 	if len(ids) == 0 {
@@ -41,7 +43,8 @@ var typesOf = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	union := t.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
 		Where("id = ?", pg.Place(1)).Where(isOne, pg.Place(2))
 	for _, r := range Nodes {
-		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).Where(isOne, pg.Place(2)))
+		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).
+			Where(isOne, pg.Place(2)))
 	}
 	return union.String(), []string{"type", "id"}
 })

@@ -19,8 +19,10 @@ import (
 // insertDatasets inserts datasets by SQL, so that several may have the same time of creation.
 func insertDatasets(t require.TestingT, conn *pgx.Conn, companyID string, ids []string, at func(i int) time.Time) {
 	for i, id := range ids {
-		_, err := conn.Exec(ctxOf(t), `INSERT INTO datasets (company_id, id, name, chunk_method, parser_config, created_at) VALUES
-			($1, $2, 'A dataset', 'naive', '{"chunkTokenNum": 1, "taskPageSize": 1, "delimiter": ",", "layoutRecognize": true}', $3)`, companyID, id, at(i))
+		_, err := conn.Exec(ctxOf(t),
+			`INSERT INTO datasets (company_id, id, name, chunk_method, parser_config, created_at) VALUES
+			($1, $2, 'A dataset', 'naive', '{"chunkTokenNum": 1, "taskPageSize": 1, "delimiter": ",", "layoutRecognize": true}',
+				$3)`, companyID, id, at(i))
 		require.NoError(t, err)
 	}
 }
@@ -79,12 +81,14 @@ func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 		require.NoError(r, err)
 		tenant := store.Tenant(company.ID)
 		// Legacy ids may contain anything, even what looks like part of a statement.
-		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z0-9?$:'\\ ]{1,6}|\?TableAlias|ü+`), 0, 12, rapid.ID[string]).Draw(r, "ids")
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z0-9?$:'\\ ]{1,6}|\?TableAlias|ü+`), 0, 12,
+			rapid.ID[string]).Draw(r, "ids")
 		times := rapid.SliceOfN(rapid.Int64Range(0, 3), len(ids), len(ids)).Draw(r, "microseconds")
 		at := func(i int) time.Time { return epoch.Add(time.Duration(times[i]) * time.Microsecond) }
 		insertDatasets(t, conn, company.ID, ids, at)
 		want := []string{}
-		rows, _ := conn.Query(ctxOf(t), "SELECT id FROM datasets WHERE company_id = $1 ORDER BY created_at DESC, id DESC", company.ID)
+		rows, _ := conn.Query(ctxOf(t), "SELECT id FROM datasets WHERE company_id = $1 ORDER BY created_at DESC, id DESC",
+			company.ID)
 		want, err = pgx.AppendRows(want, rows, pgx.RowTo[string])
 		require.NoError(r, err)
 		first := rapid.Int32Range(1, 5).Draw(r, "first")
@@ -143,7 +147,8 @@ func TestPagesThatCannotBe(t *testing.T) {
 		{"after", model.PageArgs{First: 1, After: new(cursor + "\n")}},
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: epoch, ID: "a\x00"}.String())}},
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: epoch, ID: "\xff"}.String())}},
-		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: time.Time{}.AddDate(-1, 0, 0), ID: "a"}.String())}},
+		{"after", model.PageArgs{First: 1,
+			After: new(model.Cursor{CreatedAt: time.Time{}.AddDate(-1, 0, 0), ID: "a"}.String())}},
 		{"after", model.PageArgs{First: 1, After: new(model.Cursor{CreatedAt: epoch}.String())}},
 		{"last", model.PageArgs{Last: new(int32(0))}},
 		{"last", model.PageArgs{Last: new(int32(-1))}},
@@ -162,7 +167,8 @@ func TestPagesThatCannotBe(t *testing.T) {
 		faults(t, err, model.BadInput, c.field, "")
 	}
 	for _, args := range []model.PageArgs{
-		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(10_000))}, {First: 1, After: &cursor},
+		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(10_000))},
+		{First: 1, After: &cursor},
 	} {
 		page, err := tenant.Datasets(t.Context(), args, nil)
 		require.NoError(t, err)
@@ -188,7 +194,8 @@ func TestPagesOfManyParents(t *testing.T) {
 		agent := newAgent(t, tenant)
 		parents[i] = agent.ID
 		for n := range i * 2 { // so that agents have 1, 3, 5 and 7 versions
-			_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("prompt ", n)})
+			_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID,
+				Prompt: fmt.Sprint("prompt ", n)})
 			require.NoError(t, err)
 		}
 	}
@@ -206,19 +213,25 @@ func TestPagesOfManyParents(t *testing.T) {
 		}
 		return pages
 	}
-	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3}, parents[3]: {7, 6, 5}},
+	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3},
+		parents[3]: {7, 6, 5}},
 		read(model.PageArgs{First: 2}), "one more than the page holds")
-	require.Equal(t, map[string][]int32{parents[1]: {1}, parents[2]: {3, 2}, parents[3]: {5, 4}}, read(model.PageArgs{First: 1, Offset: new(int32(2))}))
-	all, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, parents[3:], model.PageArgs{First: 10})
+	require.Equal(t, map[string][]int32{parents[1]: {1}, parents[2]: {3, 2}, parents[3]: {5, 4}},
+		read(model.PageArgs{First: 1, Offset: new(int32(2))}))
+	all, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, parents[3:],
+		model.PageArgs{First: 10})
 	require.NoError(t, err)
 	after := all[2].Cursor().String()
-	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3, 2, 1}, parents[3]: {4, 3, 2, 1}},
+	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3, 2, 1},
+		parents[3]: {4, 3, 2, 1}},
 		read(model.PageArgs{First: 10, After: &after}))
-	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {3, 2, 1}, parents[3]: {3, 2, 1}},
+	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {3, 2, 1},
+		parents[3]: {3, 2, 1}},
 		read(model.PageArgs{Last: new(int32(2))}), "in the order of the list, and one more than the page holds")
 	require.Equal(t, map[string][]int32{parents[3]: {7, 6}}, read(model.PageArgs{Last: new(int32(4)), Before: &after}))
 	for _, none := range [][]string{nil, {}} {
-		rows, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, none, model.PageArgs{First: 10})
+		rows, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, none,
+			model.PageArgs{First: 10})
 		require.NoError(t, err)
 		require.Empty(t, rows)
 		counts, err := dbtest.Counts(ctx, tenant, db.PromptVersionsOfAgents, nil, none)

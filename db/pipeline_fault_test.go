@@ -18,7 +18,8 @@ import (
 func TestSharedReadsThatFail(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
-	divides := db.RawStatement("SELECT id, (1 / (length(name) - length(name)))::text FROM agents WHERE $1 <> '' AND $2 <> ''")
+	divides := db.RawStatement("SELECT id, (1 / (length(name) - length(name)))::text FROM agents WHERE $1 <> '' AND $2 " +
+		"<> ''")
 	wide := db.RawStatement("SELECT id, name, language, prompt FROM agents WHERE $1 <> '' AND $2 <> ''")
 	for name, c := range map[string]struct {
 		fails pg.Statement
@@ -111,11 +112,13 @@ func TestSharedReadsWhoseRowsAreNotWanted(t *testing.T) {
 					ended <- panicked
 				}
 			}()
-			ended <- tenant.ReadShared(t.Context(), []pg.Read{{Statement: endless, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error { return receive() })
+			ended <- tenant.ReadShared(t.Context(), []pg.Read{{Statement: endless, Keys: []string{"any"}, IsOne: true}},
+				func(int, [][]byte) error { return receive() })
 		}()
 		beside.Go(func() {
 			ids, err := namesOf(t.Context(), other, everyName)
-			assert.True(t, err == nil && len(ids) == 1 && ids[0] == agent.ID || errors.Is(err, pg.ErrUnshared), "%s: %v %v", name, ids, err)
+			assert.True(t, err == nil && len(ids) == 1 && ids[0] == agent.ID || errors.Is(err, pg.ErrUnshared), "%s: %v %v",
+				name, ids, err)
 		})
 		awaitWaiting(t, store, 2)
 		release()
@@ -154,7 +157,8 @@ func TestSharedReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 		require.Fail(t, "alone for ever", why)
 	}
 	read("at first")
-	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
+		"current_database() AND pid <> pg_backend_pid()")
 	require.NoError(t, err)
 	read("the connections are ended")
 	cut()

@@ -49,14 +49,15 @@ func held(t *testing.T, tenant *db.Tenant) (release func()) {
 	started, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		first := true
-		done <- tenant.ReadShared(context.WithoutCancel(t.Context()), []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
-			if first {
-				close(started)
-				<-goOn
-			}
-			first = false
-			return nil
-		})
+		done <- tenant.ReadShared(context.WithoutCancel(t.Context()),
+			[]pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
+				if first {
+					close(started)
+					<-goOn
+				}
+				first = false
+				return nil
+			})
 	}()
 	select {
 	case <-started:
@@ -180,10 +181,11 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 		given, slow := make(chan error, 1), make(chan error, 1)
 		var received atomic.Int64
 		go func() {
-			given <- tenant.ReadShared(ctx, []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
-				received.Add(1)
-				return nil
-			})
+			given <- tenant.ReadShared(ctx, []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}},
+				func(int, [][]byte) error {
+					received.Add(1)
+					return nil
+				})
 		}()
 		awaitWaiting(t, store, 1)
 		if isSent {
@@ -191,7 +193,8 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 			_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE tools")
 			require.NoError(t, err)
 			go func() {
-				_, err := namesOf(context.WithoutCancel(t.Context()), other, db.RawStatement("SELECT id FROM tools WHERE $1 <> '' AND $2 <> ''"))
+				_, err := namesOf(context.WithoutCancel(t.Context()), other,
+					db.RawStatement("SELECT id FROM tools WHERE $1 <> '' AND $2 <> ''"))
 				slow <- err
 			}()
 			awaitWaiting(t, store, 2)
@@ -220,12 +223,15 @@ func TestLongKeysAreNotShared(t *testing.T) {
 	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)
 	for length, want := range map[int]error{100: nil, 20_000: pg.ErrUnshared} {
-		err := tenant.ReadShared(t.Context(), []pg.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}}, func(int, [][]byte) error { return nil })
+		err := tenant.ReadShared(t.Context(),
+			[]pg.Read{{Statement: everyName, Keys: []string{strings.Repeat("k", length)}, IsOne: true}},
+			func(int, [][]byte) error { return nil })
 		require.ErrorIs(t, err, want)
 	}
 }
 
-// One company has a share of a pipeline while others wait: however many requests it sends, those of another are soon sent, too.
+// One company has a share of a pipeline while others wait: however many requests it sends, those of another are soon
+// sent, too.
 func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -245,10 +251,11 @@ func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	}
 	awaitWaiting(t, store, many)
 	all.Go(func() {
-		err := other.ReadShared(t.Context(), []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}}, func(int, [][]byte) error {
-			before.Store(int64(many - db.Pipelined(store)))
-			return nil
-		})
+		err := other.ReadShared(t.Context(), []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}},
+			func(int, [][]byte) error {
+				before.Store(int64(many - db.Pipelined(store)))
+				return nil
+			})
 		assert.NoError(t, err)
 	})
 	awaitWaiting(t, store, many+1)

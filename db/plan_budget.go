@@ -49,7 +49,8 @@ type budgets struct {
 }
 
 func newBudgets(
-	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error), tell func(context.Context, string, *model.CompanySubscription) error,
+	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
+	tell func(context.Context, string, *model.CompanySubscription) error,
 ) *budgets {
 	if log == nil {
 		log = slog.Default()

@@ -124,7 +124,8 @@ func TestBudgetIsLookedAtHoweverUsageComes(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(lines.next(t)), &line))
 			month := model.MonthName(time.Now().UTC())
 			require.Equal(t, "8 of the 10 credits of the budget for "+month+" are used", line.Msg)
-			require.Equal(t, []string{"WARN", companyID, "8", "10"}, []string{line.Level, line.Company, line.Used.String(), line.Budget.String()})
+			require.Equal(t, []string{"WARN", companyID, "8", "10"}, []string{line.Level, line.Company, line.Used.String(),
+				line.Budget.String()})
 			spend(2 * model.Credit)
 			require.Contains(t, lines.next(t), "the budget of 10 credits for "+month+" is used up")
 			require.Empty(t, lines.rest(store), "each is said once")
@@ -208,7 +209,8 @@ func TestNothingIsLookedAt(t *testing.T) {
 	record(t, with, again) // records no new usage
 	changed := *again
 	changed.Credits++
-	_, err := with.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), &changed}})
+	_, err := with.RecordUsage(t.Context(),
+		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), &changed}})
 	fails(t, err, model.Unprocessable)
 	store.Close()
 	require.Zero(t, looks(seen))
@@ -240,7 +242,8 @@ func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 				chats.Add(1)
 				continue
 			}
-			_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2, Concurrency: 1})
+			_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID},
+				Repeats: 2, Concurrency: 1})
 			if err != nil {
 				return err
 			}
@@ -259,5 +262,6 @@ func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&rows))
 		require.Equal(t, want, rows, table)
 	}
-	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: agent.ID, Warnings: []string{}}), model.BudgetExceeded)
+	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: agent.ID, Warnings: []string{}}),
+		model.BudgetExceeded)
 }

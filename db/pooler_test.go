@@ -53,10 +53,11 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 						return err
 					}
 					read := 0
-					err = tenant.Read(t.Context(), []pg.Read{{Statement: everyAgent}, {Statement: everyAgent}}, func(int, [][]byte) error {
-						read++
-						return nil
-					})
+					err = tenant.Read(t.Context(), []pg.Read{{Statement: everyAgent}, {Statement: everyAgent}},
+						func(int, [][]byte) error {
+							read++
+							return nil
+						})
 					if err != nil {
 						return err
 					}
@@ -85,18 +86,20 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	var isFree bool
-	require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_user = session_user AND coalesce(current_setting('agentgraph.company', true), '') = ''").Scan(&isFree))
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_user = session_user AND "+
+		"coalesce(current_setting('agentgraph.company', true), '') = ''").Scan(&isFree))
 	require.True(t, isFree, "nothing of a company stays on a connection")
 }
 
-// What a connection is told when it is made does not pass a pooler, so each transaction is told its limits: those of companies, and
-// those of the program over all of them, which sweeps, claims and looks up keys.
+// What a connection is told when it is made does not pass a pooler, so each transaction is told its limits: those of
+// companies, and those of the program over all of them, which sweeps, claims and looks up keys.
 func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, dbtest.Pooled(t, address), db.Options{SessionAddress: address, Tracer: dbtest.Unchecked{}})
 	tenant, companyID := newCompany(t, store)
-	const limits = "SELECT current_setting('statement_timeout') || ' ' || current_setting('jit') || ' ' || current_setting('max_parallel_workers_per_gather')"
+	const limits = "SELECT current_setting('statement_timeout') || ' ' || current_setting('jit') || ' ' || " +
+		"current_setting('max_parallel_workers_per_gather')"
 	limited := func(who string, conn bun.IConn) {
 		var found string
 		require.NoError(t, conn.QueryRowContext(t.Context(), limits).Scan(&found), who)
@@ -115,10 +118,11 @@ func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 			return err
 		}))
 		var found string
-		require.NoError(t, tenant.Read(t.Context(), []pg.Read{{Statement: db.RawStatement(limits + " WHERE $1 <> ''")}}, func(_ int, values [][]byte) error {
-			found = string(values[0])
-			return nil
-		}))
+		require.NoError(t, tenant.Read(t.Context(), []pg.Read{{Statement: db.RawStatement(limits + " WHERE $1 <> ''")}},
+			func(_ int, values [][]byte) error {
+				found = string(values[0])
+				return nil
+			}))
 		require.Equal(t, "2min off 0", found, "a read")
 	}
 }
@@ -143,8 +147,8 @@ func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
 	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")
 }
 
-// A pooler of sessions that is set as the documents say lets all connections pass: what it is not told of may not be said when they
-// are made.
+// A pooler of sessions that is set as the documents say lets all connections pass: what it is not told of may not be
+// said when they are made.
 func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)

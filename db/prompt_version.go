@@ -14,22 +14,25 @@ import (
 // Versions of prompts of a company, by their ids, and by their agents.
 var (
 	PromptVersionRows      = pg.Rows{Type: "prompt version", Model: (*model.PromptVersion)(nil), Key: pg.ByID}
-	PromptVersionsOfAgents = pg.List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
+	PromptVersionsOfAgents = pg.List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1",
+		Order: pg.NewestFirst}
 )
 
 // runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts for a version.
 const runsPerVersion = 20
 
-// TestRunsOfPromptVersions returns the results of the agent's tests with each of several prompt versions, by the version's id:
-// for each test that still exists, its last 20 runs with that version that passed or failed. Runs of drafts and runs that
-// judge earlier conversations again do not count.
-func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context, ids []string) (map[string]model.PromptVersionTestRuns, error) {
+// TestRunsOfPromptVersions returns the results of the agent's tests with each of several prompt versions, by the
+// version's id: for each test that still exists, its last 20 runs with that version that passed or failed. Runs of
+// drafts and runs that judge earlier conversations again do not count.
+func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context,
+	ids []string) (map[string]model.PromptVersionTestRuns, error) {
 	rows := []struct {
 		ID   string
 		Runs model.PromptVersionTestRuns `bun:"embed:"`
 	}{}
 	last := t.db.Select((*model.AgentTestRun)(nil)).Column("status").Where("?TableAlias.test_id = test.id").
-		Where("?TableAlias.prompt_version = prompt_version.version").Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
+		Where("?TableAlias.prompt_version = prompt_version.version").
+		Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
 		Where(ofRecord).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsPerVersion)
 	err := t.db.Select((*model.PromptVersion)(nil)).ColumnExpr("?TableAlias.id").
 		ColumnExpr("count(*) AS judged, count(*) FILTER (WHERE run.status = ?) AS passed", model.AgentTestRunStatusPassed).
@@ -51,7 +54,8 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt, ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt})
+	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt,
+		ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt})
 }
 
 // RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
@@ -69,7 +73,8 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 		if err != nil {
 			return err
 		}
-		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt, ExpectedVersion: in.ExpectedVersion})
+		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt,
+			ExpectedVersion: in.ExpectedVersion})
 		return err
 	})
 	return agent, err

@@ -15,7 +15,8 @@ import (
 
 func versionsOf(t *testing.T, tenant *db.Tenant, agentID string) []*model.PromptVersion {
 	t.Helper()
-	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agentID}, model.PageArgs{First: 100})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
+		[]string{agentID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	return versions
 }
@@ -25,7 +26,8 @@ func TestConcurrentPromptsAreNumberedWithoutGap(t *testing.T) {
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
 	require.Empty(t, together(20, func(i int) error {
-		_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("Prompt ", i)})
+		_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID,
+			Prompt: fmt.Sprint("Prompt ", i)})
 		return err
 	}))
 	versions := versionsOf(t, tenant, agent.ID)
@@ -45,7 +47,8 @@ func TestConcurrentPromptsAreNumberedWithoutGap(t *testing.T) {
 func TestPromptVersions(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
-	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite}})
+	key, _, err := tenant.CreateAPIKey(ctx,
+		model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite}})
 	require.NoError(t, err)
 	agent := newAgent(t, tenant)
 	update := func(tenant *db.Tenant, prompt string) *model.Agent {
@@ -57,7 +60,8 @@ func TestPromptVersions(t *testing.T) {
 	require.EqualValues(t, 2, update(tenant.By(key.ID), "Second.").PromptVersion)
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Other")})
 	require.NoError(t, err)
-	restored, err := tenant.By(key.ID).RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1})
+	restored, err := tenant.By(key.ID).
+		RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1})
 	require.NoError(t, err)
 	require.Equal(t, agent.Prompt, restored.Prompt)
 	require.EqualValues(t, 3, restored.PromptVersion)
@@ -67,7 +71,8 @@ func TestPromptVersions(t *testing.T) {
 	}
 	versions := versionsOf(t, tenant, agent.ID)
 	require.Len(t, versions, 3)
-	require.Equal(t, []string{agent.Prompt, "Second.", agent.Prompt}, []string{versions[0].Prompt, versions[1].Prompt, versions[2].Prompt})
+	require.Equal(t, []string{agent.Prompt, "Second.", agent.Prompt}, []string{versions[0].Prompt, versions[1].Prompt,
+		versions[2].Prompt})
 	require.Equal(t, &key.ID, versions[0].APIKeyID)
 	require.Equal(t, &key.ID, versions[1].APIKeyID)
 	require.Nil(t, versions[2].APIKeyID)
@@ -100,7 +105,8 @@ func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent := newAgent(t, tenant)
 	failures := together(20, func(i int) error {
-		_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("Prompt ", i), ExpectedVersion: new(int32(1))})
+		_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID,
+			Prompt: fmt.Sprint("Prompt ", i), ExpectedVersion: new(int32(1))})
 		return err
 	})
 	require.Len(t, failures, 19)
@@ -108,20 +114,23 @@ func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 		require.Contains(t, fails(t, err, model.Conflict), "it has version 2, not 1")
 	}
 	require.Len(t, versionsOf(t, tenant, agent.ID), 2)
-	_, err := tenant.RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1, ExpectedVersion: new(int32(1))})
+	_, err := tenant.RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1,
+		ExpectedVersion: new(int32(1))})
 	fails(t, err, model.Conflict)
 
 	agent, err = tenant.Agent(ctx, agent.ID)
 	require.NoError(t, err)
 	seen := agent.UpdatedAt.Truncate(time.Millisecond) // as clients are told it
 	failures = together(20, func(i int) error {
-		_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new(fmt.Sprint("Name ", i)), ExpectedUpdatedAt: &seen})
+		_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new(fmt.Sprint("Name ", i)),
+			ExpectedUpdatedAt: &seen})
 		return err
 	})
 	require.Len(t, failures, 19)
 	for _, err := range failures {
 		require.Contains(t, fails(t, err, model.Conflict), "was changed meanwhile, at 2")
 	}
-	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Last"), ExpectedVersion: new(int32(2))})
+	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Last"),
+		ExpectedVersion: new(int32(2))})
 	require.NoError(t, err)
 }

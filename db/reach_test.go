@@ -80,11 +80,13 @@ func TestWhatATokenIsNarrowedToIsKeptWithIt(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	neighbour, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
-	key, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "Pages", Scopes: []model.APIKeyScope{model.APIKeyScopeChat}})
+	key, _, err := tenant.CreateAPIKey(t.Context(),
+		model.CreateAPIKeyInput{Name: "Pages", Scopes: []model.APIKeyScope{model.APIKeyScopeChat}})
 	require.NoError(t, err)
 	by := tenant.By(key.ID)
 	in := model.CreateAccessTokenInput{
-		Scopes: key.Scopes, TTLSeconds: 60, Origins: []string{"https://a.example", "https://b.example"}, AgentIds: []string{agent.ID}, Visitor: new("ada"),
+		Scopes: key.Scopes, TTLSeconds: 60, Origins: []string{"https://a.example", "https://b.example"},
+		AgentIds: []string{agent.ID}, Visitor: new("ada"),
 	}
 	token, _, err := by.CreateAccessToken(t.Context(), in)
 	require.NoError(t, err)

@@ -79,7 +79,8 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 		all.Wait()
 	}
 	readAll("at first")
-	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
+		"current_database() AND pid <> pg_backend_pid()")
 	require.NoError(t, err)
 	readAll("the connections are ended")
 	_, err = conn.Exec(t.Context(), "DROP VIEW company.agents; ALTER TABLE agents ALTER COLUMN language TYPE varchar(40)")
@@ -134,7 +135,8 @@ func proxied(t *testing.T, address string) (proxied string, cut func(), passed *
 			go pass(client, server)
 		}
 	}()
-	behind := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	behind := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().
+		String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
 	return behind.String(), cut, passed
 }
 
@@ -150,7 +152,8 @@ func (c counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// All connections are cut at once, and all readers find out at once. No reader waits for a connection that another holds.
+// All connections are cut at once, and all readers find out at once. No reader waits for a connection that another
+// holds.
 func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 	t.Parallel()
 	address, cut, _ := proxied(t, dbtest.URL(t))
@@ -186,10 +189,12 @@ func TestPagesReadTheNextRowOnlyForThoseWhoAsk(t *testing.T) {
 	for andNext, want := range map[bool]int{false: 2, true: 3} {
 		part := pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: andNext}
 		found := 0
-		require.NoError(t, tenant.Read(t.Context(), []pg.Read{{Statement: store.Page(db.AgentList, pg.Given, []string{"id"}, part), Part: part}}, func(int, [][]byte) error {
-			found++
-			return nil
-		}))
+		require.NoError(t, tenant.Read(t.Context(),
+			[]pg.Read{{Statement: store.Page(db.AgentList, pg.Given, []string{"id"}, part), Part: part}},
+			func(int, [][]byte) error {
+				found++
+				return nil
+			}))
 		require.Equal(t, want, found)
 	}
 	require.NotEqual(t, pg.Part{AndNext: true}.Shape(), pg.Part{}.Shape(), "they are different statements")

@@ -30,15 +30,16 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 		_, err := t.db.Delete(retention).WherePK().Exec(ctx)
 		return err
 	}
-	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").Exec(ctx)
+	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").
+		Exec(ctx)
 	return err
 }
 
 // forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
 const forgetTime = 2 * time.Second
 
-// retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with an
-// error.
+// retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with
+// an error.
 func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, err error) {
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []*model.Retention{}
@@ -50,8 +51,8 @@ func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, 
 	return retentions, err
 }
 
-// forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its time is
-// over. What one company cannot delete keeps no other from it.
+// forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its
+// time is over. What one company cannot delete keeps no other from it.
 func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
 	var errs []error
 	for begun := time.Now(); len(retentions) > 0 && time.Since(begun) < forgetTime; {
@@ -87,8 +88,10 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 	case model.RetentionCampaignItems:
 		return t.forgetItems(ctx, before)
 	case model.RetentionTombstones:
-		old := t.db.NewSelect().TableExpr("tombstones").Column("noun", "id").Where("company_id = ?", t.CompanyID()).Where("deleted_at < ?", before).Limit(tombstonesPerPart)
-		result, err := t.db.NewDelete().TableExpr("tombstones").Where("company_id = ?", t.CompanyID()).Where("(noun, id) IN (?)", old).Exec(ctx)
+		old := t.db.NewSelect().TableExpr("tombstones").Column("noun", "id").Where("company_id = ?", t.CompanyID()).
+			Where("deleted_at < ?", before).Limit(tombstonesPerPart)
+		result, err := t.db.NewDelete().TableExpr("tombstones").Where("company_id = ?", t.CompanyID()).
+			Where("(noun, id) IN (?)", old).Exec(ctx)
 		return isFull(result, err, tombstonesPerPart)
 	}
 	return false, nil // a later version's
@@ -110,7 +113,8 @@ func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error
 
 func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, error) {
 	ids := []string{}
-	err := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).Where("finished_at < ?", before).
+	err := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).
+		Where("finished_at < ?", before).
 		Where(`NOT EXISTS (SELECT 1 FROM agent_test_executions AS again WHERE again.company_id = ?TableAlias.company_id
 			AND again.rejudge_of_id = ?TableAlias.id AND again.finished_at IS NULL)`).
 		Order("created_at", "id").Limit(executionsPerPart).Scan(ctx, &ids)
@@ -119,7 +123,8 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 	}
 	hasMore := len(ids) == executionsPerPart
 	again := []string{}
-	err = t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("rejudge_of_id IN (?)", bun.List(ids)).Order("id").Limit(executionsPerPart).Scan(ctx, &again)
+	err = t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("rejudge_of_id IN (?)", bun.List(ids)).
+		Order("id").Limit(executionsPerPart).Scan(ctx, &again)
 	if err != nil {
 		return false, err
 	}
@@ -132,7 +137,8 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 // forgetItems deletes items of the first campaign that has old ones.
 func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error) {
 	campaigns := []string{}
-	err := t.db.Select((*model.Campaign)(nil)).Column("id").Where("EXISTS (?)", t.oldItems(before).Where("?TableAlias.campaign_id = campaign.id")).
+	err := t.db.Select((*model.Campaign)(nil)).Column("id").
+		Where("EXISTS (?)", t.oldItems(before).Where("?TableAlias.campaign_id = campaign.id")).
 		Order("id").Limit(1).Scan(ctx, &campaigns)
 	if err != nil || len(campaigns) == 0 {
 		return false, err
@@ -149,7 +155,8 @@ func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error
 
 func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
 	return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.created_at < ?", before).
-		Where("?TableAlias.running_status IN (?)", bun.List([]model.CampaignItemStatus{model.CampaignItemStatusProcessed, model.CampaignItemStatusError})).
+		Where("?TableAlias.running_status IN (?)",
+			bun.List([]model.CampaignItemStatus{model.CampaignItemStatusProcessed, model.CampaignItemStatusError})).
 		Where("?TableAlias.last_call_date < ?", before)
 }
 

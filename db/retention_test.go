@@ -18,10 +18,12 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	tenant, companyID := newCompany(t, store)
 	keeper, keeperID := newCompany(t, store)
 	count := func(table, companyID string) (n int) {
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE company_id = $1", companyID).Scan(&n))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE company_id = $1", companyID).
+			Scan(&n))
 		return n
 	}
-	tables := []string{"simulation_chats", "agent_test_executions", "agent_test_runs", "campaign_items", "campaign_item_events", "tombstones"}
+	tables := []string{"simulation_chats", "agent_test_executions", "agent_test_runs", "campaign_items",
+		"campaign_item_events", "tombstones"}
 	counts := func(companyID string) (all []int) {
 		for _, table := range tables {
 			all = append(all, count(table, companyID))
@@ -52,9 +54,11 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	// Half of all are of long ago.
 	for _, statement := range []string{
 		"UPDATE simulation_chats SET created_at = created_at - interval '100 days'",
-		"UPDATE simulation_chat_messages SET written_at = written_at - interval '100 days' WHERE chat_id IN (SELECT min(id) FROM simulation_chats GROUP BY company_id)",
+		"UPDATE simulation_chat_messages SET written_at = written_at - interval '100 days' WHERE chat_id IN (SELECT " +
+			"min(id) FROM simulation_chats GROUP BY company_id)",
 		"UPDATE agent_test_executions SET created_at = created_at - interval '100 days'",
-		"UPDATE agent_test_executions SET finished_at = finished_at - interval '100 days' WHERE id IN (SELECT min(id) FROM agent_test_executions GROUP BY company_id)",
+		"UPDATE agent_test_executions SET finished_at = finished_at - interval '100 days' WHERE id IN (SELECT min(id) FROM " +
+			"agent_test_executions GROUP BY company_id)",
 		"UPDATE campaign_items SET created_at = created_at - interval '100 days'",
 		`UPDATE campaign_items SET last_call_date = last_call_date - interval '100 days'
 			WHERE id IN (SELECT min(id) FROM campaign_items WHERE running_status = 'Processed' GROUP BY company_id)`,
@@ -85,9 +89,12 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: 0}))
 	retentions, err = tenant.Retentions(t.Context())
 	require.NoError(t, err)
-	require.False(t, slices.ContainsFunc(retentions, func(r *model.Retention) bool { return r.Kind == model.RetentionChats }))
-	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: "Agents", Days: 1}), model.BadInput, "kind", "Chats")
-	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}), model.BadInput, "days", "40000")
+	require.False(t, slices.ContainsFunc(retentions,
+		func(r *model.Retention) bool { return r.Kind == model.RetentionChats }))
+	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: "Agents", Days: 1}), model.BadInput, "kind",
+		"Chats")
+	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}),
+		model.BadInput, "days", "40000")
 }
 
 func TestWhatIsTooOldIsForgottenWithoutTheCompaniesThatAreAway(t *testing.T) {
@@ -96,7 +103,8 @@ func TestWhatIsTooOldIsForgottenWithoutTheCompaniesThatAreAway(t *testing.T) {
 	near, nearID := newCompany(t, store)
 	away, awayID := newCompany(t, store)
 	for _, tenant := range []*db.Tenant{near, away} {
-		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionTombstones, Days: 30}))
+		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionTombstones,
+			Days: 30}))
 		require.NoError(t, tenant.DeleteAgent(t.Context(), newAgent(t, tenant).ID))
 	}
 	_, err := conn.Exec(t.Context(), "UPDATE tombstones SET deleted_at = deleted_at - interval '100 days'")
@@ -105,7 +113,8 @@ func TestWhatIsTooOldIsForgottenWithoutTheCompaniesThatAreAway(t *testing.T) {
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is away")
 	for companyID, left := range map[string]int{nearID: 0, awayID: 1} {
 		var n int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM tombstones WHERE company_id = $1", companyID).Scan(&n))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM tombstones WHERE company_id = $1", companyID).
+			Scan(&n))
 		require.Equal(t, left, n)
 	}
 }
@@ -116,12 +125,15 @@ func TestAContactIsErased(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	const number, digits = "+4930901820", "4930901820"
 	agent := newAgent(t, tenant)
-	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "At home: (030) 90 18-20", "+49 (0)30 / 901820", "Hello"} {
+	for _, text := range []string{"Call me on +4930901820, please", "Or on " + digits, "At home: (030) 90 18-20",
+		"+49 (0)30 / 901820", "Hello"} {
 		say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, text, "Yes")
 	}
-	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000, the order 8309018201", "Yes")
+	say(t, tenant, newSimulationChat(t, tenant, agent.ID, nil).ID, "Another one is +4930000000, the order 8309018201",
+		"Yes")
 	mocked := newSimulationChat(t, tenant, agent.ID, nil)
-	_, err := conn.Exec(t.Context(), `UPDATE simulation_chats SET tool_mocking = '{"look_up": "+49 30 901820"}' WHERE id = $1`, mocked.ID)
+	_, err := conn.Exec(t.Context(),
+		`UPDATE simulation_chats SET tool_mocking = '{"look_up": "+49 30 901820"}' WHERE id = $1`, mocked.ID)
 	require.NoError(t, err)
 	for _, text := range []string{"My number is 00" + digits, "I have none"} {
 		run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)
@@ -131,20 +143,26 @@ func TestAContactIsErased(t *testing.T) {
 		require.NoError(t, tenant.FinishRun(t.Context(), run))
 	}
 	for column, text := range map[string]string{
-		"check_results": `[{"observed": "` + digits + `"}]`, "classification_result": `{"tag": "` + digits + `"}`, "row_name": number,
+		"check_results": `[{"observed": "` + digits + `"}]`, "classification_result": `{"tag": "` + digits + `"}`,
+		"row_name": number,
 	} {
 		run := newRun(t, tenant)
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
-		_, err := conn.Exec(t.Context(), "UPDATE agent_test_runs SET "+column+" = $1, row_key = 'one', row_number = 1, row_values = '{}' WHERE id = $2", text, run.ID)
+		_, err := conn.Exec(t.Context(), "UPDATE agent_test_runs SET "+column+
+			" = $1, row_key = 'one', row_number = 1, row_values = '{}' WHERE id = $2", text, run.ID)
 		require.NoError(t, err)
-		_, err = conn.Exec(t.Context(), "UPDATE agent_test_executions SET left_out_tests = jsonb_build_array($1::text) WHERE id = $2", number, run.ExecutionID)
+		_, err = conn.Exec(t.Context(), "UPDATE agent_test_executions SET left_out_tests = jsonb_build_array($1::text) "+
+			"WHERE id = $2", number, run.ExecutionID)
 		require.NoError(t, err)
 	}
 	campaign := newCampaign(t, tenant)
-	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: []*model.CampaignItemInput{
-		{PhoneNumber: number}, {PhoneNumber: "+4930901821", DataBag: model.JSONObject(`{"partner":"+49\u00a030 901820","order":"8309018201","long":"149309018201",` +
-			`"wide":"４９３０９０１８２０","hyphens":"(+49‐30)‐90‐18‐20"}`)},
-	}})
+	added, err := tenant.AddCampaignItems(t.Context(), model.AddCampaignItemsInput{CampaignID: campaign.ID,
+		Items: []*model.CampaignItemInput{
+			{PhoneNumber: number},
+			{PhoneNumber: "+4930901821",
+				DataBag: model.JSONObject(`{"partner":"+49\u00a030 901820","order":"8309018201","long":"149309018201",` +
+					`"wide":"４９３０９０１８２０","hyphens":"(+49‐30)‐90‐18‐20"}`)},
+		}})
 	require.NoError(t, err)
 	folder := newAgent(t, tenant)
 	_, err = conn.Exec(t.Context(), "UPDATE agents SET prompt = 'Call 030/901820' WHERE id = $1", folder.ID)
@@ -187,7 +205,8 @@ func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {
 	require.NotEmpty(t, before[ownID])
 	run := newRun(t, own.tenant)
 	require.NoError(t, finish(t, own.tenant, run.ID, model.AgentTestRunStatusFailed))
-	_, err := own.tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: run.ExecutionID, Only: model.AgentTestRetryAll})
+	_, err := own.tenant.RetryAgentTestExecution(t.Context(),
+		model.RetryAgentTestExecutionInput{ExecutionID: run.ExecutionID, Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	tables := map[string]int64{}
 	require.NoError(t, store.DeleteCompany(t.Context(), ownID, func(table string, rows int64) { tables[table] = rows }))
@@ -203,9 +222,11 @@ func TestAnExecutionIsDeletedWithItsRuns(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	first := newRun(t, tenant)
-	require.Contains(t, fails(t, tenant.DeleteAgentTestExecution(t.Context(), first.ExecutionID), model.Conflict), "is not finished")
+	require.Contains(t, fails(t, tenant.DeleteAgentTestExecution(t.Context(), first.ExecutionID), model.Conflict),
+		"is not finished")
 	require.NoError(t, finish(t, tenant, first.ID, model.AgentTestRunStatusFailed))
-	retry, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: first.ExecutionID, Only: model.AgentTestRetryAll})
+	retry, err := tenant.RetryAgentTestExecution(t.Context(),
+		model.RetryAgentTestExecutionInput{ExecutionID: first.ExecutionID, Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	second := runsOf(t, tenant, retry.ID)[0]
 	require.NoError(t, finish(t, tenant, second.ID, model.AgentTestRunStatusPassed))

@@ -8,12 +8,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify"
 )
 
-// revocationSignal is what a replica that revokes a key or a token wakes the others by. It is of no company: who is woken forgets
-// what it knows of any.
+// revocationSignal is what a replica that revokes a key or a token wakes the others by. It is of no company: who is
+// woken forgets what it knows of any.
 var revocationSignal = notify.Key{ID: "revocation"}
 
-// revocations counts the API keys and access tokens that were revoked since the process began, on this replica or, as far as its signals
-// arrived, on another one.
+// revocations counts the API keys and access tokens that were revoked since the process began, on this replica or, as
+// far as its signals arrived, on another one.
 type revocations struct {
 	hub   *notify.Hub
 	count atomic.Uint64

@@ -21,7 +21,9 @@ import (
 // securedTables are the tables with rows of companies, and the column that names the company.
 func securedTables(t *testing.T, conn *pgx.Conn) map[string]string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'company_id'`)
+	rows, err := conn.Query(t.Context(),
+		`SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public'
+			AND column_name = 'company_id'`)
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -51,7 +53,8 @@ func refusedByPolicy(t *testing.T, err error, what string) {
 func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32), Tracer: dbtest.Unchecked{}}), connect(t, address)
+	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32), Tracer: dbtest.Unchecked{}}),
+		connect(t, address)
 	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
 	mine, theirs, nobody := own.tenant, other.tenant, store.Tenant("")
 	company, err := mine.Company(t.Context())
@@ -60,7 +63,8 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 	before := rowsOf(t, conn)
 	for table, column := range securedTables(t, conn) {
 		var all, ofMine int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE "+column+" = $1) FROM "+table, company.ID).Scan(&all, &ofMine))
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE "+column+" = $1) FROM "+table,
+			company.ID).Scan(&all, &ofMine))
 		if all == 0 {
 			empty = append(empty, table)
 			continue
@@ -71,8 +75,10 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 		require.Zero(t, countOf(t, nobody, "SELECT count(*) FROM "+table), "%s: a statement of no company", table)
 
 		var foreign string
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_jsonb(t)::text FROM "+table+" AS t WHERE "+column+" <> $1 LIMIT 1", company.ID).Scan(&foreign))
-		_, err = db.Raw(mine).ExecContext(t.Context(), "INSERT INTO "+table+" SELECT * FROM jsonb_populate_record(NULL::"+table+", $1::jsonb)", foreign)
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_jsonb(t)::text FROM "+table+" AS t WHERE "+column+
+			" <> $1 LIMIT 1", company.ID).Scan(&foreign))
+		_, err = db.Raw(mine).ExecContext(t.Context(), "INSERT INTO "+table+" SELECT * FROM jsonb_populate_record(NULL::"+
+			table+", $1::jsonb)", foreign)
 		refusedByPolicy(t, err, "insert into "+table)
 		if ofMine > 0 {
 			_, err = db.Raw(mine).ExecContext(t.Context(), "UPDATE "+table+" SET "+column+" = 'another'")
@@ -86,7 +92,8 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 			require.Zero(t, affected, statement)
 		}
 	}
-	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "retentions", "tombstones"}, empty, "an estate has a row of every other table")
+	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "retentions", "tombstones"},
+		empty, "an estate has a row of every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
 	for _, madeUp := range []string{"*", "\x00"} {
@@ -192,7 +199,8 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 		conn, err := store.Reads().Acquire(t.Context())
 		require.NoError(t, err)
 		defer conn.Release()
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT coalesce(sum(generic_plans + custom_plans), 0) FROM pg_prepared_statements
+		require.NoError(t, conn.QueryRow(t.Context(),
+			`SELECT coalesce(sum(generic_plans + custom_plans), 0) FROM pg_prepared_statements
 			WHERE statement LIKE '%set_config(''agentgraph.company''%'`).Scan(&calls))
 		return calls
 	}
@@ -224,12 +232,14 @@ func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
 	address := dbtest.URL(t)
 	conn := connect(t, address)
 	// A version before gave all of them away.
-	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO agentgraph_gateway")
+	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+
+		"agentgraph_gateway")
 	require.NoError(t, err)
 	require.NoError(t, newMigrator(t, address).Up(t.Context()))
 	store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}})
 	tenant, _ := newCompany(t, store)
-	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'river\_%'`)
+	rows, err := conn.Query(t.Context(),
+		`SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'river\_%'`)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -246,8 +256,8 @@ func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
 	}
 }
 
-// A process that started before the database was secured is bound by it without a restart, on the connections that it has, and
-// in a transaction that began before.
+// A process that started before the database was secured is bound by it without a restart, on the connections that it
+// has, and in a transaction that began before.
 func TestRowsAreSecuredUnderAProcess(t *testing.T) {
 	t.Parallel()
 	const agents = "SELECT count(*) FROM agents"
@@ -266,7 +276,8 @@ func TestRowsAreSecuredUnderAProcess(t *testing.T) {
 			mine, theirs := newAgent(t, one), newAgent(t, two)
 			// The statement asks for every company's agents.
 			find := func(tenant *db.Tenant) (found int) {
-				read := pg.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"), Keys: []string{mine.ID, theirs.ID}}
+				read := pg.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"),
+					Keys: []string{mine.ID, theirs.ID}}
 				require.NoError(t, tenant.Read(t.Context(), []pg.Read{read}, func(int, [][]byte) error {
 					found++
 					return nil
@@ -305,14 +316,16 @@ func userOf(t *testing.T, name, rights string) (address string) {
 	require.NoError(t, err)
 	base := strings.TrimPrefix(u.Path, "/")
 	for _, statement := range []string{
-		"CREATE ROLE " + name + " LOGIN " + rights, "ALTER DATABASE " + base + " OWNER TO " + name, "GRANT CREATE, USAGE ON SCHEMA public TO " + name,
+		"CREATE ROLE " + name + " LOGIN " + rights, "ALTER DATABASE " + base + " OWNER TO " + name,
+		"GRANT CREATE, USAGE ON SCHEMA public TO " + name,
 		"CREATE EXTENSION IF NOT EXISTS btree_gin", "CREATE EXTENSION IF NOT EXISTS pg_trgm",
 	} {
 		_, err := conn.Exec(t.Context(), statement)
 		require.NoError(t, err, statement)
 	}
 	t.Cleanup(func() {
-		_, err := conn.Exec(context.WithoutCancel(t.Context()), "REASSIGN OWNED BY "+name+" TO CURRENT_USER; DROP OWNED BY "+name)
+		_, err := conn.Exec(context.WithoutCancel(t.Context()), "REASSIGN OWNED BY "+name+" TO CURRENT_USER; DROP OWNED BY "+
+			name)
 		require.NoError(t, err)
 		_, err = conn.Exec(context.WithoutCancel(t.Context()), "DROP ROLE "+name)
 		require.NoError(t, err)
@@ -328,8 +341,8 @@ func (w *warnings) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// A user with the roles owns the tables and sees all companies, but its Tenants do not; without the roles the program is alone,
-// and says so.
+// A user with the roles owns the tables and sees all companies, but its Tenants do not; without the roles the program
+// is alone, and says so.
 func TestOwnersThatAreNoSuperusers(t *testing.T) {
 	t.Parallel()
 	dbtest.URL(t) // the roles exist from here on
@@ -337,7 +350,8 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 		grant  string
 		isHeld bool
 	}{
-		"owner_with_roles": {"GRANT agentgraph_gateway, agentgraph_program TO owner_with_roles", true}, "owner_without_roles": {"", false},
+		"owner_with_roles":    {"GRANT agentgraph_gateway, agentgraph_program TO owner_with_roles", true},
+		"owner_without_roles": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := userOf(t, name, "")
@@ -349,13 +363,15 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 			require.NoError(t, migrator.Up(t.Context()))
 			require.NoError(t, migrator.Up(t.Context()), "again")
 			said := &warnings{}
-			store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}, Log: said.log(), SecretKey: make([]byte, 32)})
+			store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}, Log: said.log(),
+				SecretKey: make([]byte, 32)})
 			own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
 			require.NotEmpty(t, own.ids)
 			companies, err := store.Companies(t.Context())
 			require.NoError(t, err)
 			require.Len(t, companies, 2)
-			page, err := other.tenant.Agents(t.Context(), model.PageArgs{First: 5}, &model.AgentFilter{NameContains: new("secret")})
+			page, err := other.tenant.Agents(t.Context(), model.PageArgs{First: 5},
+				&model.AgentFilter{NameContains: new("secret")})
 			require.NoError(t, err)
 			require.Len(t, page.Nodes, 1)
 			// A program of before asks as the owner, and is bound by its own predicate alone.

@@ -16,7 +16,8 @@ import (
 func TestConstraintsAreKnownByTheirNames(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]*pgconn.PgError{
-		"from a shard": {Code: "23505", Message: `duplicate key value violates unique constraint "tools_technical_name_key_102041"`},
+		"from a shard": {Code: "23505",
+			Message: `duplicate key value violates unique constraint "tools_technical_name_key_102041"`},
 		"with a field": {Code: "23505", Message: "…", ConstraintName: "tools_technical_name_key"},
 		"of a shard":   {Code: "23505", Message: "…", ConstraintName: "tools_technical_name_key_102041"},
 	} {
@@ -28,11 +29,13 @@ func TestConstraintsAreKnownByTheirNames(t *testing.T) {
 
 // unfit are what Citus refuses of tables that are sharded already.
 var unfit = map[string]*regexp.Regexp{
-	"a column with a check: add the column, and then a constraint with a name": regexp.MustCompile(`(?is)\bADD COLUMN [^,;]*\bCHECK\b`),
+	"a column with a check: add the column, and then a constraint with a name": regexp.MustCompile(
+		`(?is)\bADD COLUMN [^,;]*\bCHECK\b`),
 	"a constraint without a name":                   regexp.MustCompile(`(?i)\bADD (CHECK|UNIQUE|FOREIGN|PRIMARY)\b`),
 	"the storage of a column: CREATE TABLE says it": regexp.MustCompile(`(?i)\bSET STORAGE\b`),
-	"an UPDATE by the clock or the session":         regexp.MustCompile(`(?is)\bUPDATE [^;]*\b(now\(|current_|to_tsvector\('|AT TIME ZONE)`),
-	"a subquery without columns":                    regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`),
+	"an UPDATE by the clock or the session": regexp.MustCompile(
+		`(?is)\bUPDATE [^;]*\b(now\(|current_|to_tsvector\('|AT TIME ZONE)`),
+	"a subquery without columns": regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`),
 }
 
 // lastUnread is the last migration that is older than these rules, and has to come before the tables are sharded.
@@ -54,6 +57,7 @@ func TestMigrationsFitShardedTables(t *testing.T) {
 			require.Falsef(t, form.Match(text), "%s has %s", file, rule)
 		}
 	}
-	require.True(t, old["a column with a check: add the column, and then a constraint with a name"], "the rules find what they are about")
+	require.True(t, old["a column with a check: add the column, and then a constraint with a name"],
+		"the rules find what they are about")
 	require.True(t, old["the storage of a column: CREATE TABLE says it"])
 }

@@ -31,14 +31,16 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
-// one, and the contact's first one, which only a welcome message may precede.
+// Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the
+// last one, and the contact's first one, which only a welcome message may precede.
 var (
 	SimulationChatRows      = pg.Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: pg.ByID}
 	SimulationChatList      = pg.List{Model: (*model.SimulationChat)(nil), Order: pg.NewestFirst}
-	SimulationChatsOfAgents = pg.List{Model: (*model.SimulationChat)(nil), Of: "?TableAlias.agent_id = ?1", Order: pg.NewestFirst}
-	MessagesOfChats         = pg.Rows{Model: (*model.SimulationChatMessage)(nil), Key: "?TableAlias.chat_id", Order: "?TableAlias.sequence"}
-	LastMessageOfChats      = pg.Rows{
+	SimulationChatsOfAgents = pg.List{Model: (*model.SimulationChat)(nil), Of: "?TableAlias.agent_id = ?1",
+		Order: pg.NewestFirst}
+	MessagesOfChats = pg.Rows{Model: (*model.SimulationChatMessage)(nil), Key: "?TableAlias.chat_id",
+		Order: "?TableAlias.sequence"}
+	LastMessageOfChats = pg.Rows{
 		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
 		Join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
 	}
@@ -49,10 +51,12 @@ var (
 )
 
 // ofChat joins the chats of messages.
-const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = ?TableAlias.chat_id"
+const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = " +
+	"?TableAlias.chat_id"
 
-// ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its Status
-// says. There is no index on the state, as every turn would have to write it, but there is one of chats that have not ended.
+// ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its
+// Status says. There is no index on the state, as every turn would have to write it, but there is one of chats that
+// have not ended.
 func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil || wanted.Statuses == nil {
 		return nil
@@ -60,7 +64,8 @@ func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if !slices.Contains(wanted.Statuses, model.SimulationChatStatusEnded) {
 		f = f.And("?TableAlias.ended_at IS NULL", nil)
 	}
-	return f.And("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
+	return f.And("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE "+
+		"?TableAlias.status END"+
 		" = ANY (?::text[])", wanted.Statuses)
 }
 
@@ -75,7 +80,8 @@ func (t *Tenant) SimulationChats(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
+	return pg.Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns,
+		append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
@@ -83,9 +89,10 @@ func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*mode
 	return pg.Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
 }
 
-// CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with the
-// messages, if there are any, which are of now where they have no time.
-func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, begin ...model.TestMessage) error {
+// CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with
+// the messages, if there are any, which are of now where they have no time.
+func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat,
+	begin ...model.TestMessage) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
 	if chat.ToolMocking.SideEffects == "" {
 		chat.ToolMocking.SideEffects = model.SideEffectsAllow
@@ -101,7 +108,8 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	w.Insert(chat)
 	for i, m := range begin {
 		message := &model.SimulationChatMessage{
-			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt, Citations: []model.Citation{},
+			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt,
+			Citations: []model.Citation{},
 		}
 		if m.Timestamp != nil {
 			message.Timestamp = *m.Timestamp

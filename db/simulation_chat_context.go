@@ -39,7 +39,8 @@ func (u *Turn) Context(ctx context.Context, wants ...pg.Want) (*TurnContext, [][
 	messages, calls, mocked := []*model.SimulationChatMessage{}, []*model.ToolCall{}, []*mockedCalls{}
 	// No message that is known is older, however short they are.
 	oldest := u.Chat.LastSequence + 1 - maxContextMessages
-	own, wanted := []pg.Bound{pg.Bind(lastMessages, &messages, u.Chat.ID), pg.Bind(lastCalls, &calls, u.Chat.ID, oldest)}, []pg.Bound{}
+	own, wanted := []pg.Bound{pg.Bind(lastMessages, &messages, u.Chat.ID), pg.Bind(lastCalls, &calls, u.Chat.ID, oldest)},
+		[]pg.Bound{}
 	if u.Chat.ToolMocking.CountsCalls() {
 		own = append(own, pg.Bind(countMocked, &mocked, u.Chat.ID))
 	}
@@ -68,10 +69,12 @@ func (u *Turn) Context(ctx context.Context, wants ...pg.Want) (*TurnContext, [][
 var lastMessages = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	last := t.Select((*model.SimulationChatMessage)(nil)).
 		ColumnExpr("?TableAlias.sequence, ?TableAlias.role, ?TableAlias.text").
-		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - octet_length(?TableAlias.text) AS newer").
+		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - "+
+			"octet_length(?TableAlias.text) AS newer").
 		Where("?TableAlias.chat_id = ?", pg.Place(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
 	return t.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
-		Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String(), []string{"sequence", "role", "text"}
+			Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String(),
+		[]string{"sequence", "role", "text"}
 })
 
 // lastCalls is the statement for the last calls of a chat, behind a message, and its transfers for real.
@@ -79,11 +82,14 @@ var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	// Transfers for real come before all others, so that none is left out.
 	const newest = "?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked DESC, " +
 		"?TableAlias.message_sequence DESC, ?TableAlias.started_at DESC, ?TableAlias.position DESC"
-	const size = "octet_length(?TableAlias.arguments::text) + coalesce(octet_length(?TableAlias.result), 0) + coalesce(octet_length(?TableAlias.error), 0)"
+	const size = "octet_length(?TableAlias.arguments::text) + coalesce(octet_length(?TableAlias.result), 0) + " +
+		"coalesce(octet_length(?TableAlias.error), 0)"
 	last := t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
-		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").Where("?TableAlias.chat_id = ?", pg.Place(2)).
+		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").
+		Where("?TableAlias.chat_id = ?", pg.Place(2)).
 		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> 'Retrieval'", pg.Place(3)).
+			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> "+
+				"'Retrieval'", pg.Place(3)).
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
 	columns := t.Chosen(reflect.TypeFor[model.ToolCall](), nil)
@@ -100,7 +106,9 @@ type mockedCalls struct {
 // countMocked is the statement for the calls of a chat by the target that is mocked, in the turns that were kept.
 var countMocked = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
-			Where("?TableAlias.chat_id = ?", pg.Place(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND ?TableAlias.delegation_id IS NULL").
-			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").String(),
+			Where("?TableAlias.chat_id = ?", pg.Place(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND " +
+			"?TableAlias.delegation_id IS NULL").
+			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").
+			String(),
 		[]string{"target_id", "calls"}
 })

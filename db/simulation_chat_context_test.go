@@ -14,22 +14,29 @@ import (
 // longChat gives the chat 600 messages. Each message of the contact has a call of the agent, one of a sub-agent and a
 // retrieval, and the outcome of a transfer in the first turn is unknown. The company has nine more chats like it.
 var longChat = []string{
-	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence, created_at)
+	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence,
+		created_at)
 		SELECT company_id, 'like_' || i, agent_id, status, data_bag, tool_mocking, warnings, 0, created_at
 		FROM simulation_chats, generate_series(1, 9) AS i WHERE id = $1`,
-	`UPDATE simulation_chats SET last_sequence = 600 WHERE company_id = (SELECT company_id FROM simulation_chats WHERE id = $1)`,
-	`INSERT INTO simulation_chat_messages (company_id, chat_id, sequence, role, text, written_at, is_conversation_ended, citations)
+	`UPDATE simulation_chats SET last_sequence = 600 WHERE company_id = (SELECT company_id FROM simulation_chats
+		WHERE id = $1)`,
+	`INSERT INTO simulation_chat_messages (company_id, chat_id, sequence, role, text, written_at, is_conversation_ended,
+		citations)
 		SELECT company_id, id, i, CASE WHEN i % 2 = 1 THEN 'user' ELSE 'assistant' END, 'text ' || i, created_at, false, '[]'
-		FROM simulation_chats, generate_series(1, 600) AS i WHERE company_id = (SELECT company_id FROM simulation_chats WHERE id = $1)`,
+		FROM simulation_chats, generate_series(1, 600) AS i WHERE company_id = (SELECT company_id FROM simulation_chats
+			WHERE id = $1)`,
 	`INSERT INTO tool_calls (company_id, id, chat_id, position, kind, target_id, technical_name, arguments, result, mocked,
 			message_sequence, delegation_id, started_at, duration_ms, is_turn_kept)
-		SELECT company_id, format('%s_%s_%s', id, i, place), id, place, kind, 'target', 'call', '{}', 'result', kind = 'Tool', i,
+		SELECT company_id, format('%s_%s_%s', id, i, place), id, place, kind, 'target', 'call', '{}', 'result', kind = 'Tool',
+			i,
 			CASE WHEN kind = 'SubAgent' THEN 'another' END, created_at, 1, true
-		FROM simulation_chats, generate_series(1, 599, 2) AS i, (VALUES (0, 'Tool'), (1, 'SubAgent'), (2, 'Retrieval')) AS made (place, kind)
+		FROM simulation_chats, generate_series(1, 599, 2) AS i, (VALUES (0, 'Tool'), (1, 'SubAgent'), (2,
+			'Retrieval')) AS made (place, kind)
 		WHERE company_id = (SELECT company_id FROM simulation_chats WHERE id = $1)`,
 	`INSERT INTO tool_calls (company_id, id, chat_id, position, kind, technical_name, arguments, error, mocked,
 			message_sequence, delegation_id, started_at, duration_ms, is_turn_kept)
-		SELECT company_id, 'transfer', id, 3, 'CallTransfer', 'transfer_call', '{}', 'not known', false, 1, 'another', created_at, 1, false
+		SELECT company_id, 'transfer', id, 3, 'CallTransfer', 'transfer_call', '{}', 'not known', false, 1, 'another',
+			created_at, 1, false
 		FROM simulation_chats WHERE id = $1`,
 }
 
@@ -67,7 +74,8 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	require.Len(t, asked.asked, 2)
 	boundByPolicies(t, conn)
 	values := []any{"company", chat.ID, 401}
-	for i, indexes := range [][]string{{"simulation_chat_messages_pkey"}, {"tool_calls_turn_idx", "tool_calls_transfer_idx"}} {
+	for i, indexes := range [][]string{{"simulation_chat_messages_pkey"},
+		{"tool_calls_turn_idx", "tool_calls_transfer_idx"}} {
 		plan := planOf(t, conn, asked.asked[i], values[:i+2]...)
 		require.NotContains(t, plan, "Seq Scan")
 		for _, index := range indexes {
@@ -87,9 +95,11 @@ func TestTurnKnowsSoManyBytesOfItsChat(t *testing.T) {
 		require.NoError(t, err)
 	}
 	long := strings.Repeat("é", 140<<10)
-	_, err := conn.Exec(ctx, "UPDATE simulation_chat_messages SET text = $2 WHERE chat_id = $1 AND sequence = 591", chat.ID, long)
+	_, err := conn.Exec(ctx, "UPDATE simulation_chat_messages SET text = $2 WHERE chat_id = $1 AND sequence = 591",
+		chat.ID, long)
 	require.NoError(t, err)
-	_, err = conn.Exec(ctx, "UPDATE tool_calls SET result = $2 WHERE chat_id = $1 AND kind = 'Tool' AND message_sequence = 595", chat.ID, long)
+	_, err = conn.Exec(ctx, "UPDATE tool_calls SET result = $2 WHERE chat_id = $1 AND kind = 'Tool' AND "+
+		"message_sequence = 595", chat.ID, long)
 	require.NoError(t, err)
 	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
@@ -108,7 +118,8 @@ func TestTurnKnowsHowOftenMocksWereCalled(t *testing.T) {
 	tenant, chat := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)
 	conn := connect(t, address)
 	for _, statement := range append(longChat,
-		`UPDATE simulation_chats SET tool_mocking = '{"sideEffects": "Allow", "mockedTools": [{"toolId": "target", "rules": [{"callIndex": 3}]}]}' WHERE id = $1`,
+		`UPDATE simulation_chats SET tool_mocking =
+			'{"sideEffects": "Allow", "mockedTools": [{"toolId": "target", "rules": [{"callIndex": 3}]}]}' WHERE id = $1`,
 		`UPDATE tool_calls SET is_turn_kept = false WHERE chat_id = $1 AND message_sequence > 200`,
 	) {
 		_, err := conn.Exec(ctx, statement, chat.ID)

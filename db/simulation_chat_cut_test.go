@@ -55,7 +55,8 @@ func killListeners(url string) error {
 // tortureTurns is how many turns the chat has that is followed while the bus is cut.
 const tortureTurns = 150
 
-// write completes turns until the chat has tortureTurns of them, and the last one ends it. Now and then it cuts the bus.
+// write completes turns until the chat has tortureTurns of them, and the last one ends it. Now and then it cuts the
+// bus.
 func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	ctx := context.Background()
 	for {
@@ -130,7 +131,8 @@ func TestMessagesArriveOnceAndInOrder(t *testing.T) {
 	t.Run("over NATS", func(t *testing.T) {
 		t.Parallel()
 		server := natstest.Start(t)
-		torture(t, dbtest.URL(t), db.Options{NATS: &db.NATS{URL: server.URL, Subject: "agentgraph", Log: slog.New(slog.DiscardHandler)}}, server.Cut)
+		torture(t, dbtest.URL(t),
+			db.Options{NATS: &db.NATS{URL: server.URL, Subject: "agentgraph", Log: slog.New(slog.DiscardHandler)}}, server.Cut)
 	})
 }
 

@@ -13,10 +13,11 @@ import (
 // chatsPerSweep is how many chats of a company one sweep puts into the queue.
 const chatsPerSweep = 200
 
-// enqueueExtractions puts the chats that have ended into the queue, so that a worker extracts what their agents want to know. The end of
-// a chat only marks it: a model that does not answer keeps no chat from its end.
+// enqueueExtractions puts the chats that have ended into the queue, so that a worker extracts what their agents want to
+// know. The end of a chat only marks it: a model that does not answer keeps no chat from its end.
 func (s *Store) enqueueExtractions(ctx context.Context) error {
-	const waiting = "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT NULL"
+	const waiting = "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT " +
+		"NULL"
 	companies, err := s.companiesWith(ctx, waiting)
 	errs := []error{err}
 	for _, companyID := range companies {
@@ -63,11 +64,13 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	return err
 }
 
-// KeepExtracted keeps what was extracted from a chat that has ended, or why nothing could be, and what that has cost. What was kept before
-// stays: a job that is delivered again costs nothing more. NOT_FOUND when the chat does not exist.
-func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string, spent *model.UsageEntry) error {
+// KeepExtracted keeps what was extracted from a chat that has ended, or why nothing could be, and what that has cost.
+// What was kept before stays: a job that is delivered again costs nothing more. NOT_FOUND when the chat does not exist.
+func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
+	spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		result, err := t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).Set("extraction_error = ?", failure).
+		result, err := t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).
+			Set("extraction_error = ?", failure).
 			Where("id = ?", chatID).Where("extracted IS NULL").Exec(ctx)
 		if err != nil {
 			return err

@@ -14,10 +14,12 @@ import (
 
 // longChats are 25 chats of the company with 1,000 messages each, like the one with the id.
 var longChats = []string{
-	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence, created_at)
+	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence,
+		created_at)
 		SELECT company_id, 'like_' || i, agent_id, status, data_bag, tool_mocking, warnings, 1000, created_at
 		FROM simulation_chats, generate_series(1, 25) AS i WHERE id = $1`,
-	`INSERT INTO simulation_chat_messages (company_id, chat_id, sequence, role, text, written_at, is_conversation_ended, citations)
+	`INSERT INTO simulation_chat_messages (company_id, chat_id, sequence, role, text, written_at, is_conversation_ended,
+		citations)
 		SELECT company_id, id, i, CASE WHEN i % 2 = 0 THEN 'user' ELSE 'assistant' END, 'text ' || i, created_at, false, '[]'
 		FROM simulation_chats, generate_series(1, 1000) AS i
 		WHERE company_id = (SELECT company_id FROM simulation_chats WHERE id = $1) AND last_sequence = 1000`,
@@ -70,12 +72,14 @@ func TestChatsByTheirState(t *testing.T) {
 		_, err := tenant.BeginTurn(ctx, chat.ID, time.Hour)
 		require.NoError(t, err)
 	}
-	_, err := connect(t, address).Exec(ctx, "UPDATE simulation_chats SET reply_until = now() - interval '1 second' WHERE id = $1", dead.ID)
+	_, err := connect(t, address).Exec(ctx, "UPDATE simulation_chats SET reply_until = now() - interval '1 second' "+
+		"WHERE id = $1", dead.ID)
 	require.NoError(t, err)
 	_, err = tenant.EndSimulationChat(ctx, ended.ID)
 	require.NoError(t, err)
 
-	const isOpen, isReplying, isEnded = model.SimulationChatStatusOpen, model.SimulationChatStatusReplying, model.SimulationChatStatusEnded
+	const isOpen, isReplying, isEnded = model.SimulationChatStatusOpen, model.SimulationChatStatusReplying,
+		model.SimulationChatStatusEnded
 	for name, test := range map[string]struct {
 		statuses []model.SimulationChatStatus
 		ids      []string
@@ -86,7 +90,8 @@ func TestChatsByTheirState(t *testing.T) {
 		"replying": {[]model.SimulationChatStatus{isReplying}, []string{replying.ID}},
 		"two":      {[]model.SimulationChatStatus{isEnded, isReplying}, []string{ended.ID, replying.ID}},
 	} {
-		page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &open.AgentID, &model.SimulationChatFilter{Statuses: test.statuses})
+		page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &open.AgentID,
+			&model.SimulationChatFilter{Statuses: test.statuses})
 		require.NoError(t, err)
 		ids := []string{}
 		for _, chat := range page.Nodes {
@@ -100,6 +105,7 @@ func TestChatsByTheirState(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, len(test.ids), total, name)
 	}
-	_, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil, &model.SimulationChatFilter{Statuses: []model.SimulationChatStatus{isOpen, isOpen, isOpen, isOpen}})
+	_, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil,
+		&model.SimulationChatFilter{Statuses: []model.SimulationChatStatus{isOpen, isOpen, isOpen, isOpen}})
 	fails(t, err, model.BadInput)
 }

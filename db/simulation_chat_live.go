@@ -23,7 +23,8 @@ const (
 // FollowMessages delivers the messages of a chat that follow the sequence, then each new one as it is
 // written, in order, without gap or duplicate, whichever replica wrote it. The channel is closed
 // after the message that ends the chat, when the chat was ended or deleted, and when ctx ends.
-func (t *Tenant) FollowMessages(ctx context.Context, chatID string, after int32) (<-chan *model.SimulationChatMessage, error) {
+func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
+	after int32) (<-chan *model.SimulationChatMessage, error) {
 	if after < 0 {
 		var faults model.Fields
 		faults.Add("afterSequence", "must not be negative")
@@ -36,9 +37,9 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string, after int32)
 	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
-// FollowEvents delivers what happens in a chat from now on: what the contact said and the reply's text as it is generated,
-// as far as the reader keeps up; every message that is written, as FollowMessages does; and the end of the chat, at
-// once when it has ended. The channel is closed after the end, when the chat was deleted, and when ctx ends.
+// FollowEvents delivers what happens in a chat from now on: what the contact said and the reply's text as it is
+// generated, as far as the reader keeps up; every message that is written, as FollowMessages does; and the end of the
+// chat, at once when it has ended. The channel is closed after the end, when the chat was deleted, and when ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {
@@ -89,19 +90,22 @@ type chatReader struct {
 func newChatReader(id string) func(*Tenant, *live.Budget) reader {
 	return func(t *Tenant, budget *live.Budget) reader {
 		r := &chatReader{tenant: t, id: id, begun: map[string]bool{}}
-		r.messages = live.NewLog(budget, func(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
-			return r.read(ctx, int32(after))
-		})
-		r.events = live.NewLog(budget, func(ctx context.Context, after, _ live.Position) ([]live.Kept[model.SimulationChatEvent], live.Position, error) {
-			messages, upTo, err := r.read(ctx, int32(after))
-			return written(messages), upTo, err
-		})
+		r.messages = live.NewLog(budget,
+			func(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
+				return r.read(ctx, int32(after))
+			})
+		r.events = live.NewLog(budget,
+			func(ctx context.Context, after, _ live.Position) ([]live.Kept[model.SimulationChatEvent], live.Position, error) {
+				messages, upTo, err := r.read(ctx, int32(after))
+				return written(messages), upTo, err
+			})
 		return r
 	}
 }
 
 // read reads what follows the sequence, up to the first hole.
-func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
+func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.SimulationChatMessage], live.Position,
+	error) {
 	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
 	kept := make([]live.Kept[*model.SimulationChatMessage], 0, len(messages))
 	for _, m := range messages {
@@ -119,7 +123,8 @@ func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.
 func written(messages []live.Kept[*model.SimulationChatMessage]) []live.Kept[model.SimulationChatEvent] {
 	events := make([]live.Kept[model.SimulationChatEvent], len(messages))
 	for i, m := range messages {
-		events[i] = live.Kept[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At, Size: m.Size}
+		events[i] = live.Kept[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At,
+			Size: m.Size}
 	}
 	return events
 }
@@ -233,7 +238,8 @@ const maxMessages = 200
 
 // MessagesAfter returns, in order, the messages of a chat that follow the sequence: 200 at most, and of long ones
 // fewer. It returns none only when there are none.
-func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int32) ([]*model.SimulationChatMessage, error) {
+func (t *Tenant) MessagesAfter(ctx context.Context, chatID string,
+	sequence int32) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}
 	err := pageOf(t, &messages, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.chat_id = ?", chatID).Where("?TableAlias.sequence > ?", sequence)

@@ -40,7 +40,8 @@ func newSimulation(t *testing.T, store *db.Store, welcome *string) (*db.Tenant, 
 
 func messages(text, answer string) (*model.SimulationChatMessage, *model.SimulationChatMessage) {
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	return &model.SimulationChatMessage{Text: text, Timestamp: at}, &model.SimulationChatMessage{Text: answer, Timestamp: at}
+	return &model.SimulationChatMessage{Text: text, Timestamp: at}, &model.SimulationChatMessage{Text: answer,
+		Timestamp: at}
 }
 
 // say completes a turn.
@@ -95,7 +96,8 @@ func TestSimulationChats(t *testing.T) {
 	require.Len(t, page.Nodes, 1)
 	require.Equal(t, second.ID, page.Nodes[0].ID)
 
-	children, err := dbtest.Pages[*model.SimulationChat](ctx, tenant, db.SimulationChatsOfAgents, nil, []string{other.ID, first.AgentID, foreign.AgentID}, model.PageArgs{First: 1})
+	children, err := dbtest.Pages[*model.SimulationChat](ctx, tenant, db.SimulationChatsOfAgents, nil,
+		[]string{other.ID, first.AgentID, foreign.AgentID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	require.Len(t, children, 2)
 	for _, child := range children {
@@ -118,7 +120,8 @@ func TestSimulationChats(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"One", "Two"}, textsOf(after))
 	require.Equal(t, []int32{2, 3}, []int32{after[0].Sequence, after[1].Sequence})
-	require.Equal(t, []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant}, []model.MessageRole{after[0].Role, after[1].Role})
+	require.Equal(t, []model.MessageRole{model.MessageRoleUser, model.MessageRoleAssistant},
+		[]model.MessageRole{after[0].Role, after[1].Role})
 }
 
 func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
@@ -126,7 +129,8 @@ func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newSimulation(t, store, nil)
 	_, foreign := newSimulation(t, store, nil)
-	err := tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: foreign.AgentID, Warnings: []string{}}, saidFirst("Hello"))
+	err := tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: foreign.AgentID, Warnings: []string{}},
+		saidFirst("Hello"))
 	fails(t, err, model.Conflict)
 	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)

@@ -60,14 +60,17 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 	return &Turn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
 }
 
-// claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of the replicas
-// may differ.
+// claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of
+// the replicas may differ.
 var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Place(3)).Set(untilLeaseEnds, pg.Place(4)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Place(3)).
+		Set(untilLeaseEnds, pg.Place(4)).
 		Where("id = ?", pg.Place(2)).
-		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
-		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", pg.Place(5)).Where("?0::bytea IS NULL OR holder = ?0", pg.Place(6)))
+		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen,
+			model.SimulationChatStatusReplying).
+		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", pg.Place(5)).Where("?0::bytea IS NULL OR holder = ?0",
+		pg.Place(6)))
 })
 
 // chatAfter is the statement of a change, with what it returns: the chat as it is then.
@@ -96,7 +99,8 @@ func (u *Turn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
 
 // holdTurn is the statement that holds a turn's chat until what is sent with it is done, if the turn still has it.
 var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
-	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).For("UPDATE")
+	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Place(2)).
+		Where("reply_id = ?", pg.Place(3)).For("UPDATE")
 })
 
 // holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
@@ -113,7 +117,8 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 	if chat.State == model.SimulationChatStatusEnded {
 		return model.Errorf(model.Conflict, "simulation chat %q has ended", chatID)
 	}
-	return model.Errorf(model.Conflict, "another message of simulation chat %q is being answered; send again when the reply is written", chatID)
+	return model.Errorf(model.Conflict, "another message of simulation chat %q is being answered; send again when the "+
+		"reply is written", chatID)
 }
 
 // KeepAlive keeps the claim alive until the returned function is called. The returned context ends with
@@ -161,15 +166,16 @@ func (u *Turn) Write(text string) {
 // Warn adds a warning to the chat, unless it has the same one. Finish and Release keep it. It is not safe for
 // concurrent use.
 func (u *Turn) Warn(warning string) {
-	warning = strings.ToValidUTF8(strings.ReplaceAll(warning, "\x00", ""), "\uFFFD") // a warning that cannot be kept keeps no turn
+	warning = strings.ToValidUTF8(strings.ReplaceAll(warning, "\x00", ""),
+		"\uFFFD") // a warning that cannot be kept keeps no turn
 	if !slices.Contains(u.Chat.Warnings, warning) && !slices.Contains(u.warnings, warning) {
 		u.warnings = append(u.warnings, warning)
 	}
 }
 
-// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the last message,
-// with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being deleted is given back, too: what
-// held it for the turn has looked.
+// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the
+// last message, with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being
+// deleted is given back, too: what held it for the turn has looked.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("status = ?", pg.Place(4)).Set("last_sequence = ?", pg.Place(5)).
@@ -178,15 +184,16 @@ var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).String(), nil
 })
 
-// ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as the turn has it.
-// It has ended when the reply, which may be nil, ends it.
+// ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as
+// the turn has it. It has ended when the reply, which may be nil, ends it.
 func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
 	chat := *u.Chat
 	chat.State, chat.ReplyID, chat.ReplyUntil = model.SimulationChatStatusOpen, nil, nil
 	chat.LastSequence += messages
 	chat.Warnings = append(slices.Clip(chat.Warnings), u.warnings...)
 	if reply != nil && reply.IsConversationEnded {
-		chat.State, chat.EndedAt, chat.EndReason = model.SimulationChatStatusEnded, new(reply.Timestamp.Truncate(time.Microsecond).Local()), reply.EndReason
+		chat.State, chat.EndedAt, chat.EndReason = model.SimulationChatStatusEnded,
+			new(reply.Timestamp.Truncate(time.Microsecond).Local()), reply.EndReason
 	}
 	return &chat
 }
@@ -206,8 +213,8 @@ func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	w.Add(endTurn, nil, chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason)
 }
 
-// Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is kept of
-// it.
+// Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is
+// kept of it.
 func (u *Turn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }
@@ -215,7 +222,8 @@ func (u *Turn) Announce(event model.SimulationChatEvent) {
 // Finish keeps the contact's message, the reply and the calls that led to it, numbers them, and
 // returns the chat after them, ended when the reply ends it. CONFLICT, and no message is kept, when
 // the claim was lost.
-func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage, calls []*model.ToolCall) (*model.SimulationChat, error) {
+func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage,
+	calls []*model.ToolCall) (*model.SimulationChat, error) {
 	// Nobody else writes messages while the turn has the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant

@@ -166,7 +166,8 @@ func TestCallsOfATurnThatWasKeptStayKept(t *testing.T) {
 	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	calls := []*model.ToolCall{{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"), Result: new("found"), Mocked: true, StartedAt: time.Now(),
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"),
+		Result: new("found"), Mocked: true, StartedAt: time.Now(),
 	}}
 	message, reply := messages("Hello", "Good morning")
 	_, err = turn.Finish(t.Context(), message, reply, calls)

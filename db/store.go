@@ -23,8 +23,9 @@ import (
 
 // Options are what a Store needs beside its address.
 type Options struct {
-	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between transactions:
-	// for notifications, the locks of workers and the queue, which need sessions. Empty means that the address leads to sessions.
+	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between
+	// transactions: for notifications, the locks of workers and the queue, which need sessions. Empty means that the
+	// address leads to sessions.
 	SessionAddress string
 	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
@@ -84,7 +85,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	db, err := pg.Open(ctx, address, pg.Options{
-		SessionAddress: o.SessionAddress, MaxConnections: o.MaxConnections, Log: o.Log, Tracer: o.Tracer, Types: types, Taken: taken,
+		SessionAddress: o.SessionAddress, MaxConnections: o.MaxConnections, Log: o.Log, Tracer: o.Tracer, Types: types,
+		Taken: taken,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -108,7 +110,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return store.Tenant(companyID).tellOfBudget(ctx, s)
 	})
 	store.topics = newTopics(store)
-	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Look: db.Await, Log: o.Log})
+	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(),
+		Look: db.Await, Log: o.Log})
 	if err == nil {
 		store.vectors, err = schema.VectorTypeOf(ctx, db.Writes())
 	}
@@ -121,9 +124,10 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 
 // taken are the unique constraints that a user may break.
 var taken = map[string]pg.Taken{
-	"tools_technical_name_key":      {Field: "technicalName", Message: "is the technical name of another tool"},
-	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is the technical name of another sub-agent of this agent"},
-	"agent_test_folders_name_key":   {Field: "name", Message: "is the name of another folder of this agent"},
+	"tools_technical_name_key": {Field: "technicalName", Message: "is the technical name of another tool"},
+	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is the technical name of another sub-agent of " +
+		"this agent"},
+	"agent_test_folders_name_key": {Field: "name", Message: "is the name of another folder of this agent"},
 }
 
 // Close closes all connections.
@@ -138,7 +142,8 @@ func (s *Store) Close() {
 // Ping reports whether the database answers, and finds what it may read.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Remarks are what an operator is to be told of a database that answers: tables of a Citus cluster that are not distributed.
+// Remarks are what an operator is to be told of a database that answers: tables of a Citus cluster that are not
+// distributed.
 func (s *Store) Remarks(ctx context.Context) []string {
 	if !s.db.IsSharded() {
 		return nil

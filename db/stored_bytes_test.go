@@ -18,7 +18,8 @@ import (
 
 func addBytes(ctx context.Context, tenant *db.Tenant, datasetID string, n int) (*model.Document, error) {
 	text := strings.Repeat("x", n)
-	added, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("notes.txt"), Text: &text}, time.Now())
+	added, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("notes.txt"), Text: &text},
+		time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,8 @@ func TestStoredBytesAreThoseOfTheDocuments(t *testing.T) {
 			}
 		}
 		var recounted int64
-		require.NoError(r, conn.QueryRow(t.Context(), "SELECT coalesce(sum(octet_length(content)), 0) FROM document_contents WHERE company_id = $1", companyID).Scan(&recounted))
+		require.NoError(r, conn.QueryRow(t.Context(), "SELECT coalesce(sum(octet_length(content)), 0) FROM "+
+			"document_contents WHERE company_id = $1", companyID).Scan(&recounted))
 		stored, err := tenant.StoredBytes(t.Context())
 		require.NoError(r, err)
 		require.Equal(r, recounted, stored)
@@ -73,7 +75,8 @@ func TestACompanyStoresNoMoreThanItMay(t *testing.T) {
 	var refused *model.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, model.Unprocessable, refused.Code)
-	require.Equal(t, "the company's documents have 600 bytes; with 401 more they would have more than 1000, which is the most", refused.Message)
+	require.Equal(t, "the company's documents have 600 bytes; with 401 more they would have more than 1000, which is "+
+		"the most", refused.Message)
 	_, err = addBytes(t.Context(), tenant, dataset, 400)
 	require.NoError(t, err)
 

@@ -13,13 +13,15 @@ var (
 	SubAgentsOfAgents = pg.Rows{Model: (*model.SubAgent)(nil), Key: "?TableAlias.agent_id", Order: "?TableAlias.position"}
 	ParentsOfAgents   = pg.List{
 		Model: (*model.Agent)(nil),
-		Of:    "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.delegate_agent_id = ?1)",
+		Of: "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = " +
+			"?TableAlias.id AND relation.delegate_agent_id = ?1)",
 		Order: pg.NewestFirst,
 	}
 )
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
-func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
+func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string,
+	columns ...string) ([]*model.SubAgent, error) {
 	return pg.Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
 }
 
@@ -70,7 +72,8 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 }
 
 // UpdateSubAgent changes what the input gives, and returns the relation with the parent.
-func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent, error) {
+func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent,
+	error) {
 	relation := &model.SubAgent{}
 	var parent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func addSubAgent(ctx context.Context, tenant *db.Tenant, agentID, delegateID, technicalName string) (*model.SubAgent, error) {
+func addSubAgent(ctx context.Context, tenant *db.Tenant, agentID, delegateID,
+	technicalName string) (*model.SubAgent, error) {
 	edge, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
 		AgentID: agentID, DelegateAgentID: delegateID, Name: "A sub-agent", TechnicalName: technicalName,
 	})
@@ -23,7 +24,8 @@ func TestSubAgents(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	a, b := newAgent(t, tenant), newAgent(t, tenant)
 	var added []*model.SubAgent
-	for _, e := range [][3]string{{a.ID, b.ID, "first"}, {a.ID, a.ID, "itself"}, {a.ID, b.ID, "again"}, {b.ID, a.ID, "first"}} {
+	for _, e := range [][3]string{{a.ID, b.ID, "first"}, {a.ID, a.ID, "itself"}, {a.ID, b.ID, "again"},
+		{b.ID, a.ID, "first"}} {
 		edge, err := addSubAgent(ctx, tenant, e[0], e[1], e[2])
 		require.NoError(t, err)
 		added = append(added, edge)
@@ -122,7 +124,8 @@ func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 		for _, agent := range agents {
 			_, err := tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: other.ID})
 			require.NoError(t, err)
-			_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
+			_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+				ChatID: chat.ID})
 			require.NoError(t, err)
 		}
 		for _, err := range together(8, func(i int) (err error) {
@@ -133,7 +136,8 @@ func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 			case 1:
 				_, err = addSubAgent(ctx, tenant, agent.ID, agents[1-i%2].ID, name)
 			case 2:
-				_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: []string{tool.ID, other.ID}[i%2], TechnicalName: &name})
+				_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: []string{tool.ID, other.ID}[i%2],
+					TechnicalName: &name})
 			case 3:
 				if i%2 == 0 {
 					return tenant.DeleteKnowledgeBaseChat(ctx, chat.ID)
@@ -175,7 +179,8 @@ func TestAChangedSubAgentStaysTheSame(t *testing.T) {
 	require.Equal(t, edge.ID, changed.ID)
 	changed, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: edge.ID})
 	require.NoError(t, err)
-	require.Equal(t, []string{name, description, a.ID, "first"}, []string{changed.Name, changed.Description, changed.DelegateAgentID, changed.TechnicalName})
+	require.Equal(t, []string{name, description, a.ID, "first"}, []string{changed.Name, changed.Description,
+		changed.DelegateAgentID, changed.TechnicalName})
 	_, _, err = tenant.UpdateSubAgent(ctx, model.UpdateSubAgentInput{SubAgentID: edge.ID, Name: &empty})
 	faults(t, err, model.BadInput, "name", "")
 	unknown := "agent_unknown"

@@ -39,8 +39,9 @@ func (t *Tenant) By(keyID string) *Tenant {
 	return &by
 }
 
-// Within returns the part of it that is within reach: other simulated chats cannot be read, followed or changed by their
-// ids, and those that are started have the reach's holder. Nothing else is narrowed: the scope chat gives nothing else.
+// Within returns the part of it that is within reach: other simulated chats cannot be read, followed or changed by
+// their ids, and those that are started have the reach's holder. Nothing else is narrowed: the scope chat gives nothing
+// else.
 func (t *Tenant) Within(reach *model.Reach) *Tenant {
 	within := *t
 	within.reach = reach

@@ -53,7 +53,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			}
 		}
 		return []any{run(own), run(other)}, true
-	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.AuditEventFilter](), reflect.TypeFor[*model.CampaignFilter](),
+	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.AuditEventFilter](),
+		reflect.TypeFor[*model.CampaignFilter](),
 		reflect.TypeFor[*model.SimulationChatFilter](),
 		reflect.TypeFor[*model.CampaignItemStatus](), reflect.TypeFor[*bool]():
 		return []any{reflect.Zero(of).Interface()}, true
@@ -65,7 +66,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[*model.Document]():
 		claimed := func(of estate) *model.Document {
-			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"], Claim: 1, Error: new("New")}
+			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"],
+				Claim: 1, Error: new("New")}
 		}
 		return []any{claimed(own), claimed(other)}, true
 	case reflect.TypeFor[io.Reader]():
@@ -86,7 +88,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{time.Now()}, true
 	case reflect.TypeFor[*model.Campaign]():
 		campaign := func(of estate) *model.Campaign {
-			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New", Status: model.CampaignStatusDraft, MaxAttempts: 1}
+			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New",
+				Status: model.CampaignStatusDraft, MaxAttempts: 1}
 		}
 		return []any{campaign(own), campaign(other)}, true
 	case reflect.TypeFor[[]*model.CampaignItem](), reflect.TypeFor[[]*model.CampaignItemEvent]():
@@ -95,7 +98,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{[]time.Time{time.Now()}}, true
 	case reflect.TypeFor[db.AgentTestHistory]():
 		folder := func(of estate) db.AgentTestHistory {
-			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"], Name: "New", Color: "#112233"}}}
+			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"],
+				Name: "New", Color: "#112233"}}}
 		}
 		return []any{folder(own), folder(other)}, true
 	case reflect.TypeFor[model.CreateAgentTestsInput]():
@@ -105,21 +109,25 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			return model.CreateAgentTestsInput{Tests: []*model.CreateAgentTestInput{{Simulation: &in}}}
 		}
 		return []any{
-			create(own.ids["AgentID"], own.ids["FolderID"]), create(other.ids["AgentID"], own.ids["FolderID"]), create(own.ids["AgentID"], other.ids["FolderID"]),
+			create(own.ids["AgentID"], own.ids["FolderID"]), create(other.ids["AgentID"], own.ids["FolderID"]),
+			create(own.ids["AgentID"], other.ids["FolderID"]),
 		}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
-		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
+		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]},
+			model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
 	case reflect.TypeFor[model.AgentTestRunFilter]():
 		run := func(execution, test, agent *string) any {
 			return model.AgentTestRunFilter{ExecutionID: execution, TestID: test, AgentID: agent}
 		}
 		execution, test, agent := other.ids["ExecutionID"], other.ids["TestID"], other.ids["AgentID"]
-		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil), run(nil, nil, &agent)}, true
+		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil),
+			run(nil, nil, &agent)}, true
 	case reflect.TypeFor[*model.JSONObject]():
 		return []any{new(model.JSONObject(`{"name":null}`))}, true
 	case reflect.TypeFor[*model.UsageEntry]():
 		return []any{&model.UsageEntry{AgentID: own.ids["AgentID"], Channel: model.ChannelWeb}}, true
-	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.AgentTestExecutionFilter](), reflect.TypeFor[*model.DocumentFilter](), reflect.TypeFor[*model.NameFilter]():
+	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.AgentTestExecutionFilter](),
+		reflect.TypeFor[*model.DocumentFilter](), reflect.TypeFor[*model.NameFilter]():
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
@@ -137,15 +145,19 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 
 // oneTarget are inputs that take only one of their fields of what is to be run.
 var oneTarget = []reflect.Type{
-	reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](), reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
+	reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](),
+	reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
 }
 
 // inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
 func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
-		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
-		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "Criteria": "AsRun", "To": "Calling", "Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef", "URL": "https://example.com/", "TimeZone": "UTC",
+		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web",
+		"Direction": "Inbound", "Text": "New",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "Criteria": "AsRun", "To": "Calling",
+		"Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef", "URL": "https://example.com/",
+		"TimeZone": "UTC",
 	}
 	own = own.suiting(of)
 	var named []int
@@ -171,7 +183,8 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.Set(reflect.ValueOf([]model.WebhookEvent{model.WebhookEventBudgetWarned}))
 		case name == "Scopes":
 			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
-		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit", "Votes"}, name) && field.Kind() == reflect.Int32:
+		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit", "Votes"},
+			name) && field.Kind() == reflect.Int32:
 			field.SetInt(1)
 		case name == "Entries":
 			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
@@ -180,10 +193,12 @@ func inputs(of reflect.Type, own, other estate) []any {
 		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
 			field.Set(reflect.ValueOf(contacts("", 1).Items))
 		case field.Type() == reflect.TypeFor[[]*model.LabelledQuestionInput]():
-			field.Set(reflect.ValueOf([]*model.LabelledQuestionInput{{Question: "New?", DocumentID: new(own.ids["DocumentID"])}}))
+			field.Set(reflect.ValueOf(
+				[]*model.LabelledQuestionInput{{Question: "New?", DocumentID: new(own.ids["DocumentID"])}}))
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
-		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():
+		case field.Type() == reflect.TypeFor[*model.ConversationContext]() &&
+			of != reflect.TypeFor[model.UpdateAgentTestInput]():
 			field.Set(reflect.ValueOf(conversation("New")))
 		}
 	}
@@ -199,7 +214,8 @@ func inputs(of reflect.Type, own, other estate) []any {
 			foreign.Field(i).Set(reflect.ValueOf(new(other.ids[name])))
 			if tests := foreign.FieldByName("TestIds"); tests.IsValid() &&
 				slices.Contains([]reflect.Type{
-					reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](), reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
+					reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](),
+					reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
 				}, of) && name != "BaselineID" {
 				tests.SetZero()
 			}

@@ -21,7 +21,9 @@ import (
 // rowsOf reads everything that is stored, by company. It leaves out River's tables, whose content follows from jobs.
 func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 	t.Helper()
-	rows, _ := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies' AND NOT starts_with(relname, 'river_')`)
+	rows, _ := conn.Query(t.Context(),
+		`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies'
+			AND NOT starts_with(relname, 'river_')`)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	parts := make([]string, len(tables))
@@ -199,7 +201,8 @@ func requireHidden(t *testing.T, name string, err error) {
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
 	// Callers of these have read the agent, or claimed the run or the document.
-	claimed := []string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument", "PostponeDocument", "ReleaseDocument"}
+	claimed := []string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument",
+		"PostponeDocument", "ReleaseDocument"}
 	if slices.Contains(claimed, name) {
 		require.Equal(t, model.Conflict, known.Code)
 		return
@@ -215,16 +218,19 @@ func TestTheDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
 	company, err := own.tenant.Company(t.Context())
 	require.NoError(t, err)
 	rows, _ := conn.Query(t.Context(), `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c
-		JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[2] WHERE c.contype = 'f' AND cardinality(c.conkey) = 2`)
+		JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[2] WHERE c.contype = 'f'
+			AND cardinality(c.conkey) = 2`)
 	type reference struct{ Table, Column string }
 	references, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reference])
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(references), 19)
 	for _, r := range references {
 		var foreign string
-		query := "SELECT " + r.Column + " FROM " + r.Table + " WHERE company_id <> $1 AND " + r.Column + " IS NOT NULL LIMIT 1"
+		query := "SELECT " + r.Column + " FROM " + r.Table + " WHERE company_id <> $1 AND " + r.Column +
+			" IS NOT NULL LIMIT 1"
 		require.NoError(t, conn.QueryRow(t.Context(), query, company.ID).Scan(&foreign), "%+v", r)
-		_, err = conn.Exec(t.Context(), "UPDATE "+r.Table+" SET "+r.Column+" = $1 WHERE ctid = (SELECT max(ctid) FROM "+r.Table+" WHERE company_id = $2)", foreign, company.ID)
+		_, err = conn.Exec(t.Context(), "UPDATE "+r.Table+" SET "+r.Column+" = $1 WHERE ctid = (SELECT max(ctid) FROM "+
+			r.Table+" WHERE company_id = $2)", foreign, company.ID)
 		require.ErrorContains(t, err, "violates foreign key constraint", "%+v", r)
 	}
 	require.NotEmpty(t, other.ids)

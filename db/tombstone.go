@@ -19,7 +19,8 @@ const (
 // recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
 func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, t.CompanyID(), noun, id, now()).Exec(ctx)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at =
+			excluded.deleted_at`, t.CompanyID(), noun, id, now()).Exec(ctx)
 	return err
 }
 
@@ -27,7 +28,8 @@ func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
-		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID).Exec(ctx)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at =
+			excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID).Exec(ctx)
 	return err
 }
 
@@ -39,7 +41,8 @@ var existing = map[string]any{
 
 // nameStatus reads, in one statement, which of the ids of each noun exist or existed, and returns how to ask
 // for one of them.
-func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(noun, id string) model.NameStatus, error) {
+func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(noun, id string) model.NameStatus,
+	error) {
 	type name struct{ noun, id string }
 	known := map[name]model.NameStatus{}
 	status := func(noun, id string) model.NameStatus {
@@ -59,7 +62,8 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 			continue
 		}
 		gone := t.db.NewSelect().TableExpr("tombstones AS tombstone").Where("tombstone.company_id = ?", t.CompanyID()).
-			ColumnExpr("noun, id, ? AS status", model.NameStatusDeleted).Where("noun = ?", noun).Where("id IN (?)", bun.List(ids[noun]))
+			ColumnExpr("noun, id, ? AS status", model.NameStatusDeleted).Where("noun = ?", noun).
+			Where("id IN (?)", bun.List(ids[noun]))
 		if query == nil {
 			query = gone
 		} else {

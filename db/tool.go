@@ -23,25 +23,28 @@ func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*m
 	return tool, t.lock(ctx, "tool", id, tool, strength)
 }
 
-// Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
-// and the other way round.
+// Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their
+// connection, and the other way round.
 var (
 	ToolRows      = pg.Rows{Type: "tool", Model: (*model.Tool)(nil), Key: pg.ByID}
 	ToolList      = pg.List{Model: (*model.Tool)(nil), Order: pg.NewestFirst}
 	ToolsOfAgents = pg.Rows{
 		Model: (*model.Tool)(nil),
-		Join:  "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = ?TableAlias.id",
-		Key:   "relation.agent_id", Order: "relation.position",
+		Join: "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = " +
+			"?TableAlias.id",
+		Key: "relation.agent_id", Order: "relation.position",
 	}
 	AgentsOfTools = pg.List{
 		Model: (*model.Agent)(nil),
-		Of:    "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.tool_id = ?1)",
+		Of: "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = " +
+			"?TableAlias.id AND relation.tool_id = ?1)",
 		Order: pg.NewestFirst,
 	}
 )
 
 // Tools returns a page of the tools, newest first.
-func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.NameFilter, columns ...string) (*model.Page[*model.Tool], error) {
+func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.NameFilter,
+	columns ...string) (*model.Page[*model.Tool], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
@@ -176,7 +179,8 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 			return nil
 		}
 		if len(relations) > model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and %d are the most", agent.ID, had, model.MaxConnections)
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and %d are the most", agent.ID, had,
+				model.MaxConnections)
 		}
 		if err := t.checkSubAgents(ctx, agent, tools); err != nil {
 			return err
@@ -189,7 +193,8 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 // lockTools returns the tools in the order of the ids.
 func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
 	held := []*model.Tool{}
-	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx); err != nil {
+	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
+		Scan(ctx); err != nil {
 		return nil, err
 	}
 	tools := make([]*model.Tool, len(ids))
@@ -210,12 +215,14 @@ func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools 
 		names[i] = tool.TechnicalName
 	}
 	clash := []*model.SubAgent{}
-	err := t.db.Select(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)
+	err := t.db.Select(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).
+		Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)
 	if err != nil {
 		return err
 	}
 	if len(clash) > 0 {
-		return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, clash[0].TechnicalName)
+		return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID,
+			clash[0].TechnicalName)
 	}
 	return nil
 }

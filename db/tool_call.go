@@ -57,14 +57,16 @@ func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	return w.Send(ctx)
 }
 
-// record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was kept stay so,
-// though nobody may have heard that it was.
+// record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was
+// kept stay so, though nobody may have heard that it was.
 func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
-		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
+		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = "+
+			"EXCLUDED.error, "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
+			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 func newCall(name string) *model.ToolCall {
 	return &model.ToolCall{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: name, Arguments: model.JSONObject(`{"day":"Monday"}`),
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: name,
+		Arguments: model.JSONObject(`{"day":"Monday"}`),
 		StartedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
 }

@@ -28,7 +28,8 @@ func TestToolIsReadAsItWasWritten(t *testing.T) {
 	// The order of keys and characters that are special to JSON or SQL are kept.
 	parameters := `{"type":"object","properties":{"z":{"type":"string","description":"it's \"?\" \\ $1 é \u0000"},"a":{}},"required":["z"]}`
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{
-		Name: "Tool", TechnicalName: "a_tool", Description: new("It's"), Parameters: model.JSONObject(parameters), Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
+		Name: "Tool", TechnicalName: "a_tool", Description: new("It's"), Parameters: model.JSONObject(parameters),
+		Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "X-B"}, tool.Endpoint.HeaderNames)
@@ -56,10 +57,12 @@ func TestHeaderValuesCannotBeReadInTheDatabase(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	seen := map[string]bool{}
 	create := func(name string) *model.Tool {
-		tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: name, TechnicalName: name, Endpoint: endpoint(`{"Authorization":"Bearer hunter2hunter2"}`)})
+		tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: name, TechnicalName: name,
+			Endpoint: endpoint(`{"Authorization":"Bearer hunter2hunter2"}`)})
 		require.NoError(t, err)
 		var row, sealed string
-		require.NoError(t, conn.QueryRow(ctx, "SELECT tools::text, endpoint ->> 'sealedHeaders' FROM tools WHERE id = $1", tool.ID).Scan(&row, &sealed))
+		require.NoError(t, conn.QueryRow(ctx, "SELECT tools::text, endpoint ->> 'sealedHeaders' FROM tools WHERE id = $1",
+			tool.ID).Scan(&row, &sealed))
 		require.NotContains(t, row, "hunter2")
 		require.Contains(t, row, "Authorization")
 		require.False(t, seen[sealed], "the same headers are sealed differently each time")
@@ -69,7 +72,8 @@ func TestHeaderValuesCannotBeReadInTheDatabase(t *testing.T) {
 	tool := create("first")
 	create("second")
 	var bytes string
-	require.NoError(t, conn.QueryRow(ctx, "SELECT encode(decode(endpoint ->> 'sealedHeaders', 'base64'), 'escape') FROM tools LIMIT 1").Scan(&bytes))
+	require.NoError(t, conn.QueryRow(ctx, "SELECT encode(decode(endpoint ->> 'sealedHeaders', 'base64'), 'escape') FROM "+
+		"tools LIMIT 1").Scan(&bytes))
 	require.NotContains(t, bytes, "hunter2")
 
 	update := func(in *model.ToolEndpointInput) *model.ToolEndpoint {
@@ -94,12 +98,15 @@ func TestHeaderValuesCannotBeReadInTheDatabase(t *testing.T) {
 func TestHeadersWithoutASecretKeyAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
-	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool", Endpoint: endpoint(`{"A":"secret"}`)})
+	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool",
+		Endpoint: endpoint(`{"A":"secret"}`)})
 	require.NotContains(t, fails(t, err, model.Unprocessable), "secret\"")
-	_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool", Endpoint: endpoint(`{"x-a":"1","X-A":"2"}`)})
+	_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool",
+		Endpoint: endpoint(`{"x-a":"1","X-A":"2"}`)})
 	require.Contains(t, fails(t, err, model.BadInput), "whatever its case")
 	for i, headers := range []string{"", "{}"} {
-		_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: fmt.Sprint("tool_", i), Endpoint: endpoint(headers)})
+		_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: fmt.Sprint("tool_", i),
+			Endpoint: endpoint(headers)})
 		require.NoError(t, err)
 	}
 }
@@ -137,7 +144,8 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	counts, err := dbtest.Counts(ctx, tenant, db.AgentsOfTools, nil, []string{a.ID, c.ID, "unknown", a.ID})
 	require.NoError(t, err)
 	require.Equal(t, []int32{2, 1, 0, 2}, counts)
-	agents, err := dbtest.Pages[*model.Agent](ctx, tenant, db.AgentsOfTools, nil, []string{c.ID, a.ID}, model.PageArgs{First: 10})
+	agents, err := dbtest.Pages[*model.Agent](ctx, tenant, db.AgentsOfTools, nil, []string{c.ID, a.ID},
+		model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{agent.ID, other.ID, agent.ID}, idsOf(agents))
 
@@ -174,7 +182,8 @@ func TestToolsConnectedTogether(t *testing.T) {
 	_, err = tenant.ConnectTools(ctx, agent.ID)
 	require.NoError(t, err)
 
-	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: "C", TechnicalName: c.TechnicalName})
+	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: "C",
+		TechnicalName: c.TechnicalName})
 	require.NoError(t, err)
 	other := newTool(t, tenant, "d")
 	_, err = tenant.ConnectTools(ctx, agent.ID, other.ID, c.ID)
@@ -227,17 +236,20 @@ func TestMostTools(t *testing.T) {
 func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
 	count := &statements{}
-	ctx, store := count.in(t.Context()), dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count, SecretKey: make([]byte, 32)})
+	ctx, store := count.in(t.Context()),
+		dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count, SecretKey: make([]byte, 32)})
 	var agents, tools, chats, campaigns []string
 	own := newEstate(t, store, "OWN")
 	for range 5 {
 		estate := newEstate(t, store, "OTHER")
 		campaigns = append(campaigns, estate.ids["CampaignID"])
-		agents, tools, chats = append(agents, estate.ids["AgentID"]), append(tools, estate.ids["ToolID"]), append(chats, estate.ids["ChatID"])
+		agents, tools, chats = append(agents, estate.ids["AgentID"]), append(tools, estate.ids["ToolID"]),
+			append(chats, estate.ids["ChatID"])
 	}
 	tenant, page := own.tenant, model.PageArgs{First: 10}
 	campaigns = append(campaigns, own.ids["CampaignID"])
-	agents, tools, chats = append(agents, own.ids["AgentID"]), append(tools, own.ids["ToolID"]), append(chats, own.ids["ChatID"])
+	agents, tools, chats = append(agents, own.ids["AgentID"]), append(tools, own.ids["ToolID"]),
+		append(chats, own.ids["ChatID"])
 	for name, read := range map[string]func(many int) (any, error){
 		"agents":     func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
 		"tools":      func(n int) (any, error) { return tenant.ToolsOfAgents(ctx, agents[n:]) },
@@ -287,10 +299,12 @@ func TestTheEndpointOfAToolCanBeTakenAway(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: endpoint, RemoveEndpoint: true})
 	faults(t, err, model.BadInput, "removeEndpoint", "together with endpoint")
-	changed, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, RemoveEndpoint: true, ExpectedUpdatedAt: &tool.UpdatedAt})
+	changed, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, RemoveEndpoint: true,
+		ExpectedUpdatedAt: &tool.UpdatedAt})
 	require.NoError(t, err)
 	require.Nil(t, changed.Endpoint)
-	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: endpoint, ExpectedUpdatedAt: &tool.UpdatedAt})
+	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: endpoint,
+		ExpectedUpdatedAt: &tool.UpdatedAt})
 	fails(t, err, model.Conflict)
 	read, err := tenant.Tool(ctx, tool.ID)
 	require.NoError(t, err)

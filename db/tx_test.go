@@ -21,7 +21,8 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 	store, conn := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}}), connect(t, address)
 	tenant, companyID := newCompany(t, store)
 	enqueue := func(tx pgx.Tx, id string) error {
-		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3, NULL, 'test')", companyID, id, time.Now())
+		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3, NULL, 'test')", companyID, id,
+			time.Now())
 		return err
 	}
 	for _, outcome := range []error{errChanged, nil} {
@@ -29,7 +30,8 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 			agent := newAgent(t, tenant)
 			require.NoError(t, db.Pgx(tenant, func(tx pgx.Tx) error {
 				var name string
-				require.NoError(t, tx.QueryRow(ctx, "SELECT name FROM agents WHERE id = $1", agent.ID).Scan(&name), "it sees what bun wrote")
+				require.NoError(t, tx.QueryRow(ctx, "SELECT name FROM agents WHERE id = $1", agent.ID).Scan(&name),
+					"it sees what bun wrote")
 				require.Error(t, tx.Commit(ctx), "it is not its own")
 				require.Error(t, tx.Rollback(ctx))
 				require.ErrorIs(t, pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
@@ -45,7 +47,8 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 		require.ErrorIs(t, err, outcome)
 		var agents, jobs int
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM agents),
-			(SELECT count(*) FROM jobs WHERE id = 'job_kept') + 10 * (SELECT count(*) FROM jobs WHERE id = 'job_undone')`).Scan(&agents, &jobs))
+			(SELECT count(*) FROM jobs WHERE id = 'job_kept') + 10 * (SELECT count(*) FROM jobs
+				WHERE id = 'job_undone')`).Scan(&agents, &jobs))
 		want := 1
 		if outcome != nil {
 			want = 0

@@ -50,7 +50,8 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 		},
 		"simulation test": func(name *string) (time.Time, error) {
 			changed, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{
-				TestID: simulation.ID, Name: name, Criteria: simulation.Criteria, ToolMocking: simulation.ToolMocking, FolderID: new(""),
+				TestID: simulation.ID, Name: name, Criteria: simulation.Criteria, ToolMocking: simulation.ToolMocking,
+				FolderID: new(""),
 			})
 			return changed.UpdatedAt, err
 		},
@@ -75,9 +76,11 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 		require.NoError(t, err, name)
 		require.True(t, renamed.Equal(again), name)
 	}
-	moved, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: simulation.ID, FolderID: &folder.ID})
+	moved, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: simulation.ID,
+		FolderID: &folder.ID})
 	require.NoError(t, err)
-	again, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: simulation.ID, FolderID: &folder.ID})
+	again, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: simulation.ID,
+		FolderID: &folder.ID})
 	require.NoError(t, err)
 	require.True(t, moved.UpdatedAt.After(simulation.UpdatedAt), "moving is a change")
 	require.True(t, moved.UpdatedAt.Equal(again.UpdatedAt))

@@ -45,8 +45,8 @@ func ledgerBegins(days int32) time.Time {
 	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
 }
 
-// checkLedger returns UNPROCESSABLE when entries are of before the ledger begins. It keeps entries for a day at least, so only older
-// ones have it looked up.
+// checkLedger returns UNPROCESSABLE when entries are of before the ledger begins. It keeps entries for a day at least,
+// so only older ones have it looked up.
 func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	aDayAgo := now().AddDate(0, 0, -1)
 	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
@@ -59,8 +59,8 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 	return in.KeptFrom(ledgerBegins(kept[0].Days))
 }
 
-// sumUpLedger puts one entry for each day, channel, agent and campaign in place of some that are older, and returns whether there
-// may be more.
+// sumUpLedger puts one entry for each day, channel, agent and campaign in place of some that are older, and returns
+// whether there may be more.
 func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool, err error) {
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		old := t.db.Select((*model.UsageEntry)(nil)).Column("idempotency_key").Where("at < ?", begin).
@@ -111,12 +111,13 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	return len(recorded), w.Send(ctx)
 }
 
-// usageColumns are the columns of several entries, or of several sums: channels, agents, campaigns, credits, keys, and when or how many.
-// A thousand rows as literals take longer to parse than to write.
+// usageColumns are the columns of several entries, or of several sums: channels, agents, campaigns, credits, keys, and
+// when or how many. A thousand rows as literals take longer to parse than to write.
 type usageColumns [6][]string
 
 func (c *usageColumns) add(channel model.Channel, agentID, campaignID string, credits model.Credits, key, last string) {
-	for i, value := range []string{string(channel), agentID, campaignID, strconv.FormatInt(int64(credits), 10), key, last} {
+	for i, value := range []string{string(channel), agentID, campaignID, strconv.FormatInt(int64(credits), 10), key,
+		last} {
 		c[i] = append(c[i], value)
 	}
 }
@@ -137,10 +138,12 @@ func columnsOfEntries(entries []*model.UsageEntry) *usageColumns {
 	return columns
 }
 
-// ledgerInsert returns the query that adds usageColumns to a table of the ledger, whose last two columns have the expressions.
+// ledgerInsert returns the query that adds usageColumns to a table of the ledger, whose last two columns have the
+// expressions.
 func ledgerInsert(table, columns, expressions, conflict string, returned ...string) pg.Query {
 	return pg.NewQuery(func(*pg.Tables) (string, []string) {
-		text := "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + columns + ") " +
+		text := "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + columns +
+			") " +
 			"SELECT $1, channel, agent_id, campaign_id, micro_credits::bigint, " + expressions +
 			" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])" +
 			" AS given (channel, agent_id, campaign_id, micro_credits, key, last) ON CONFLICT " + conflict
@@ -156,27 +159,31 @@ const (
 	addSum     = addCredits + ", entries = kept.entries + excluded.entries"
 )
 
-// addEntries adds entries, and returns the keys of those that were not there. addToEntries adds to the credits of those that were.
+// addEntries adds entries, and returns the keys of those that were not there. addToEntries adds to the credits of those
+// that were.
 var (
 	addEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz",
 		"(company_id, idempotency_key) DO NOTHING", "idempotency_key")
-	addToEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz", "(company_id, idempotency_key)"+addCredits)
-	addDays      = ledgerInsert("usage_days", "day, entries", "key::date, last::bigint",
+	addToEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz",
+		"(company_id, idempotency_key)"+addCredits)
+	addDays = ledgerInsert("usage_days", "day, entries", "key::date, last::bigint",
 		"(company_id, day, channel, agent_id, campaign_id)"+addSum)
 	addMonths = ledgerInsert("usage_months", "month, entries", "key::date, last::bigint",
 		"(company_id, month, channel, agent_id, campaign_id)"+addSum)
 )
 
-// addSums adds, to a batch, that entries are added to the sums of their days and months. It returns what is to be done once that is
-// committed: the budget, when there is one, is looked at.
+// addSums adds, to a batch, that entries are added to the sums of their days and months. It returns what is to be done
+// once that is committed: the budget, when there is one, is looked at.
 func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards func()) {
 	days, months := model.SumUsage(entries)
 	var ofDays, ofMonths usageColumns
 	for _, day := range days {
-		ofDays.add(day.Channel, day.AgentID, day.CampaignID, day.Credits, day.Day.Format(time.DateOnly), strconv.FormatInt(day.Entries, 10))
+		ofDays.add(day.Channel, day.AgentID, day.CampaignID, day.Credits, day.Day.Format(time.DateOnly),
+			strconv.FormatInt(day.Entries, 10))
 	}
 	for _, month := range months {
-		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly), strconv.FormatInt(month.Entries, 10))
+		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly),
+			strconv.FormatInt(month.Entries, 10))
 	}
 	budgets := []*budgetOf{}
 	w.Add(addDays, nil, ofDays.values()...)
@@ -207,15 +214,16 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	var faults model.Fields
 	for i, entry := range in.Entries {
 		if differs[entry.IdempotencyKey] {
-			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is recorded already, with another content", entry.IdempotencyKey)
+			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is recorded already, with another content",
+				entry.IdempotencyKey)
 		}
 	}
 	return faults.As(model.Unprocessable)
 }
 
-// spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing that is
-// done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is recorded of what
-// cost nothing.
+// spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing
+// that is done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is
+// recorded of what cost nothing.
 func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
@@ -270,7 +278,8 @@ func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) ite
 		after := &model.UsageEntry{At: r.From}
 		for {
 			entries := []*model.UsageEntry{}
-			err := t.db.Select(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).Where("at < ?", r.End).
+			err := t.db.Select(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).
+				Where("at < ?", r.End).
 				Order("at", "idempotency_key").Limit(entriesPerRead).Scan(ctx)
 			if err != nil {
 				yield(nil, err)

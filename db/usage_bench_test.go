@@ -48,7 +48,8 @@ func benchEntry(i int, random *rand.Rand) (e model.UsageEntry) {
 		e.CampaignID = fmt.Sprintf("campaign_01h455vb4pex5vsknk084%05d", agent+benchAgents*(of-1))
 	}
 	e.Credits = model.Credits(random.IntN(5_000_000))
-	e.At = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(benchDays*24*60*60*1000)) * time.Millisecond)
+	e.At = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).
+		Add(time.Duration(random.Int64N(benchDays*24*60*60*1000)) * time.Millisecond)
 	return e
 }
 
@@ -76,10 +77,13 @@ func newBenchLedger(b *testing.B, entries int) (*db.Tenant, string, *pgx.Conn) {
 			return []any{company.ID, e.IdempotencyKey, string(e.Channel), e.AgentID, e.CampaignID, int64(e.Credits), e.At}, nil
 		}))
 	require.NoError(b, err)
-	_, err = conn.Exec(ctx, `INSERT INTO usage_days SELECT company_id, (at AT TIME ZONE 'UTC')::date, channel, agent_id, campaign_id,
+	_, err = conn.Exec(ctx,
+		`INSERT INTO usage_days SELECT company_id, (at AT TIME ZONE 'UTC')::date, channel, agent_id, campaign_id,
 		sum(micro_credits), count(*) FROM usage_entries GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`)
 	require.NoError(b, err)
-	_, err = conn.Exec(ctx, `INSERT INTO usage_months SELECT company_id, date_trunc('month', day::timestamp)::date, channel, agent_id, campaign_id,
+	_, err = conn.Exec(ctx,
+		`INSERT INTO usage_months SELECT company_id, date_trunc('month', day::timestamp)::date, channel, agent_id,
+			campaign_id,
 		sum(micro_credits), sum(entries) FROM usage_days GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`)
 	require.NoError(b, err)
 	_, err = conn.Exec(ctx, "VACUUM ANALYZE usage_entries, usage_days, usage_months")
@@ -88,7 +92,8 @@ func newBenchLedger(b *testing.B, entries int) (*db.Tenant, string, *pgx.Conn) {
 }
 
 // sameFromTheLedger groups like the breakdown, but without the daily sums.
-const sameFromTheLedger = `SELECT date_trunc('month', at AT TIME ZONE 'UTC'), channel, agent_id, campaign_id, sum(micro_credits)::bigint
+const sameFromTheLedger = `SELECT date_trunc('month', at AT TIME ZONE 'UTC'), channel, agent_id, campaign_id,
+	sum(micro_credits)::bigint
 	FROM usage_entries WHERE company_id = $1 AND at >= '2024-01-01' AND at < '2025-01-01' GROUP BY 1, 2, 3, 4`
 
 func BenchmarkConsumptionBreakdown(b *testing.B) {

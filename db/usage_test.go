@@ -19,7 +19,8 @@ func entry(key, at string, credits model.Credits) *model.UsageEntryInput {
 	if err != nil {
 		panic(err)
 	}
-	return &model.UsageEntryInput{IdempotencyKey: key, AgentID: "agent_1", Channel: model.ChannelPhone, Credits: credits, At: moment}
+	return &model.UsageEntryInput{IdempotencyKey: key, AgentID: "agent_1", Channel: model.ChannelPhone, Credits: credits,
+		At: moment}
 }
 
 func record(t *testing.T, tenant *db.Tenant, entries ...*model.UsageEntryInput) *model.RecordUsagePayload {
@@ -40,7 +41,8 @@ func TestRecordUsageTwice(t *testing.T) {
 
 	changed := *b
 	changed.Credits = 3
-	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
+	_, err := tenant.RecordUsage(t.Context(),
+		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
 	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is recorded already`)
 	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "nothing of it was kept")
 }
@@ -61,7 +63,9 @@ func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
 		change(e)
 		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{e}})
 		faults(t, err, model.Unprocessable, "entries.0.idempotencyKey", "another content")
-		_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})
+		_, err = tenant.RecordUsage(t.Context(),
+			model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1),
+				entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})
 		faults(t, err, model.BadInput, "entries.3.idempotencyKey", "another entry of the same request")
 		require.NotEmpty(t, name)
 	}
@@ -78,14 +82,16 @@ func TestBoundsOfUsage(t *testing.T) {
 	wrong := []*model.UsageEntryInput{
 		entry("fine", "2026-03-01T00:00:00Z", model.MaxEntryCredits), entry("", "2026-03-01T00:00:00Z", 1),
 		entry(strings.Repeat("é", 201), "2026-03-01T00:00:00Z", 1), entry("agentgraph:x", "2026-03-01T00:00:00Z", 1),
-		entry("a", "2026-03-01T00:00:00Z", model.MaxEntryCredits+1), entry("b", "2026-03-01T00:00:00Z", -model.MaxEntryCredits-1),
+		entry("a", "2026-03-01T00:00:00Z", model.MaxEntryCredits+1),
+		entry("b", "2026-03-01T00:00:00Z", -model.MaxEntryCredits-1),
 		{IdempotencyKey: "c", AgentID: "", CampaignID: new(""), Channel: "Fax"},
 		{IdempotencyKey: "d\x00", AgentID: strings.Repeat("a", 65), CampaignID: new(strings.Repeat("a", 65)), Channel: "Web"},
 	}
 	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: wrong})
 	for field, text := range map[string]string{
 		"entries.1.idempotencyKey": "must not be empty", "entries.2.idempotencyKey": "1 to 200 characters, not 201",
-		"entries.3.idempotencyKey": "must not begin with", "entries.4.credits": "between -1000000 and 1000000", "entries.5.credits": "between",
+		"entries.3.idempotencyKey": "must not begin with", "entries.4.credits": "between -1000000 and 1000000",
+		"entries.5.credits": "between",
 		"entries.6.agentId": "empty", "entries.6.campaignId": "empty", "entries.6.channel": "must be one of",
 		"entries.7.idempotencyKey": "U+0000", "entries.7.agentId": "64", "entries.7.campaignId": "64",
 	} {
@@ -104,7 +110,9 @@ func TestUsageIsOfOneCompany(t *testing.T) {
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, two, entry("a", "2026-03-01T00:00:00Z", 2)))
 	require.EqualValues(t, 1, breakdownOf(t, one, "2026-03-01", "2026-03-01").TotalCredits)
 	require.EqualValues(t, 2, breakdownOf(t, two, "2026-03-01", "2026-03-01").TotalCredits)
-	_, err := store.Tenant("company_none").RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
+	_, err := store.Tenant("company_none").
+		RecordUsage(t.Context(),
+			model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
 	fails(t, err, model.Conflict)
 }
 
@@ -118,7 +126,8 @@ func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 		_, err := store.Tenant("company_none").RecordUsage(t.Context(), none)
 		fails(t, err, model.Conflict)
 		// These are the last moment of one day and the first of the next, in the same month.
-		payload := record(t, tenant, entry(fmt.Sprint("a", i), "2026-03-01T23:59:59.999Z", 1), entry(fmt.Sprint("b", i), "2026-03-02T00:00:00Z", 2))
+		payload := record(t, tenant, entry(fmt.Sprint("a", i), "2026-03-01T23:59:59.999Z", 1),
+			entry(fmt.Sprint("b", i), "2026-03-02T00:00:00Z", 2))
 		require.Equal(t, model.RecordUsagePayload{Recorded: 2}, *payload)
 	}
 	require.EqualValues(t, 8, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
@@ -173,12 +182,15 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
-	_, err := conn.Exec(t.Context(), "INSERT INTO usage_days VALUES ($1, '2026-03-01', 'Phone', 'agent_1', '', 9223372036854775807, 1)", companyID)
+	_, err := conn.Exec(t.Context(), "INSERT INTO usage_days VALUES ($1, '2026-03-01', 'Phone', 'agent_1', '', "+
+		"9223372036854775807, 1)", companyID)
 	require.NoError(t, err)
-	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
+	_, err = tenant.RecordUsage(t.Context(),
+		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
 	fails(t, err, model.Unprocessable)
 	record(t, tenant, entry("a", "2026-03-02T00:00:00Z", 1))
-	_, err = tenant.ConsumptionBreakdown(t.Context(), bound(t, "2026-03-01"), bound(t, "2026-03-02"), model.AllConsumptionAxes)
+	_, err = tenant.ConsumptionBreakdown(t.Context(), bound(t, "2026-03-01"), bound(t, "2026-03-02"),
+		model.AllConsumptionAxes)
 	fails(t, err, model.Unprocessable)
 	require.Equal(t, "9223372036854.775807", breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits.String())
 }
@@ -190,18 +202,22 @@ func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
 	setBudget(t, tenant, 10*model.Credit)
 	month := model.MonthOf(time.Now())
 	for i := range 2 {
-		_, err := conn.Exec(t.Context(), "INSERT INTO usage_months VALUES ($1, $2, 'Phone', $3, '', 9223372036854775807, 1)", companyID, month, fmt.Sprint("agent_", i))
+		_, err := conn.Exec(t.Context(), "INSERT INTO usage_months VALUES ($1, $2, 'Phone', $3, '', 9223372036854775807, 1)",
+			companyID, month, fmt.Sprint("agent_", i))
 		require.NoError(t, err)
 	}
-	last := &model.UsageEntryInput{IdempotencyKey: "a", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1, At: time.Now()}
+	last := &model.UsageEntryInput{IdempotencyKey: "a", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1,
+		At: time.Now()}
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{last}})
 	require.Equal(t, "a sum is larger than can be kept", fails(t, err, model.Unprocessable))
 	day := model.DateBound{At: month, IsDay: true}
-	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true}, model.ConsumptionAxes{Months: true})
+	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true},
+		model.ConsumptionAxes{Months: true})
 	fails(t, err, model.Unprocessable)
 	_, err = tenant.Subscription(t.Context(), time.Now())
 	fails(t, err, model.Unprocessable)
-	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: "agent_1", Warnings: []string{}}), model.Unprocessable)
+	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: "agent_1", Warnings: []string{}}),
+		model.Unprocessable)
 }
 
 func TestUsageEntriesAreReadInOrder(t *testing.T) {
@@ -252,17 +268,20 @@ func TestTheLedgerIsSummedUpWhenItIsOld(t *testing.T) {
 		return n
 	}
 	before := breakdownOf(t, tenant, day(days+5), day(0))
-	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionLedger, Days: int32(days)}))
+	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionLedger,
+		Days: int32(days)}))
 	sweep := db.Sweep(store)
 	require.NoError(t, sweep(t.Context()))
-	require.Equal(t, 6, count("idempotency_key LIKE 'agentgraph:day:%'"), "three days, which have a campaign each, and two agents")
+	require.Equal(t, 6, count("idempotency_key LIKE 'agentgraph:day:%'"),
+		"three days, which have a campaign each, and two agents")
 	require.Equal(t, 7, count("true"))
 	require.Equal(t, withoutBatches(before), withoutBatches(breakdownOf(t, tenant, day(days+5), day(0))))
 	// The sums are those of the ledger still, as an archive needs them.
 	require.Zero(t, count(`(SELECT sum(micro_credits) FROM usage_entries) <> (SELECT sum(micro_credits) FROM usage_days)`))
 
 	again := *entries[0]
-	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("fine", day(days-1)+"T10:00:00Z", 1), &again}})
+	_, err := tenant.RecordUsage(t.Context(),
+		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("fine", day(days-1)+"T10:00:00Z", 1), &again}})
 	faults(t, err, model.Unprocessable, "entries.1.at", "must not be before "+day(days))
 	require.Equal(t, 7, count("true"))
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, entry("first", day(days)+"T00:00:00Z", 1)))

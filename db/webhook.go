@@ -15,7 +15,8 @@ const (
 // WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks what webhooks were told.
 var (
 	WebhookRows          = pg.Rows{Type: webhook, Model: (*model.Webhook)(nil), Key: pg.ByID}
-	DeliveriesOfWebhooks = pg.List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1", Order: pg.NewestFirst}
+	DeliveriesOfWebhooks = pg.List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1",
+		Order: pg.NewestFirst}
 )
 
 // DeliveriesThat narrows a list to the deliveries in the state, or to nothing when it is nil.
@@ -54,10 +55,11 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 	})
 }
 
-// countHeld returns UNPROCESSABLE when the company has so many rows already. Those who add some at the same time wait here,
-// so that each counts the other's.
+// countHeld returns UNPROCESSABLE when the company has so many rows already. Those who add some at the same time wait
+// here, so that each counts the other's.
 func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
-	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).Exec(ctx); err != nil {
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
+		Exec(ctx); err != nil {
 		return err
 	}
 	count, err := t.db.Select(none).Count(ctx)
@@ -71,7 +73,8 @@ func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name stri
 }
 
 // changeWebhook changes a webhook, which is held.
-func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.AuditAction, change func(*model.Webhook) error) (*model.Webhook, error) {
+func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.AuditAction,
+	change func(*model.Webhook) error) (*model.Webhook, error) {
 	changed := &model.Webhook{}
 	return changed, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.lock(ctx, webhook, id, changed, forUpdate); err != nil {
@@ -89,11 +92,13 @@ func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.Audi
 
 // UpdateWebhook changes what the input gives.
 func (t *Tenant) UpdateWebhook(ctx context.Context, in model.UpdateWebhookInput) (*model.Webhook, error) {
-	return t.changeWebhook(ctx, in.WebhookID, model.AuditActionUpdateWebhook, func(w *model.Webhook) error { return w.Update(in, now()) })
+	return t.changeWebhook(ctx, in.WebhookID, model.AuditActionUpdateWebhook,
+		func(w *model.Webhook) error { return w.Update(in, now()) })
 }
 
 // RotateWebhookSecret gives a webhook a new secret, which is not shown again.
-func (t *Tenant) RotateWebhookSecret(ctx context.Context, id string) (rotated *model.Webhook, secret string, err error) {
+func (t *Tenant) RotateWebhookSecret(ctx context.Context,
+	id string) (rotated *model.Webhook, secret string, err error) {
 	rotated, err = t.changeWebhook(ctx, id, model.AuditActionRotateWebhookSecret, func(w *model.Webhook) (err error) {
 		secret, err = w.Rotate(now(), t.seal)
 		return err
@@ -103,7 +108,10 @@ func (t *Tenant) RotateWebhookSecret(ctx context.Context, id string) (rotated *m
 
 // DeleteWebhook deletes a webhook with its deliveries.
 func (t *Tenant) DeleteWebhook(ctx context.Context, id string) error {
-	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.delete(ctx, webhook, id, (*model.Webhook)(nil)) })
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.delete(ctx, webhook, id,
+			(*model.Webhook)(nil))
+	})
 }
 
 // SendTestWebhook has a message delivered that only tries the webhook. UNPROCESSABLE when it is disabled.

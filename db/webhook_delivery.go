@@ -42,8 +42,8 @@ type Parcel struct {
 	IsOperators bool
 }
 
-// Post makes one attempt to deliver a message. It returns the status of the answer, 0 without one, and an error unless that
-// is 2xx, whose text is shown to whoever may see the webhook.
+// Post makes one attempt to deliver a message. It returns the status of the answer, 0 without one, and an error unless
+// that is 2xx, whose text is shown to whoever may see the webhook.
 type Post func(ctx context.Context, p Parcel) (status int, err error)
 
 // postOffice delivers messages to webhooks.
@@ -62,9 +62,10 @@ type postOffice struct {
 	isAuditing atomic.Bool
 }
 
-// DeliverWebhooks delivers messages to webhooks until ctx ends; any number of processes may. A message is delivered at least
-// once, under the same id each time: one whose attempt was not written down, because the process ended, is due again after a
-// minute. Of one webhook a process delivers one message after the other. The operator's webhook is sent audit events.
+// DeliverWebhooks delivers messages to webhooks until ctx ends; any number of processes may. A message is delivered at
+// least once, under the same id each time: one whose attempt was not written down, because the process ended, is due
+// again after a minute. Of one webhook a process delivers one message after the other. The operator's webhook is sent
+// audit events.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
 	o := &postOffice{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
 	defer o.couriers.Wait()
@@ -87,14 +88,16 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 
 // sendCouriers sends a courier to each webhook that has messages which are due, as far as there are couriers.
 func (o *postOffice) sendCouriers(ctx context.Context) error {
-	companies, err := o.store.companiesWith(ctx, `SELECT 1 FROM webhooks AS w JOIN webhook_deliveries AS d ON d.company_id = w.company_id AND d.webhook_id = w.id
+	companies, err := o.store.companiesWith(ctx,
+		`SELECT 1 FROM webhooks AS w JOIN webhook_deliveries AS d ON d.company_id = w.company_id AND d.webhook_id = w.id
 		WHERE w.company_id = ?TableAlias.id AND w.is_enabled AND d.status = 'Pending' AND d.due_at <= ?`, now())
 	errs := []error{err}
 	for _, companyID := range companies {
 		t := o.store.Tenant(companyID)
 		webhooks := []string{}
 		if err := t.db.Select((*model.Webhook)(nil)).Column("id").Where("is_enabled").
-			Where("EXISTS (?)", t.due().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").Scan(ctx, &webhooks); err != nil {
+			Where("EXISTS (?)", t.due().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").
+			Scan(ctx, &webhooks); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -107,7 +110,8 @@ func (o *postOffice) sendCouriers(ctx context.Context) error {
 
 // due are the messages whose next attempt is due.
 func (t *Tenant) due() *bun.SelectQuery {
-	return t.db.Select((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).Where("due_at <= ?", now())
+	return t.db.Select((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).
+		Where("due_at <= ?", now())
 }
 
 // send has a courier deliver what is due to the webhook, unless one does already or there are too many.
@@ -134,7 +138,8 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 			}
 		}()
 		if err := o.deliver(pg.WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
-			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.CompanyID(), "webhook", webhookID, "error", err)
+			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.CompanyID(),
+				"webhook", webhookID, "error", err)
 		}
 	})
 }
@@ -179,14 +184,15 @@ func attempted(at time.Time, status int, err error) model.WebhookAttempt {
 	return attempt
 }
 
-// nextMessage returns the oldest message of an enabled webhook that is due, which is left to the caller for some time; nil
-// when there is none.
+// nextMessage returns the oldest message of an enabled webhook that is due, which is left to the caller for some time;
+// nil when there is none.
 func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webhook, *model.WebhookDelivery, error) {
 	to, messages := []*model.Webhook{}, []*model.WebhookDelivery{}
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
 		return nil, nil, err
 	}
-	next := t.due().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).For("UPDATE SKIP LOCKED")
+	next := t.due().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).
+		For("UPDATE SKIP LOCKED")
 	err := t.db.Update((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
 		Where("id = (?)", next).Returning("*").Scan(ctx, &messages)
 	if err != nil || len(messages) == 0 {
@@ -213,7 +219,8 @@ func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel
 }
 
 // record writes down an attempt at a message, unless somebody else has it by now.
-func (t *Tenant) record(ctx context.Context, webhookID string, message *model.WebhookDelivery, attempt model.WebhookAttempt) error {
+func (t *Tenant) record(ctx context.Context, webhookID string, message *model.WebhookDelivery,
+	attempt model.WebhookAttempt) error {
 	// What was delivered is written down even if the program has to end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -265,11 +272,13 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 // forgetOldDeliveries deletes what all webhooks were told too long ago, a part at a time.
 func (s *Store) forgetOldDeliveries(ctx context.Context) error {
 	before := model.DeliveriesKeptSince(now())
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM webhook_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.created_at < ?", before)
+	companies, err := s.companiesWith(ctx, "SELECT 1 FROM webhook_deliveries AS d WHERE d.company_id = ?TableAlias.id "+
+		"AND d.created_at < ?", before)
 	errs := []error{err}
 	for _, id := range companies {
 		t := s.Tenant(id)
-		oldest := t.db.Select((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").Limit(eventsPerRead)
+		oldest := t.db.Select((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").
+			Limit(eventsPerRead)
 		if _, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("id IN (?)", oldest).Exec(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("forget deliveries of company %s: %w", id, err))
 		}

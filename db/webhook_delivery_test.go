@@ -75,7 +75,8 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	require.Len(t, to.parcels[0].Keys, 2)
 	require.Equal(t, key, to.parcels[0].Keys[1])
 	to.take()
-	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhooks SET previous_secret_until = now() WHERE company_id = '"+tenant.CompanyID()+"'")
+	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhooks SET previous_secret_until = now() WHERE "+
+		"company_id = '"+tenant.CompanyID()+"'")
 	require.NoError(t, err)
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
@@ -171,7 +172,8 @@ func TestMessagesOfAProcessThatEnds(t *testing.T) {
 	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
 		late = append(late, p.ID)
 		// Meanwhile it was taken for lost, and delivered by another process.
-		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+tenant.CompanyID()+"'")
+		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+
+			tenant.CompanyID()+"'")
 		if err == nil {
 			err = db.DeliverOnce(ctx, store, to.post)
 		}
@@ -199,7 +201,8 @@ func TestMessagesOfAKilledProcess(t *testing.T) {
 	other, to := dbtest.Open(t, address, dbtest.Options()), &receiver{status: http.StatusOK}
 	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
 	require.Empty(t, to.take(), "it may still be under way")
-	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = due_at - interval '1 minute' WHERE company_id = '"+tenant.CompanyID()+"'")
+	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = due_at - interval '1 "+
+		"minute' WHERE company_id = '"+tenant.CompanyID()+"'")
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
 	require.Len(t, to.take(), 1)

@@ -13,12 +13,13 @@ import (
 // listeners are the webhooks that are told of events, by the event.
 type listeners map[model.WebhookEvent][]string
 
-// listening returns the webhooks that are told of the events, held against being deleted until the end of the transaction.
-// Mostly there are none, and the one statement is all that an event costs.
+// listening returns the webhooks that are told of the events, held against being deleted until the end of the
+// transaction. Mostly there are none, and the one statement is all that an event costs.
 func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
 	webhooks := []*model.Webhook{}
 	if err := t.db.Select(&webhooks).Column("id", "events").Where("is_enabled").
-		Where("jsonb_exists_any(events, ?::text[])", pgdialect.Array(events)).Order("id").For(string(forReference)).Scan(ctx); err != nil {
+		Where("jsonb_exists_any(events, ?::text[])", pgdialect.Array(events)).Order("id").For(string(forReference)).
+		Scan(ctx); err != nil {
 		return nil, err
 	}
 	found := listeners{}
@@ -33,7 +34,8 @@ func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (
 }
 
 // tell writes the message of an event for each of the webhooks. What is an occasion is told to each of them once.
-func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string, data any) error {
+func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
+	data any) error {
 	if len(webhookIDs) == 0 {
 		return nil
 	}
@@ -44,13 +46,16 @@ func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.Web
 	for _, d := range deliveries {
 		d.OwnBy(t.CompanyID())
 	}
-	_, err = t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").Returning("NULL").Exec(ctx)
+	_, err = t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").
+		Returning("NULL").Exec(ctx)
 	return err
 }
 
-// tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their runs.
+// tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their
+// runs.
 func (t tenantTx) tellOfExecutions(ctx context.Context, executions []*model.AgentTestExecution) error {
-	finished := slices.DeleteFunc(slices.Clone(executions), func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
+	finished := slices.DeleteFunc(slices.Clone(executions),
+		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
 	if len(finished) == 0 {
 		return nil
 	}
@@ -118,20 +123,23 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	if schedule.BaselineID == nil {
 		return nil
 	}
-	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID, model.AgentTestCorrectionHolm)
+	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID,
+		model.AgentTestCorrectionHolm)
 	if pg.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ended.Comparison = &model.EndedComparison{BaselineID: c.Base.ID, Conclusion: c.Conclusion, NewlyFailing: c.NewlyFailing, NewlyPassing: c.NewlyPassing}
+	ended.Comparison = &model.EndedComparison{BaselineID: c.Base.ID, Conclusion: c.Conclusion,
+		NewlyFailing: c.NewlyFailing, NewlyPassing: c.NewlyPassing}
 	return nil
 }
 
 // turnedRed returns those of the tests, which have failed in the execution, that passed before: in the newest earlier
 // execution in which a run of the test was judged, none of its runs failed.
-func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecution, failed []model.ToldTest) ([]model.ToldTest, error) {
+func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecution,
+	failed []model.ToldTest) ([]model.ToldTest, error) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
@@ -142,13 +150,16 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 	judged := pgdialect.Array([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Where("?TableAlias.test_id = parent.id").Where(ofRecord).Where("?TableAlias.created_at < ?", execution.CreatedAt).
-		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
+		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
+		Limit(1)
 	passed := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
-		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = ?TableAlias.created_at", before).
-		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).Scan(ctx, &passed)
+		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = "+
+			"?TableAlias.created_at", before).
+		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).
+		Scan(ctx, &passed)
 	hasPassed := make(map[string]bool, len(passed))
 	for _, id := range passed {
 		hasPassed[id] = true

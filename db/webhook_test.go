@@ -44,7 +44,8 @@ func (r *receiver) take() (bodies []string) {
 
 func newWebhook(t *testing.T, tenant *db.Tenant, events ...model.WebhookEvent) (*model.Webhook, string) {
 	t.Helper()
-	made, secret, err := tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com/hook", Events: events})
+	made, secret, err := tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com/hook",
+		Events: events})
 	require.NoError(t, err)
 	return made, secret
 }
@@ -52,7 +53,8 @@ func newWebhook(t *testing.T, tenant *db.Tenant, events ...model.WebhookEvent) (
 // deliveriesOf returns what a webhook was told, oldest first.
 func deliveriesOf(t *testing.T, tenant *db.Tenant, webhookID string) []*model.WebhookDelivery {
 	t.Helper()
-	found, err := dbtest.Pages[*model.WebhookDelivery](t.Context(), tenant, db.DeliveriesOfWebhooks, nil, []string{webhookID}, model.PageArgs{First: 100})
+	found, err := dbtest.Pages[*model.WebhookDelivery](t.Context(), tenant, db.DeliveriesOfWebhooks, nil,
+		[]string{webhookID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	slices.Reverse(found)
 	return found
@@ -89,7 +91,8 @@ func TestWebhooksAreToldOfExecutions(t *testing.T) {
 		}
 		return execution
 	}
-	const passed, failed, erred = model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed, model.AgentTestRunStatusError
+	const passed, failed, erred = model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed,
+		model.AgentTestRunStatusError
 	run(passed, passed)
 	run(passed, erred) // which says nothing of the test
 	red := run(passed, failed)
@@ -104,7 +107,8 @@ func TestWebhooksAreToldOfExecutions(t *testing.T) {
 	require.Equal(t, red.ID, data[3]["executionId"])
 	require.Equal(t, []any{map[string]any{"id": falling.ID, "name": falling.Name}}, data[3]["tests"])
 	require.Equal(t, agent.Name, data[2]["agentName"])
-	require.Equal(t, map[string]any{"total": 2.0, "passed": 1.0, "failed": 1.0, "error": 0.0, "cancelled": 0.0, "skipped": 0.0}, data[2]["counts"])
+	require.Equal(t, map[string]any{"total": 2.0, "passed": 1.0, "failed": 1.0, "error": 0.0, "cancelled": 0.0,
+		"skipped": 0.0}, data[2]["counts"])
 	require.Equal(t, "Failed", data[2]["verdict"])
 	require.Equal(t, data[3]["tests"], data[2]["failedTests"])
 	require.Equal(t, "Cancelled", data[5]["status"])
@@ -118,7 +122,8 @@ func TestWebhooksAreToldOfExecutions(t *testing.T) {
 	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: both.ID, IsEnabled: new(true)})
 	require.NoError(t, err)
 	draft, err := tenant.StartAgentTestExecution(t.Context(),
-		model.StartAgentTestExecutionInput{TestIds: []string{falling.ID}, Repeats: 1, Concurrency: 1, Prompt: new("Be brief.")})
+		model.StartAgentTestExecutionInput{TestIds: []string{falling.ID}, Repeats: 1, Concurrency: 1,
+			Prompt: new("Be brief.")})
 	require.NoError(t, err)
 	require.NoError(t, finish(t, tenant, runsOf(t, tenant, draft.ID)[0].ID, failed))
 	types, data = told(t, tenant, both.ID)
@@ -131,14 +136,16 @@ func TestWebhooksAreToldOfDocumentsAndBudgets(t *testing.T) {
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
 	tenant, _ := newCompany(t, store)
-	hook, _ := newWebhook(t, tenant, model.WebhookEventDocumentReady, model.WebhookEventDocumentFailed, model.WebhookEventBudgetWarned)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventDocumentReady, model.WebhookEventDocumentFailed,
+		model.WebhookEventBudgetWarned)
 	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Manuals"})
 	require.NoError(t, err)
 	for _, isReady := range []bool{true, false} {
 		document, err := tenant.ClaimDocument(t.Context(), addDocument(t, tenant, dataset.ID, "A text.").IndexingID, 1)
 		require.NoError(t, err)
 		if isReady {
-			require.NoError(t, tenant.FinishDocument(t.Context(), document, []*model.Chunk{{Content: "A text.", Words: wordsOf("a text")}}))
+			require.NoError(t, tenant.FinishDocument(t.Context(), document,
+				[]*model.Chunk{{Content: "A text.", Words: wordsOf("a text")}}))
 			continue
 		}
 		document.Error = new("it has no text")
@@ -167,7 +174,10 @@ func TestWebhooksAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), dbtest.Options()))
 	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
-	_, err := db.Raw(tenant).ExecContext(t.Context(), `INSERT INTO webhook_deliveries (company_id, id, webhook_id, type, payload, status, attempts, failures, claim, created_at)
+	_, err := db.Raw(tenant).
+		ExecContext(t.Context(),
+			`INSERT INTO webhook_deliveries (company_id, id, webhook_id, type, payload, status, attempts, failures, claim,
+				created_at)
 		SELECT '`+tenant.CompanyID()+`', 'msg_' || n, '`+hook.ID+`', 'webhook.ping', '{}', 'Delivered', '[]', 0, 0, now() - n * interval '20 minutes'
 		FROM generate_series(1, 1100) AS n`)
 	require.NoError(t, err)
@@ -175,7 +185,8 @@ func TestWebhooksAreBounded(t *testing.T) {
 	count, err := tenant.Count(t.Context(), db.DeliveriesOfWebhooks, nil, []string{hook.ID})
 	require.NoError(t, err)
 	require.EqualValues(t, model.MaxDeliveries, count[hook.ID])
-	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET created_at = now() - interval '31 days' WHERE company_id = '"+tenant.CompanyID()+"' AND id <> 'msg_1'")
+	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET created_at = now() - interval '31 "+
+		"days' WHERE company_id = '"+tenant.CompanyID()+"' AND id <> 'msg_1'")
 	require.NoError(t, err)
 	require.NoError(t, db.ForgetDeliveries(t.Context(), tenant, hook.ID))
 	require.Len(t, deliveriesOf(t, tenant, hook.ID), 1)
@@ -183,10 +194,12 @@ func TestWebhooksAreBounded(t *testing.T) {
 	for range model.MaxWebhooks - 1 {
 		newWebhook(t, tenant, model.WebhookEventBudgetWarned)
 	}
-	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com", Events: []model.WebhookEvent{model.WebhookEventBudgetWarned}})
+	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com",
+		Events: []model.WebhookEvent{model.WebhookEventBudgetWarned}})
 	require.Contains(t, fails(t, err, model.Unprocessable), "has 20 webhooks, which is the most")
 	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "ftp://example.com"})
-	require.Contains(t, fails(t, err, model.BadInput), "events must have at least one event; url must be an absolute http or https address")
+	require.Contains(t, fails(t, err, model.BadInput), "events must have at least one event; url must be an absolute "+
+		"http or https address")
 	require.NoError(t, tenant.DeleteWebhook(t.Context(), hook.ID))
 	require.Empty(t, deliveriesOf(t, tenant, hook.ID))
 }

@@ -90,14 +90,16 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for requests whose answers have expired, and for what is older than it is kept.
+// forgetEvery is how often a process looks for requests whose answers have expired, and for what is older than it is
+// kept.
 const forgetEvery = time.Minute
 
 // startEvery is how often a process looks for schedules that are due, which are so to the minute.
 const startEvery = 5 * time.Second
 
-// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, has ended chats read, removes what is marked as deleted, and now and then
-// forgets what counts no more. It is not safe for concurrent use.
+// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, has ended
+// chats read, removes what is marked as deleted, and now and then forgets what counts no more. It is not safe for
+// concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	var old []*model.Retention // that have not been looked at, or have more to delete
@@ -111,7 +113,8 @@ func (s *Store) sweeper() func(context.Context) error {
 		if len(old) == 0 && time.Since(forgotten) >= forgetEvery {
 			var err error
 			old, err = s.retentions(ctx)
-			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx), s.forgetOldDeliveries(ctx))
+			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
+				s.forgetOldDeliveries(ctx))
 			forgotten = time.Now()
 		}
 		var err error
@@ -121,15 +124,17 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads something of all companies: read gets a Selection by company, for the column that it is in. If that fails, as it
-// does when one of several machines is away, it is called for each company by itself, in any order, until ctx ends.
+// across reads something of all companies: read gets a Selection by company, for the column that it is in. If that
+// fails, as it does when one of several machines is away, it is called for each company by itself, in any order, until
+// ctx ends.
 func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
 	if err == nil || pg.IsAway(s.db.Ping(ctx)) {
 		return err
 	}
 	companies := []string{}
-	if err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").OrderExpr("random()").Scan(ctx, &companies); err != nil {
+	if err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").OrderExpr("random()").
+		Scan(ctx, &companies); err != nil {
 		return err
 	}
 	var errs []error
@@ -142,8 +147,8 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	return errors.Join(errs...)
 }
 
-// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked are left out,
-// with an error.
+// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked
+// are left out, with an error.
 func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) (companies []string, err error) {
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []string{}

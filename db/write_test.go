@@ -33,13 +33,17 @@ func TestPreparedStatementsWriteWhatBunWrites(t *testing.T) {
 	odd := "Is it \"5'\"\\n\tor €?\nü"
 
 	chats := []model.SimulationChat{
-		{AgentID: agent.ID, DataBag: model.JSONObject(`{"a": {"b": [1, "ü\u2028"]}}`), Warnings: []string{}, CreatedAt: at, State: model.SimulationChatStatusOpen},
+		{AgentID: agent.ID, DataBag: model.JSONObject(`{"a": {"b": [1, "ü\u2028"]}}`), Warnings: []string{}, CreatedAt: at,
+			State: model.SimulationChatStatusOpen},
 		{
-			AgentID: agent.ID, Holder: append([]byte{0, 255, '\\', '\''}, make([]byte, 28)...), DataBag: nil, Warnings: []string{odd, ""}, IsDraft: true, DraftPrompt: &odd,
+			AgentID: agent.ID, Holder: append([]byte{0, 255, '\\', '\''}, make([]byte, 28)...), DataBag: nil,
+			Warnings: []string{odd, ""}, IsDraft: true, DraftPrompt: &odd,
 			LastSequence: 7, ReplyID: new("turn_1"), ReplyUntil: &at, CreatedAt: at, State: model.SimulationChatStatusReplying,
-			ToolMocking: model.ToolMocking{SideEffects: model.SideEffectsDeny, MockedTools: []model.MockedTool{{ToolID: "tool_1", Mock: model.Mock{ResultTemplate: &odd}}}},
+			ToolMocking: model.ToolMocking{SideEffects: model.SideEffectsDeny,
+				MockedTools: []model.MockedTool{{ToolID: "tool_1", Mock: model.Mock{ResultTemplate: &odd}}}},
 		},
-		{AgentID: agent.ID, Warnings: []string{"odd"}, CreatedAt: at, EndedAt: &at, EndReason: new(""), State: model.SimulationChatStatusEnded},
+		{AgentID: agent.ID, Warnings: []string{"odd"}, CreatedAt: at, EndedAt: &at, EndReason: new(""),
+			State: model.SimulationChatStatusEnded},
 	}
 	for i := range chats {
 		sameRow(t, conn, tenant, "simulation_chats", "id", func(key string) row { c := chats[i]; c.ID = key; return &c })
@@ -47,7 +51,8 @@ func TestPreparedStatementsWriteWhatBunWrites(t *testing.T) {
 	chat := newSimulationChat(t, tenant, agent.ID, nil)
 	for _, m := range []model.SimulationChatMessage{
 		{Role: model.MessageRoleUser, Text: odd, Timestamp: at, Citations: []model.Citation{}},
-		{Role: model.MessageRoleAssistant, Text: "", Timestamp: at.UTC(), IsConversationEnded: true, EndReason: &odd, Citations: []model.Citation{{Number: 1, Content: odd}}},
+		{Role: model.MessageRoleAssistant, Text: "", Timestamp: at.UTC(), IsConversationEnded: true, EndReason: &odd,
+			Citations: []model.Citation{{Number: 1, Content: odd}}},
 	} {
 		sequence := int32(0)
 		sameRow(t, conn, tenant, "simulation_chat_messages", "sequence", func(string) row {
@@ -60,23 +65,35 @@ func TestPreparedStatementsWriteWhatBunWrites(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, c := range []model.ToolCall{
-		{Kind: model.ToolCallKindTool, TargetID: new("tool_1"), TechnicalName: "find", Arguments: model.JSONObject(`{"q": "\"ü"}`), Result: &odd, StartedAt: at, DurationMs: 5, MessageSequence: 1, IsTurnKept: true},
-		{Kind: model.ToolCallKindCallTransfer, TechnicalName: "transfer", Mocked: true, MockRule: new(int32(0)), DelegationID: new("call_1"), Error: new(""), IsOutcomeUnknown: true, StartedAt: at, MessageSequence: 1},
+		{Kind: model.ToolCallKindTool, TargetID: new("tool_1"), TechnicalName: "find",
+			Arguments: model.JSONObject(`{"q": "\"ü"}`), Result: &odd, StartedAt: at, DurationMs: 5, MessageSequence: 1,
+			IsTurnKept: true},
+		{Kind: model.ToolCallKindCallTransfer, TechnicalName: "transfer", Mocked: true, MockRule: new(int32(0)),
+			DelegationID: new("call_1"), Error: new(""), IsOutcomeUnknown: true, StartedAt: at, MessageSequence: 1},
 	} {
-		sameRow(t, conn, tenant, "tool_calls", "id", func(key string) row { c := c; c.ID, c.ChatID = key, chat.ID; return &c })
+		sameRow(t, conn, tenant, "tool_calls", "id", func(key string) row {
+			c := c
+			c.ID, c.ChatID = key,
+				chat.ID
+			return &c
+		})
 	}
 	for _, credits := range []model.Credits{-1, 1_000_000_000_000} {
 		sameRow(t, conn, tenant, "usage_entries", "idempotency_key", func(key string) row {
-			return &model.UsageEntry{IdempotencyKey: key, Channel: model.ChannelPhone, AgentID: agent.ID, Credits: credits, At: at}
+			return &model.UsageEntry{IdempotencyKey: key, Channel: model.ChannelPhone, AgentID: agent.ID, Credits: credits,
+				At: at}
 		})
 		sameRow(t, conn, tenant, "usage_days", "agent_id", func(key string) row {
-			return &model.UsageDay{Day: at.UTC().Truncate(24 * time.Hour), Channel: model.ChannelWeb, AgentID: key, Credits: credits, Entries: 1 << 40}
+			return &model.UsageDay{Day: at.UTC().Truncate(24 * time.Hour), Channel: model.ChannelWeb, AgentID: key,
+				Credits: credits, Entries: 1 << 40}
 		})
 		sameRow(t, conn, tenant, "usage_months", "agent_id", func(key string) row {
-			return &model.UsageMonth{Month: model.MonthOf(at), Channel: model.ChannelWeb, AgentID: key, CampaignID: odd, Credits: credits, Entries: 1}
+			return &model.UsageMonth{Month: model.MonthOf(at), Channel: model.ChannelWeb, AgentID: key, CampaignID: odd,
+				Credits: credits, Entries: 1}
 		})
 	}
-	fails(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: "a\x00b", Channel: model.ChannelWeb, AgentID: "a", At: at}), model.BadInput)
+	fails(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: "a\x00b", Channel: model.ChannelWeb,
+		AgentID: "a", At: at}), model.BadInput)
 }
 
 var madeKeys atomic.Int64
@@ -87,7 +104,8 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	n := madeKeys.Add(1)
 	require.NoError(t, db.Insert(t.Context(), tenant, make(fmt.Sprintf("key_%d_a", n))))
 	require.NoError(t, db.Write(t.Context(), tenant, make(fmt.Sprintf("key_%d_b", n)), make(fmt.Sprintf("key_%d_c", n))))
-	rows, err := conn.Query(t.Context(), fmt.Sprintf("SELECT (to_jsonb(r) - '%s')::text FROM %s AS r WHERE company_id = $1 AND (%[1]s::text LIKE $2 OR $2 = '') ORDER BY %[1]s DESC LIMIT 3",
+	rows, err := conn.Query(t.Context(), fmt.Sprintf("SELECT (to_jsonb(r) - '%s')::text FROM %s AS r WHERE company_id = "+
+		"$1 AND (%[1]s::text LIKE $2 OR $2 = '') ORDER BY %[1]s DESC LIMIT 3",
 		key, table), tenant.CompanyID(), map[bool]string{true: "", false: fmt.Sprintf("key_%d_%%", n)}[key == "sequence"])
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -118,7 +136,8 @@ func TestATurnTakesFewRoundTrips(t *testing.T) {
 		calls := make([]*model.ToolCall, 40)
 		for i := range calls {
 			calls[i] = &model.ToolCall{
-				ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"), Result: new("found"),
+				ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"),
+				Result:    new("found"),
 				StartedAt: time.Now(),
 			}
 		}
@@ -135,8 +154,8 @@ func TestATurnTakesFewRoundTrips(t *testing.T) {
 	require.Equal(t, int64(2), turn(), "with forty calls as with none")
 }
 
-// A migration that changes what a statement returns while the program runs costs nobody a message, however many connections have
-// prepared it.
+// A migration that changes what a statement returns while the program runs costs nobody a message, however many
+// connections have prepared it.
 func TestTurnsWhileAMigrationRuns(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -160,7 +179,8 @@ func TestTurnsWhileAMigrationRuns(t *testing.T) {
 		}))
 	}
 	change := func(size int) {
-		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER TABLE simulation_chats ALTER COLUMN end_reason TYPE varchar(%d)", size))
+		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER TABLE simulation_chats ALTER COLUMN end_reason TYPE varchar(%d)",
+			size))
 		require.NoError(t, err)
 	}
 	_, err := conn.Exec(t.Context(), "DROP SCHEMA company CASCADE")

@@ -82,18 +82,30 @@ func TestCallThatIsWrong(t *testing.T) {
 		told string
 		kept string
 	}{
-		"not JSON":        {"book", `{"day":`, "The call failed: the arguments are not JSON: unexpected EOF. Correct the call; do not repeat what you said.", `{}`},
-		"not an object":   {"book", `["Monday"]`, "The call failed: the arguments are not a JSON object. Correct the call; do not repeat what you said.", `{}`},
-		"two values":      {"book", `{"day":"x"} {}`, "The call failed: the arguments are not JSON: invalid character after top-level value. Correct the call; do not repeat what you said.", `{}`},
-		"missing":         {"book", `{"seats":1}`, "The call failed: the arguments do not fit: missing property 'day'. Correct the call; do not repeat what you said.", `{"seats":1}`},
-		"wrong type":      {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
-		"a huge number":   {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
-		"a large number":  {"book", `{"day":"x","seats":1e309}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
-		"too long":        {"book", `{"day":"` + strings.Repeat("x", content.MaxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
-		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
-		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is blank. Correct the call; do not repeat what you said.", `{"request":" "}`},
-		"no reason":       {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. Correct the call; do not repeat what you said.", `{}`},
-		"another's tools": {"dig", `{}`, `The call failed: there is no tool "dig", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
+		"not JSON": {"book", `{"day":`, "The call failed: the arguments are not JSON: unexpected EOF. Correct the " +
+			"call; do not repeat what you said.", `{}`},
+		"not an object": {"book", `["Monday"]`, "The call failed: the arguments are not a JSON object. Correct the call; " +
+			"do not repeat what you said.", `{}`},
+		"two values": {"book", `{"day":"x"} {}`, "The call failed: the arguments are not JSON: invalid character " +
+			"after top-level value. Correct the call; do not repeat what you said.", `{}`},
+		"missing": {"book", `{"seats":1}`, "The call failed: the arguments do not fit: missing property 'day'. " +
+			"Correct the call; do not repeat what you said.", `{"seats":1}`},
+		"wrong type": {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got " +
+			"number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
+		"a huge number": {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a " +
+			"number is out of range. Correct the call; do not repeat what you said.", `{}`},
+		"a large number": {"book", `{"day":"x","seats":1e309}`, "The call failed: the arguments are not JSON: a number is " +
+			"out of range. Correct the call; do not repeat what you said.", `{}`},
+		"too long": {"book", `{"day":"` + strings.Repeat("x", content.MaxArguments) + `"}`,
+			"The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
+		"unknown": {"cook", `{}`,
+			`The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
+		"no request": {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is " +
+			"blank. Correct the call; do not repeat what you said.", `{"request":" "}`},
+		"no reason": {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. " +
+			"Correct the call; do not repeat what you said.", `{}`},
+		"another's tools": {"dig", `{}`,
+			`The call failed: there is no tool "dig", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +132,8 @@ func TestCallOfNothingIsRecorded(t *testing.T) {
 		"unknown":       {"cook", `{"b":1,"a":2}`, "cook", `{"b":1,"a":2}`, `there is no tool "cook"`},
 		"long":          {strings.Repeat("é", 70), `[]`, strings.Repeat("é", 64), `{}`, "there is no tool"},
 		"malformed end": {llm.EndConversation, `{"reason":`, llm.EndConversation, `{}`, "the arguments are not JSON"},
-		"blank end":     {llm.EndConversation, `{"reason":"\n"}`, llm.EndConversation, `{"reason":"\n"}`, "the arguments do not fit: reason: is blank"},
+		"blank end": {llm.EndConversation, `{"reason":"\n"}`, llm.EndConversation, `{"reason":"\n"}`,
+			"the arguments do not fit: reason: is blank"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +176,8 @@ func TestCallsWhoseResultsCannotBeReadAreNotMade(t *testing.T) {
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
 	s.limits.modelCalls = 2
 	got := s.play(t)
-	require.Equal(t, "the language model was asked 2 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound", requireFault(t, got.err))
+	require.Equal(t, "the language model was asked 2 times in one turn without coming to an answer; "+
+		"AGENTGRAPH_MAX_MODEL_CALLS is the bound", requireFault(t, got.err))
 	require.Equal(t, []string{"look{}"}, s.effected)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
@@ -194,7 +208,8 @@ func TestToolThatFails(t *testing.T) {
 		err  error
 		want string
 	}{
-		"the endpoint":    {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503", Err: secret}, "the tool answered 503"},
+		"the endpoint": {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503",
+			Err: secret}, "the tool answered 503"},
 		"something known": {model.Errorf(model.Unprocessable, "no key"), "no key"},
 		"anything else":   {secret, "something went wrong that is not the agent's fault"},
 	} {
@@ -251,7 +266,8 @@ func TestEndTogetherWithOtherCalls(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Nil(t, got.reply.EndReason, "the agent learns of what failed before it hangs up")
-	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.", s.told(1)[0])
+	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.",
+		s.told(1)[0])
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
 }
 

@@ -31,7 +31,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName), content.Cut(wrong.wrong.Error(), rules.MaxFault))
+		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName),
+			content.Cut(wrong.wrong.Error(), rules.MaxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
 	var first, transfers []*call

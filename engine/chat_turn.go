@@ -34,7 +34,8 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // answer lets the agent answer the message while the chat is held, and stores both messages and the calls.
-func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage, *model.SimulationChat, error) {
+func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage,
+	*model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +75,8 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 
 // warn logs a problem of the turn, with its request.
 func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) {
-	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes, []any{"traceId", s.traceID(ctx)})...)
+	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes,
+		[]any{"traceId", s.traceID(ctx)})...)
 }
 
 // load reads the rows that the turn needs.
@@ -131,7 +133,8 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 			// A client that leaves cannot undo the call, so its outcome must still be recorded.
 			ctx, ended := e.observe(context.WithoutCancel(ctx), llm.TransferCall)
 			defer func() { ended(err) }()
-			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID, Reason: reason})
+			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID,
+				Reason: reason})
 		}
 	}
 	return real
@@ -160,7 +163,8 @@ func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
-				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure, llm.Reasons(failure))
+				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure,
+					llm.Reasons(failure))
 			}
 			return event.reply, nil
 		case event.started != nil:
@@ -210,6 +214,7 @@ func (s *chatTurn) keep(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {
-		s.warn(ctx, "outcome of a call not kept before the end of the turn", "call", call.ID, "name", call.TechnicalName, "error", err)
+		s.warn(ctx, "outcome of a call not kept before the end of the turn", "call", call.ID, "name", call.TechnicalName,
+			"error", err)
 	}
 }

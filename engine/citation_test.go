@@ -30,21 +30,23 @@ func TestCitations(t *testing.T) {
 		said, text string
 		numbers    []int32
 	}{
-		"one":                 {"It is 30 [1].", "It is 30 [1].", []int32{1}},
-		"several":             {"A [2][1] b [1].", "A [2][1] b [1].", []int32{1, 2}},
-		"a list":              {"A [2, 9;1].", "A [2, 1].", []int32{1, 2}},
-		"a range":             {"A [1-3]. B [2–1; 9] c [7 - 9].", "A [1, 2]. B [1, 2] c.", []int32{1, 2}},
-		"beyond the chunks":   {"A [3]. B [0] c\t[12].", "A. B c.", nil},
-		"at a line's start":   {"[9] A\n[8] B\n- [7] C", "A\nB\n- C", nil},
-		"alone":               {"[9]", "", nil},
-		"a link":              {"See [1](https://example.com) [2]", "See [1](https://example.com) [2]", []int32{2}},
-		"a year":              {"In [2024], [2, 2024] and [x], [-1], [1.5]", "In [2024], [2, 2024] and [x], [-1], [1.5]", nil},
+		"one":               {"It is 30 [1].", "It is 30 [1].", []int32{1}},
+		"several":           {"A [2][1] b [1].", "A [2][1] b [1].", []int32{1, 2}},
+		"a list":            {"A [2, 9;1].", "A [2, 1].", []int32{1, 2}},
+		"a range":           {"A [1-3]. B [2–1; 9] c [7 - 9].", "A [1, 2]. B [1, 2] c.", []int32{1, 2}},
+		"beyond the chunks": {"A [3]. B [0] c\t[12].", "A. B c.", nil},
+		"at a line's start": {"[9] A\n[8] B\n- [7] C", "A\nB\n- C", nil},
+		"alone":             {"[9]", "", nil},
+		"a link":            {"See [1](https://example.com) [2]", "See [1](https://example.com) [2]", []int32{2}},
+		"a year": {"In [2024], [2, 2024] and [x], [-1], [1.5]", "In [2024], [2, 2024] and [x], [-1], [1.5]",
+			nil},
 		"an open one":         {"A [1", "A [1", nil},
 		"digits with a blank": {"A [1 ] [ 2]", "A [1 ] [ 2]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}}, shown: foundChunks("one", "two")}
+			r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}},
+				shown: foundChunks("one", "two")}
 			text, citations := (&conversation{knowledge: r, channel: model.ChannelWeb}).cite(test.said)
 			require.Equal(t, test.text, strings.TrimSpace(text))
 			var numbers []int32
@@ -60,7 +62,8 @@ func TestCitations(t *testing.T) {
 
 func TestCitationsByChannel(t *testing.T) {
 	t.Parallel()
-	r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}}, shown: foundChunks("one")}
+	r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}},
+		shown: foundChunks("one")}
 	for channel, want := range map[model.Channel]string{
 		model.ChannelWeb: "Yes [1].", model.ChannelWhatsApp: "Yes [1].", model.ChannelPhone: "Yes.", model.ChannelSms: "Yes.",
 	} {
@@ -84,7 +87,8 @@ func TestWhatIsKeptOfARetrieval(t *testing.T) {
 func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("It says so [1] [2] [3]."))
-	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}", ShowQuote: true}}
+	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}",
+		ShowQuote: true}}
 	s.main.Agent.Channel = model.ChannelWeb
 	chunk := strings.Repeat("x", 200<<10)
 	s.effects.retrieve = retrieves(foundChunks(chunk, chunk, chunk)...)
@@ -92,12 +96,14 @@ func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "It says so [1] [2].", got.reply.Text)
 	require.Len(t, got.reply.citations, 2)
-	require.Equal(t, []string{"what the knowledge base found is too long for the agent's instructions: 1 of 3 chunks were left out"}, got.warnings)
+	require.Equal(t, []string{"what the knowledge base found is too long for the agent's instructions: 1 of 3 chunks " +
+		"were left out"}, got.warnings)
 	excerpts, _ := llm.Excerpts(s.script.asked["Main"][0].System)
 	require.Len(t, excerpts, 2)
 
 	s = newScene(say("Never"))
-	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: strings.Repeat("{knowledge}", 10)}}
+	s.main.chat = &model.KnowledgeBaseChat{ID: "chat",
+		PromptSettings: model.PromptSettings{Prompt: strings.Repeat("{knowledge}", 10)}}
 	s.effects.retrieve = retrieves(foundChunks(chunk)...)
 	got = s.play(t)
 	var known *model.Error

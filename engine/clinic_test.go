@@ -78,7 +78,8 @@ func once(namesAndArguments ...string) actor {
 	}
 }
 
-// reads counts the statements that read rows, and do not hold them for a change. It leaves out signals, whose number is a matter of timing.
+// reads counts the statements that read rows, and do not hold them for a change. It leaves out signals, whose number is
+// a matter of timing.
 type reads struct {
 	atomic.Int64
 	// broken is the beginning of statements that fail. It may be nil.
@@ -94,7 +95,8 @@ func (r *reads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.Trac
 		cancel()
 		return failed
 	}
-	if strings.HasPrefix(query.SQL, "SELECT") && strings.Contains(query.SQL, "FROM \"") && !strings.Contains(query.SQL, "FOR UPDATE") {
+	if strings.HasPrefix(query.SQL, "SELECT") && strings.Contains(query.SQL, "FROM \"") &&
+		!strings.Contains(query.SQL, "FOR UPDATE") {
 		r.Add(1)
 	}
 	return ctx
@@ -139,7 +141,8 @@ func (c *clinic) tool(t *testing.T, agent *model.Agent, name, address string) *m
 	}
 	if address != "" {
 		in.Endpoint = &model.ToolEndpointInput{
-			Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Secret":"open sesame"}`),
+			Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{"X-Secret":"open sesame"}`),
 		}
 	}
 	tool, err := c.tenant.CreateTool(t.Context(), in)

@@ -41,7 +41,8 @@ func TestCoverage(t *testing.T) {
 		one.ID: of(model.CallEffectReal, model.CallEffectUnavailable, model.CallEffectReal, model.CallEffectUnavailable),
 		two.ID: of(model.CallEffectMocked, model.CallEffectDenied, model.CallEffectMocked, model.CallEffectDenied),
 	}, coverage(one, two))
-	require.EqualValues(t, 8, c.reads.Load()-before, "as many statements for one chat as for many: four for each of two levels")
+	require.EqualValues(t, 8, c.reads.Load()-before, "as many statements for one chat as for many: four for each of two "+
+		"levels")
 	before = c.reads.Load()
 	coverage(one)
 	require.EqualValues(t, 8, c.reads.Load()-before)
@@ -73,7 +74,11 @@ func TestCoverageBehindSubAgents(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	c.tool(t, c.agent, "book", "https://example.com")
-	expert, deep := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
+	expert, deep := newAgent(t, c.tenant, nil),
+		newAgent(t, c.tenant, func(in *model.CreateAgentInput) {
+			in.IsCallTransferEnabled, in.Channel = true,
+				model.ChannelPhone
+		})
 	ask := c.subAgent(t, c.agent, expert, "ask_expert")
 	c.subAgent(t, c.agent, deep, "ask_deep")
 	c.subAgent(t, expert, deep, "ask_deep")
@@ -87,7 +92,8 @@ func TestCoverageBehindSubAgents(t *testing.T) {
 		"book Mocked", "ask_expert Real", "ask_deep Real",
 		"ask_expert/dig Real", "ask_expert/ask_deep Real", "ask_expert/ask_back Unavailable",
 		"ask_deep/drill Real", "ask_deep/ask_up Real", "ask_deep/transfer_call Mocked",
-	}, c.covered(t, e, c.start(t, e, &model.ToolMocking{MockAllTools: true, MockCallTransfer: true})), "tools of a sub-agent cannot be mocked")
+	}, c.covered(t, e, c.start(t, e, &model.ToolMocking{MockAllTools: true, MockCallTransfer: true})),
+		"tools of a sub-agent cannot be mocked")
 	require.Equal(t, []string{
 		"book Denied", "ask_expert Mocked", "ask_deep Real",
 		"ask_deep/drill Denied", "ask_deep/ask_up Real", "ask_deep/transfer_call Denied",

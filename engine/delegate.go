@@ -35,9 +35,11 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 		return "", err
 	}
 	for _, name := range missing {
-		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s has the mandatory field %q, for which there is no value", sub.TechnicalName, name))
+		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s has the mandatory field %q, for which there is "+
+			"no value", sub.TechnicalName, name))
 	}
-	call.warnings = append(call.warnings, content.Unfilled("the prompt of the sub-agent "+sub.TechnicalName, inner.unknown)...)
+	call.warnings = append(call.warnings, content.Unfilled("the prompt of the sub-agent "+sub.TechnicalName,
+		inner.unknown)...)
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err
 	}

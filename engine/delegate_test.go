@@ -26,7 +26,8 @@ func TestDelegation(t *testing.T) {
 	require.Equal(t, []string{"Digging.\n\n42"}, s.told(1))
 
 	first := s.script.asked[expert][0]
-	require.Equal(t, []llm.Message{{Role: llm.RoleUser, Text: "Dig, please"}}, first.Messages, "the request is all that it sees")
+	require.Equal(t, []llm.Message{{Role: llm.RoleUser, Text: "Dig, please"}}, first.Messages,
+		"the request is all that it sees")
 	var names []string
 	for _, tool := range first.Tools {
 		names = append(names, tool.Name)
@@ -61,9 +62,12 @@ func TestDelegationThatFails(t *testing.T) {
 		answers []answer
 		cause   string
 	}{
-		"the model":     {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}}, "the provider answered 429"},
-		"too long":      {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
-		"wrong calls":   {[]answer{do("digg", `{}`)}, `the language model made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
+		"the model": {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}},
+			"the provider answered 429"},
+		"too long": {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to " +
+			"an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
+		"wrong calls": {[]answer{do("digg", `{}`)},
+			`the language model made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
 		"an empty word": {[]answer{say(" ")}, "the language model gave an empty answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +95,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.others["expert"].Agent.Prompt = "Expert {name} {today} {mood} {phone}"
 	s.others["expert"].Agent.Fields = []model.AgentField{
-		{Name: "name", IsMandatory: true}, {Name: "today", IsSystem: true}, {Name: "phone", IsSystem: true, IsMandatory: true},
+		{Name: "name", IsMandatory: true}, {Name: "today", IsSystem: true},
+		{Name: "phone", IsSystem: true, IsMandatory: true},
 	}
 	s.script.answers["Expert Ana 2026-03-01 {mood} +12025550143"] = []answer{do("deeper", `{"request":"y"}`), say("42")}
 	s.others["expert"].SubAgents = []*model.SubAgent{{ID: "sub_deep", DelegateAgentID: "deep", TechnicalName: "deeper"}}
@@ -101,7 +106,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"42"}, s.told(1))
 	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
-	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, for which there is no value; it stays as it is"}, got.warnings)
+	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, for which there is no " +
+		"value; it stays as it is"}, got.warnings)
 	require.Equal(t, []string{"ask_expert", "deeper"}, s.begun)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
@@ -110,14 +116,16 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Nil(t, got.calls[0].Error)
-	require.Contains(t, got.warnings, `the sub-agent ask_expert has the mandatory field "shoe", for which there is no value`, "it is asked all the same")
+	require.Contains(t, got.warnings,
+		`the sub-agent ask_expert has the mandatory field "shoe", for which there is no value`, "it is asked all the same")
 }
 
 // chain lets agent_0 delegate to agent_1 and so on, and the last agent to the first.
 func chain(s *scene, length int) {
 	for i := range length {
 		name := fmt.Sprintf("agent_%d", i)
-		sub := &model.SubAgent{ID: fmt.Sprint("sub_", i), TechnicalName: "deeper", DelegateAgentID: fmt.Sprintf("agent_%d", (i+1)%length)}
+		sub := &model.SubAgent{ID: fmt.Sprint("sub_", i), TechnicalName: "deeper", DelegateAgentID: fmt.Sprintf("agent_%d",
+			(i+1)%length)}
 		s.others[name] = &Speaker{Agent: &model.Agent{ID: name, Prompt: name}, SubAgents: []*model.SubAgent{sub}}
 		s.script.answers[name] = []answer{do("deeper", `{"request":"on"}`), say("end of " + name)}
 	}
@@ -148,7 +156,8 @@ func TestDelegationsDoNotGoInCircles(t *testing.T) {
 		got := s.play(t)
 		require.NoError(t, got.err)
 		require.Len(t, got.calls, length)
-		require.Equal(t, "the agent behind it is already waiting for this answer, so asking it would never end", *got.calls[length-1].Error)
+		require.Equal(t, "the agent behind it is already waiting for this answer, so asking it would never end",
+			*got.calls[length-1].Error)
 	}
 	// An agent may be asked twice in succession.
 	s := newScene(do("ask_expert", `{"request":"x"}`), do("ask_expert", `{"request":"y"}`), say("Done"))
@@ -167,7 +176,8 @@ func TestDelegationsShareTheTurnsBound(t *testing.T) {
 	s := newScene(a)
 	s.script.answers[expert] = []answer{say("42")}
 	got := s.play(t)
-	require.Equal(t, "the language model was asked 40 times in one turn, delegations included, without coming to an answer", requireFault(t, got.err))
+	require.Equal(t, "the language model was asked 40 times in one turn, delegations included, without coming to an "+
+		"answer", requireFault(t, got.err))
 	require.Len(t, s.script.asked[expert], 38, "the agent itself was asked twice")
 }
 

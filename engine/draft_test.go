@@ -39,13 +39,16 @@ func TestAChatOfADraftThatGoesOnFromGivenMessages(t *testing.T) {
 	heard := &listener{}
 	e := newEngine(heard.model(), engine.Options{})
 	at := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
-	begin := []*model.TestMessage{given(model.MessageRoleUser, "Is {it} open?"), {Role: model.MessageRoleAssistant, Text: "No.", Timestamp: &at}}
+	begin := []*model.TestMessage{given(model.MessageRoleUser, "Is {it} open?"),
+		{Role: model.MessageRoleAssistant, Text: "No.", Timestamp: &at}}
 	chat, err := e.StartSimulationChat(ctx, tenant, model.StartSimulationChatInput{
-		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`), Prompt: new("Try {clinic} and {what}."), Messages: begin,
+		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`), Prompt: new("Try {clinic} and {what}."),
+		Messages: begin,
 	})
 	require.NoError(t, err)
 	require.True(t, chat.IsDraft)
-	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, for which there is no value; it stays as it is")
+	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, for which there is no value; it stays as "+
+		"it is")
 	messages, err := tenant.MessagesAfter(ctx, chat.ID, 0)
 	require.NoError(t, err)
 	require.Len(t, messages, 2, "and no welcome")
@@ -63,7 +66,8 @@ func TestAChatOfADraftThatGoesOnFromGivenMessages(t *testing.T) {
 	require.Len(t, heard.asked, 1)
 	require.True(t, strings.HasPrefix(heard.asked[0].System, "Try Lakeside and {what}."))
 	require.Equal(t, []llm.Message{
-		{Role: llm.RoleUser, Text: "Is {it} open?"}, {Role: llm.RoleAssistant, Text: "No."}, {Role: llm.RoleUser, Text: "And today?"},
+		{Role: llm.RoleUser, Text: "Is {it} open?"}, {Role: llm.RoleAssistant, Text: "No."},
+		{Role: llm.RoleUser, Text: "And today?"},
 	}, heard.asked[0].Messages)
 
 	instructions, err := e.InstructionsOfChats(ctx, tenant, []string{chat.ID})
@@ -84,7 +88,8 @@ func TestInstructionsFollowTheAgentsPrompt(t *testing.T) {
 	heard := &listener{}
 	e := newEngine(heard.model(), engine.Options{})
 	one, two := c.start(t, e, nil), c.start(t, e, nil)
-	_, err := c.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: c.agent.ID, Prompt: "New at {clinic}."})
+	_, err := c.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: c.agent.ID,
+		Prompt: "New at {clinic}."})
 	require.NoError(t, err)
 	_, _, err = send(ctx, e, c.tenant, one.ID, "Hello")
 	require.NoError(t, err)
@@ -104,7 +109,8 @@ func TestInstructionsFollowTheAgentsPrompt(t *testing.T) {
 		return chat.ID
 	}
 	long, draft := begin(strings.Repeat("x", 1_000), nil), begin("Lakeside", new("Short."))
-	_, err = c.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: c.agent.ID, Prompt: strings.Repeat("{clinic}", 6_000)})
+	_, err = c.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: c.agent.ID,
+		Prompt: strings.Repeat("{clinic}", 6_000)})
 	require.NoError(t, err)
 	instructions, err = e.InstructionsOfChats(ctx, c.tenant, []string{long, draft})
 	require.NoError(t, err)
@@ -127,11 +133,14 @@ func TestMessagesThatNoChatBeginsWith(t *testing.T) {
 		in    model.StartSimulationChatInput
 		fault string
 	}{
-		"two of the contact": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(user, "a"), given(user, "b"), given(assistant, "c")}}, "messages.1.role"},
-		"two of the agent":   {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(assistant, "a"), given(assistant, "b")}}, "messages.1.role"},
-		"the contact last":   {model.StartSimulationChatInput{Messages: many(3, "a")}, "messages.2.role"},
-		"an empty one":       {model.StartSimulationChatInput{Messages: many(2, "")}, "messages.0.text"},
-		"a long one":         {model.StartSimulationChatInput{Messages: many(2, strings.Repeat("x", 10_001))}, "messages.0.text"},
+		"two of the contact": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(user, "a"),
+			given(user, "b"), given(assistant, "c")}}, "messages.1.role"},
+		"two of the agent": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(assistant, "a"),
+			given(assistant, "b")}}, "messages.1.role"},
+		"the contact last": {model.StartSimulationChatInput{Messages: many(3, "a")}, "messages.2.role"},
+		"an empty one":     {model.StartSimulationChatInput{Messages: many(2, "")}, "messages.0.text"},
+		"a long one": {model.StartSimulationChatInput{Messages: many(2, strings.Repeat("x", 10_001))},
+			"messages.0.text"},
 		"too many":           {model.StartSimulationChatInput{Messages: many(102, "a")}, "messages"},
 		"too many bytes":     {model.StartSimulationChatInput{Messages: many(28, strings.Repeat("x", 9_500))}, "messages"},
 		"an empty prompt":    {model.StartSimulationChatInput{Prompt: new("")}, "prompt"},
@@ -146,7 +155,8 @@ func TestMessagesThatNoChatBeginsWith(t *testing.T) {
 		require.Contains(t, known.Fields, test.fault, name)
 	}
 	for _, in := range []model.StartSimulationChatInput{
-		{Messages: many(100, "a")}, {Messages: many(26, strings.Repeat("x", 10_000))}, {Prompt: new(strings.Repeat("é", 50_000))}, {Messages: []*model.TestMessage{}},
+		{Messages: many(100, "a")}, {Messages: many(26, strings.Repeat("x", 10_000))},
+		{Prompt: new(strings.Repeat("é", 50_000))}, {Messages: []*model.TestMessage{}},
 	} {
 		in.AgentID, in.DataBag = agent.ID, model.JSONObject(`{"clinic":"x"}`)
 		_, err := newEngine(greets, engine.Options{}).StartSimulationChat(t.Context(), tenant, in)

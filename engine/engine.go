@@ -78,7 +78,8 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(),
+		prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{

@@ -51,7 +51,8 @@ func FuzzRender(f *testing.F) {
 // gives the same again.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
-		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`, `{"a":1e308,"b":-1E-400}`, `{"a":1e309,"a":1}`,
+		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`,
+		`{"a":1e308,"b":-1E-400}`, `{"a":1e309,"a":1}`,
 		`{"a":"\ud83d\ude00\ud83d<&>\u2028"}`,
 		`{} x`, `[]`, `null`, `{"a":00}`, "{\"\xff\":\"\xff\"}", ` { } `,
 	} {
@@ -104,7 +105,8 @@ func FuzzMockCondition(f *testing.F) {
 		}
 		matches := model.MockCondition{Argument: argument, Matches: &pattern}
 		input := model.StartSimulationChatInput{AgentID: "agent_a", ToolMocking: &model.ToolMocking{
-			MockedTools: []model.MockedTool{{ToolID: "tool_a", Mock: model.Mock{Rules: []model.MockRule{{When: []model.MockCondition{matches}}}}}},
+			MockedTools: []model.MockedTool{
+				{ToolID: "tool_a", Mock: model.Mock{Rules: []model.MockRule{{When: []model.MockCondition{matches}}}}}},
 		}}
 		if input.Validate() != nil {
 			require.NotPanics(t, func() { isMet(t, matches, call) })
@@ -123,9 +125,11 @@ func FuzzMockCondition(f *testing.F) {
 func FuzzToolSchema(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}},"required":["a"],"additionalProperties":false}`,
-		`{"type":"object","properties":{"next":{"$ref":"#"}}}`, `{"type":"object","$defs":{"b":{"pattern":"^(a+)+$"}},"properties":{"a":{"$ref":"#/$defs/b"}}}`,
+		`{"type":"object","properties":{"next":{"$ref":"#"}}}`,
+		`{"type":"object","$defs":{"b":{"pattern":"^(a+)+$"}},"properties":{"a":{"$ref":"#/$defs/b"}}}`,
 		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"a":{"$id":"b","type":"number"}},"properties":{"a":{"$ref":"b"}}}`,
-		`{"type":"object","$id":"https://a.example/b","$anchor":"c","properties":{"a":{"$ref":"#c"}}}`, `{"type":"object","allOf":[{"$ref":"#"}]}`,
+		`{"type":"object","$id":"https://a.example/b","$anchor":"c","properties":{"a":{"$ref":"#c"}}}`,
+		`{"type":"object","allOf":[{"$ref":"#"}]}`,
 		`{"type":"object","properties":{"a":{"multipleOf":1e-300,"maximum":1e308}},"dependentSchemas":{"a":false}}`,
 	} {
 		f.Add(seed, `{"a":"b","next":{"next":1}}`)

@@ -39,7 +39,8 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
 	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())
-	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
+	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval &&
+		!isUnknown
 }
 
 // resultOf returns what the model is told about a call.

@@ -29,7 +29,8 @@ func (c counting) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error]
 			yield(llm.Chunk{}, c.err)
 			return
 		}
-		yield(llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}{}"}}, Usage: c.usage}, nil)
+		yield(llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}{}"}},
+			Usage: c.usage}, nil)
 	}
 }
 
@@ -37,7 +38,8 @@ func TestMeter(t *testing.T) {
 	t.Parallel()
 	var m Meter
 	req := llm.Request{
-		System: "1234", Schema: []byte("{}"), Tools: []llm.Tool{{Name: "book", Description: "Books", Parameters: []byte("{}")}},
+		System: "1234", Schema: []byte("{}"),
+		Tools:    []llm.Tool{{Name: "book", Description: "Books", Parameters: []byte("{}")}},
 		Messages: []llm.Message{{Text: "12345"}, {ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}"}}}},
 	}
 	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.Of(c).Chat(t.Context(), req)) }

@@ -27,7 +27,8 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalName string, call content.Values, number int32, variables content.Values) mockAnswer {
+func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalName string, call content.Values,
+	number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
@@ -110,11 +111,13 @@ func withinTexts(template string, places [][]int) []bool {
 
 // mocked answers a call with its mock, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
-	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
+	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number,
+		c.variables)
 	if ctx.Err() != nil {
 		return "", ctx.Err() // not all conditions were evaluated
 	}
-	call.record.MockRule, call.warnings = answer.rule, content.Unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
+	call.record.MockRule, call.warnings = answer.rule, content.Unfilled("the mock of "+call.target.TechnicalName,
+		answer.unknown)
 	if answer.delay > 0 {
 		if err := c.effects.wait(ctx, answer.delay); err != nil {
 			return "", err

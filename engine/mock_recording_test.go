@@ -16,7 +16,8 @@ func TestRecordedFailuresAreThoseThatMocksSimulate(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []*model.MockFailure{
 		{Kind: model.MockFailureKindTimeout}, {Kind: model.MockFailureKindMalformedJSON},
-		{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(404))}, {Kind: model.MockFailureKindHTTPError, Status: ptr(int32(599))},
+		{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(404))},
+		{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(599))},
 		{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(422)), Body: ptr("no such day: Sunday\nor so")},
 	} {
 		for _, kind := range []model.ToolCallKind{model.ToolCallKindTool, model.ToolCallKindSubAgent} {
@@ -25,7 +26,8 @@ func TestRecordedFailuresAreThoseThatMocksSimulate(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"the tool answered 302 Found", "the host of the tool cannot be found", "the arguments do not fit: the tool answered 404", string(denied),
+		"the tool answered 302 Found", "the host of the tool cannot be found",
+		"the arguments do not fit: the tool answered 404", string(denied),
 	} {
 		require.Nil(t, model.RecordedFailure(text))
 	}
@@ -43,13 +45,15 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 			call := &model.ToolCall{
 				Kind: model.ToolCallKindTool, TargetID: &tool, TechnicalName: "look", IsTurnKept: true, MessageSequence: 2,
 				Arguments: model.JSONObject(rapid.SampledFrom([]string{
-					`{}`, `{"day":"Monday"}`, `{"day":"Monday","n":1}`, `{"n":1.50}`, `{"n":null}`, `{"who":{"b":[1,"<a>"],"a":true}}`, `{"day":"{n}"}`,
+					`{}`, `{"day":"Monday"}`, `{"day":"Monday","n":1}`, `{"n":1.50}`, `{"n":null}`, `{"who":{"b":[1,"<a>"],"a":true}}`,
+					`{"day":"{n}"}`,
 				}).Draw(t, "arguments")),
 			}
 			if i < before {
 				call.MessageSequence = 1
 			}
-			if text := rapid.SampledFrom([]string{"plain", "", `{"day":"{day} \\{n}","x":{}}`, "two", "!timeout", "!404"}).Draw(t, "answer"); text == "!timeout" {
+			if text := rapid.SampledFrom([]string{"plain", "", `{"day":"{day} \\{n}","x":{}}`, "two", "!timeout", "!404"}).
+				Draw(t, "answer"); text == "!timeout" {
 				call.Error = ptr("the tool did not answer in time")
 			} else if text == "!404" {
 				call.Error = ptr("the tool answered 404 Not Found")
@@ -61,13 +65,15 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 		test, warnings, err := model.NewTestFromSimulationChat(model.CreateTestFromSimulationChatInput{
 			Scenario: "a", Criteria: []string{"b"}, MaxTurns: 1, UpToSequence: ptr(int32(2)),
 		}, model.ChatRecording{
-			Chat: &model.SimulationChat{LastSequence: 3, CreatedAt: at}, Agent: &model.Agent{}, Tools: []*model.Tool{{ID: tool}}, Calls: calls,
+			Chat: &model.SimulationChat{LastSequence: 3, CreatedAt: at}, Agent: &model.Agent{}, Tools: []*model.Tool{{ID: tool}},
+			Calls: calls,
 		}, at)
 		require.NoError(t, err)
 		require.Empty(t, warnings)
 		mock := &test.ToolMocking.MockedTools[0].Mock
 		for number, call := range calls[min(before, len(calls)):] {
-			got := answerMock(t.Context(), rules.NewChecker(), mock, "look", callOf(t, string(call.Arguments)), int32(number), content.Values{"day": "a variable"})
+			got := answerMock(t.Context(), rules.NewChecker(), mock, "look", callOf(t, string(call.Arguments)), int32(number),
+				content.Values{"day": "a variable"})
 			require.Empty(t, got.unknown)
 			if got.failure == nil {
 				require.NotNil(t, call.Result, "call %d", number)

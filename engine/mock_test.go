@@ -41,39 +41,42 @@ func TestMockCondition(t *testing.T) {
 		condition model.MockCondition
 		want      bool
 	}{
-		"text":                    {model.MockCondition{Argument: "day", Equals: ptr("Monday")}, true},
-		"other text":              {model.MockCondition{Argument: "day", Equals: ptr("monday")}, false},
-		"text is no JSON":         {model.MockCondition{Argument: "day", Equals: ptr(`"Monday"`)}, false},
-		"number":                  {model.MockCondition{Argument: "n", Equals: ptr("2")}, true},
-		"number in another form":  {model.MockCondition{Argument: "price", Equals: ptr("25e-1")}, true},
-		"number that is text":     {model.MockCondition{Argument: "n", Equals: ptr(`"2"`)}, false},
-		"numbers keep digits":     {model.MockCondition{Argument: "big", Equals: ptr("9007199254740992")}, false},
-		"not JSON":                {model.MockCondition{Argument: "n", Equals: ptr("two")}, false},
-		"huge":                    {model.MockCondition{Argument: "n", Equals: ptr("1e999999999")}, false},
-		"boolean":                 {model.MockCondition{Argument: "yes", Equals: ptr("true")}, true},
-		"null":                    {model.MockCondition{Argument: "none", Equals: ptr("null")}, true},
-		"list":                    {model.MockCondition{Argument: "list", Equals: ptr(`[ 1.0, "a" ]`)}, true},
-		"other list":              {model.MockCondition{Argument: "list", Equals: ptr(`["a",1]`)}, false},
-		"object":                  {model.MockCondition{Argument: "who", Equals: ptr(`{"age":{"years":30},"name":"Ana"}`)}, true},
-		"other object":            {model.MockCondition{Argument: "who", Equals: ptr(`{"name":"Ana"}`)}, false},
-		"dots":                    {model.MockCondition{Argument: "who.age.years", Equals: ptr("30")}, true},
-		"dots that lead nowhere":  {model.MockCondition{Argument: "day.name", Equals: ptr("Monday")}, false},
-		"a name with a dot":       {model.MockCondition{Argument: "a.b", Equals: ptr("whole")}, true},
-		"beside it":               {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
-		"missing":                 {model.MockCondition{Argument: "x", Equals: ptr("")}, false},
-		"regex":                   {model.MockCondition{Argument: "day", Matches: ptr("(?i)^mon")}, true},
-		"regex elsewhere":         {model.MockCondition{Argument: "day", Matches: ptr("nda")}, true},
-		"regex that does not":     {model.MockCondition{Argument: "day", Matches: ptr("^Tue")}, false},
-		"regex on a number":       {model.MockCondition{Argument: "price", Matches: ptr(`^2\.50$`)}, true},
-		"regex on an object":      {model.MockCondition{Argument: "who", Matches: ptr(`"years":30`)}, true},
-		"regex on nothing":        {model.MockCondition{Argument: "x", Matches: ptr("")}, false},
-		"present":                 {model.MockCondition{Argument: "none", Present: ptr(true)}, true},
-		"present within":          {model.MockCondition{Argument: "who.name", Present: ptr(true)}, true},
-		"absent":                  {model.MockCondition{Argument: "x", Present: ptr(true)}, false},
-		"not present":             {model.MockCondition{Argument: "x", Present: ptr(false)}, true},
-		"there, though unwanted":  {model.MockCondition{Argument: "day", Present: ptr(false)}, false},
-		"all of a condition":      {model.MockCondition{Argument: "day", Present: ptr(true), Equals: ptr("Monday"), Matches: ptr("^M")}, true},
-		"all but one":             {model.MockCondition{Argument: "day", Present: ptr(true), Equals: ptr("Monday"), Matches: ptr("^T")}, false},
+		"text":                   {model.MockCondition{Argument: "day", Equals: ptr("Monday")}, true},
+		"other text":             {model.MockCondition{Argument: "day", Equals: ptr("monday")}, false},
+		"text is no JSON":        {model.MockCondition{Argument: "day", Equals: ptr(`"Monday"`)}, false},
+		"number":                 {model.MockCondition{Argument: "n", Equals: ptr("2")}, true},
+		"number in another form": {model.MockCondition{Argument: "price", Equals: ptr("25e-1")}, true},
+		"number that is text":    {model.MockCondition{Argument: "n", Equals: ptr(`"2"`)}, false},
+		"numbers keep digits":    {model.MockCondition{Argument: "big", Equals: ptr("9007199254740992")}, false},
+		"not JSON":               {model.MockCondition{Argument: "n", Equals: ptr("two")}, false},
+		"huge":                   {model.MockCondition{Argument: "n", Equals: ptr("1e999999999")}, false},
+		"boolean":                {model.MockCondition{Argument: "yes", Equals: ptr("true")}, true},
+		"null":                   {model.MockCondition{Argument: "none", Equals: ptr("null")}, true},
+		"list":                   {model.MockCondition{Argument: "list", Equals: ptr(`[ 1.0, "a" ]`)}, true},
+		"other list":             {model.MockCondition{Argument: "list", Equals: ptr(`["a",1]`)}, false},
+		"object": {model.MockCondition{Argument: "who", Equals: ptr(`{"age":{"years":30},"name":"Ana"}`)},
+			true},
+		"other object":           {model.MockCondition{Argument: "who", Equals: ptr(`{"name":"Ana"}`)}, false},
+		"dots":                   {model.MockCondition{Argument: "who.age.years", Equals: ptr("30")}, true},
+		"dots that lead nowhere": {model.MockCondition{Argument: "day.name", Equals: ptr("Monday")}, false},
+		"a name with a dot":      {model.MockCondition{Argument: "a.b", Equals: ptr("whole")}, true},
+		"beside it":              {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
+		"missing":                {model.MockCondition{Argument: "x", Equals: ptr("")}, false},
+		"regex":                  {model.MockCondition{Argument: "day", Matches: ptr("(?i)^mon")}, true},
+		"regex elsewhere":        {model.MockCondition{Argument: "day", Matches: ptr("nda")}, true},
+		"regex that does not":    {model.MockCondition{Argument: "day", Matches: ptr("^Tue")}, false},
+		"regex on a number":      {model.MockCondition{Argument: "price", Matches: ptr(`^2\.50$`)}, true},
+		"regex on an object":     {model.MockCondition{Argument: "who", Matches: ptr(`"years":30`)}, true},
+		"regex on nothing":       {model.MockCondition{Argument: "x", Matches: ptr("")}, false},
+		"present":                {model.MockCondition{Argument: "none", Present: ptr(true)}, true},
+		"present within":         {model.MockCondition{Argument: "who.name", Present: ptr(true)}, true},
+		"absent":                 {model.MockCondition{Argument: "x", Present: ptr(true)}, false},
+		"not present":            {model.MockCondition{Argument: "x", Present: ptr(false)}, true},
+		"there, though unwanted": {model.MockCondition{Argument: "day", Present: ptr(false)}, false},
+		"all of a condition": {model.MockCondition{Argument: "day", Present: ptr(true), Equals: ptr("Monday"),
+			Matches: ptr("^M")}, true},
+		"all but one": {model.MockCondition{Argument: "day", Present: ptr(true), Equals: ptr("Monday"),
+			Matches: ptr("^T")}, false},
 		"a regex that is refused": {model.MockCondition{Argument: "day", Matches: ptr("(")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,9 +91,11 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 	mock := &model.Mock{
 		ResultTemplate: ptr("own {day}"), DelaySeconds: 1,
 		Rules: []model.MockRule{
-			{When: []model.MockCondition{{Argument: "day", Equals: ptr("Monday")}, {Argument: "seats", Present: ptr(true)}}, ResultTemplate: ptr("both")},
+			{When: []model.MockCondition{{Argument: "day", Equals: ptr("Monday")}, {Argument: "seats", Present: ptr(true)}},
+				ResultTemplate: ptr("both")},
 			{CallIndex: ptr(int32(1)), DelaySeconds: 0.5, ResultTemplate: ptr("second {day}")},
-			{When: []model.MockCondition{{Argument: "day", Equals: ptr("Monday")}}, Failure: &model.MockFailure{Kind: model.MockFailureKindTimeout}, DelaySeconds: 2},
+			{When: []model.MockCondition{{Argument: "day", Equals: ptr("Monday")}},
+				Failure: &model.MockFailure{Kind: model.MockFailureKindTimeout}, DelaySeconds: 2},
 			{When: []model.MockCondition{{Argument: "day", Equals: ptr("Sunday")}}},
 		},
 	}
@@ -105,8 +110,9 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 		"every condition": {`{"day":"Monday","seats":1}`, 1, ptr(int32(0)), "both", 0, false},
 		"the index":       {`{"day":"Monday"}`, 1, ptr(int32(1)), "second Monday", 500 * time.Millisecond, false},
 		"the failure":     {`{"day":"Monday"}`, 0, ptr(int32(2)), "", 2 * time.Second, true},
-		"the default":     {`{"day":"Sunday"}`, 7, ptr(int32(3)), `{"status":"success","message":"The call to book succeeded."}`, 0, false},
-		"none":            {`{"day":"Friday"}`, 0, nil, "own Friday", time.Second, false},
+		"the default": {`{"day":"Sunday"}`, 7, ptr(int32(3)),
+			`{"status":"success","message":"The call to book succeeded."}`, 0, false},
+		"none": {`{"day":"Friday"}`, 0, nil, "own Friday", time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,13 +133,17 @@ func TestMockTemplate(t *testing.T) {
 		unknown        []string
 	}{
 		"parameters first": {template: "{day} at {clinic}", want: "Monday at Lakeside"},
-		"null is absent":   {template: "{clinic} {none} {who.none}", want: "Lakeside {none} {who.none}", unknown: []string{"none", "who.none"}},
-		"dots":             {template: "{who.name} {who.age.years} {order.id}", want: "Ana 30 A-7"},
-		"an object":        {template: `{"who":{who}}`, want: `{"who":{"age":{"years":30},"name":"Ana <&>"}}`},
-		"places in lists":  {template: "{seats.1} {seats.2} {seats.-1} {seats.x}", want: "B2 {seats.2} {seats.-1} {seats.x}", unknown: []string{"seats.2", "seats.-1", "seats.x"}},
-		"hyphens":          {template: "{first-name}", want: "Zoë"},
-		"as JSON":          {template: `{"day":{day|json},"who":{who.name|json},"n":{none|json}}`, want: `{"day":"Monday","who":"Ana","n":{none|json}}`, unknown: []string{"none|json"}},
-		"escaped in texts": {template: `{"said":"\\{quote}\"{quote}","all":"{who|json}"}`, want: `{"said":"\\She said \"no\"\n\"She said \"no\"\n","all":"{\"age\":{\"years\":30},\"name\":\"Ana\"}"}`},
+		"null is absent": {template: "{clinic} {none} {who.none}", want: "Lakeside {none} {who.none}",
+			unknown: []string{"none", "who.none"}},
+		"dots":      {template: "{who.name} {who.age.years} {order.id}", want: "Ana 30 A-7"},
+		"an object": {template: `{"who":{who}}`, want: `{"who":{"age":{"years":30},"name":"Ana <&>"}}`},
+		"places in lists": {template: "{seats.1} {seats.2} {seats.-1} {seats.x}", want: "B2 {seats.2} {seats.-1} {seats.x}",
+			unknown: []string{"seats.2", "seats.-1", "seats.x"}},
+		"hyphens": {template: "{first-name}", want: "Zoë"},
+		"as JSON": {template: `{"day":{day|json},"who":{who.name|json},"n":{none|json}}`,
+			want: `{"day":"Monday","who":"Ana","n":{none|json}}`, unknown: []string{"none|json"}},
+		"escaped in texts": {template: `{"said":"\\{quote}\"{quote}","all":"{who|json}"}`,
+			want: `{"said":"\\She said \"no\"\n\"She said \"no\"\n","all":"{\"age\":{\"years\":30},\"name\":\"Ana\"}"}`},
 		"not escaped else": {template: `The answer is "{quote}".`, want: "The answer is \"She said \"no\"\n\"."},
 		"no recursion":     {template: "{trap}", want: "{clinic}"},
 		"unknown stays":    {template: "{x} {who.x} {x}", want: "{x} {who.x} {x}", unknown: []string{"x", "who.x"}},
@@ -150,7 +160,8 @@ func TestMockTemplate(t *testing.T) {
 			if name == "an object" {
 				call = strings.Replace(call, "Ana", "Ana <&>", 1)
 			}
-			got := answerMock(t.Context(), rules.NewChecker(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
+			got := answerMock(t.Context(), rules.NewChecker(), &model.Mock{ResultTemplate: &test.template}, "book",
+				callOf(t, call), 0, variables)
 			require.Equal(t, test.want, got.result)
 			require.Equal(t, test.unknown, got.unknown)
 		})
@@ -208,7 +219,8 @@ func TestMockedCall(t *testing.T) {
 		MockedTools: []model.MockedTool{{ToolID: "tool_book", Mock: model.Mock{
 			ResultTemplate: ptr("{day} at {clinic} for {nobody}"), DelaySeconds: 0.25,
 		}}},
-		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_expert", Mock: model.Mock{ResultTemplate: ptr("On {request}: 42")}}},
+		MockedSubAgents: []model.MockedSubAgent{
+			{SubAgentID: "sub_expert", Mock: model.Mock{ResultTemplate: ptr("On {request}: 42")}}},
 	}
 	got := s.play(t)
 	require.NoError(t, got.err)
@@ -216,7 +228,8 @@ func TestMockedCall(t *testing.T) {
 	require.NotContains(t, s.script.asked, "Expert of Lakeside", "the sub-agent's conversation is never opened")
 	require.Equal(t, []time.Duration{250 * time.Millisecond}, s.waited)
 	require.GreaterOrEqual(t, got.calls[0].DurationMs, int32(250), "a delay counts even where nobody waits")
-	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, for which there is no value; it stays as it is"}, got.warnings)
+	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, for which there is no value; it stays as " +
+		"it is"}, got.warnings)
 	require.Empty(t, s.begun)
 	require.Equal(t, []string{
 		"Monday at Lakeside for {nobody}", `{"status":"success","message":"The call to look succeeded."}`, "On What?: 42",
@@ -233,11 +246,13 @@ func TestMockedFailure(t *testing.T) {
 		failure model.MockFailure
 		want    string
 	}{
-		"timeout":       {model.MockFailure{Kind: model.MockFailureKindTimeout}, "did not answer in time"},
-		"status":        {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(404))}, "answered 404 Not Found"},
-		"odd status":    {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(599))}, "answered 599"},
-		"no status":     {model.MockFailure{Kind: model.MockFailureKindHTTPError}, "answered 500 Internal Server Error"},
-		"a body":        {model.MockFailure{Kind: model.MockFailureKindHTTPError, Body: ptr(" full\n")}, "answered 500 Internal Server Error: full"},
+		"timeout": {model.MockFailure{Kind: model.MockFailureKindTimeout}, "did not answer in time"},
+		"status": {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(404))},
+			"answered 404 Not Found"},
+		"odd status": {model.MockFailure{Kind: model.MockFailureKindHTTPError, Status: ptr(int32(599))}, "answered 599"},
+		"no status":  {model.MockFailure{Kind: model.MockFailureKindHTTPError}, "answered 500 Internal Server Error"},
+		"a body": {model.MockFailure{Kind: model.MockFailureKindHTTPError, Body: ptr(" full\n")},
+			"answered 500 Internal Server Error: full"},
 		"malformed":     {model.MockFailure{Kind: model.MockFailureKindMalformedJSON}, "answered with malformed JSON"},
 		"empty, though": {model.MockFailure{Kind: model.MockFailureKindEmptyBody}, ""},
 	} {
@@ -270,8 +285,10 @@ func TestCallIndexCountsTheChat(t *testing.T) {
 		do("look", `{"n":"c"}`, "book", `{"day":"y"}`), say("Done"))
 	third, first := ptr(int32(3)), ptr(int32(1))
 	s.mocking.MockedTools = []model.MockedTool{
-		{ToolID: "tool_look", Mock: model.Mock{ResultTemplate: ptr("{n}"), Rules: []model.MockRule{{CallIndex: third, ResultTemplate: ptr("rule {n}")}}}},
-		{ToolID: "tool_book", Mock: model.Mock{ResultTemplate: ptr("{day}"), Rules: []model.MockRule{{CallIndex: first, ResultTemplate: ptr("rule {day}")}}}},
+		{ToolID: "tool_look", Mock: model.Mock{ResultTemplate: ptr("{n}"),
+			Rules: []model.MockRule{{CallIndex: third, ResultTemplate: ptr("rule {n}")}}}},
+		{ToolID: "tool_book", Mock: model.Mock{ResultTemplate: ptr("{day}"),
+			Rules: []model.MockRule{{CallIndex: first, ResultTemplate: ptr("rule {day}")}}}},
 	}
 	s.made = map[string]int32{"tool_look": 2}
 	got := s.play(t)
@@ -280,7 +297,8 @@ func TestCallIndexCountsTheChat(t *testing.T) {
 		require.Equal(t, string(call.Arguments) != "{}", call.Mocked, "a call that was wrong was not answered by the mock")
 	}
 	told := s.told(2)
-	require.Equal(t, []string{"a", "x", "rule b"}, told[:3], "in the order in which the model wrote them, after those of earlier turns")
+	require.Equal(t, []string{"a", "x", "rule b"}, told[:3], "in the order in which the model wrote them, after those "+
+		"of earlier turns")
 	require.Equal(t, []string{"c", "rule y"}, told[4:], "a call that was wrong does not count")
 }
 

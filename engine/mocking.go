@@ -45,6 +45,7 @@ func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 // delegated returns the mocking in the conversations of sub-agents, whose own tools and sub-agents cannot be mocked.
 func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 	return &model.ToolMocking{
-		MockCallTransfer: mocking.MockCallTransfer, CallTransferFailure: mocking.CallTransferFailure, SideEffects: mocking.SideEffects,
+		MockCallTransfer: mocking.MockCallTransfer, CallTransferFailure: mocking.CallTransferFailure,
+		SideEffects: mocking.SideEffects,
 	}
 }

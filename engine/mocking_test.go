@@ -12,7 +12,8 @@ import (
 func TestPlaceholdersThatNothingFills(t *testing.T) {
 	t.Parallel()
 	s := newScene()
-	s.main.Tools = append(s.main.Tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`), newTool("plain", `{"type":"object","properties":{}}`))
+	s.main.Tools = append(s.main.Tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`),
+		newTool("plain", `{"type":"object","properties":{}}`))
 	mock := func(template string) model.Mock {
 		return model.Mock{ResultTemplate: ptr("fine"), Rules: []model.MockRule{{ResultTemplate: &template}, {}}}
 	}
@@ -36,7 +37,8 @@ func TestCoverageOfWhatCannotHappen(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.main.Tools[1].Endpoint = nil
-	s.main.SubAgents = append(s.main.SubAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main", TechnicalName: "self"})
+	s.main.SubAgents = append(s.main.SubAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main",
+		TechnicalName: "self"})
 	effects := func(m *model.ToolMocking) map[string]model.CallEffect {
 		of := map[string]model.CallEffect{}
 		for _, t := range s.main.targets(m, false) {

@@ -23,7 +23,8 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := Begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
+	o, err := Begin(agent, "", content.Values{"firstName": "Ana", "city": "Lyon", "shoe": "38",
+		"contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ana, {agency} here.", *o.Welcome)
 	require.Equal(t, content.Values{

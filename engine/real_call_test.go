@@ -184,7 +184,8 @@ func TestProcessThatDiesDuringATransfer(t *testing.T) {
 
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
-	require.Equal(t, "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm. | "+
+	require.Equal(t, "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does "+
+		"no harm. | "+
 		"The call failed: an earlier transfer may have happened, so it is not repeated.", messages[1].Text)
 	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
 	require.Zero(t, asked.Load())
@@ -214,7 +215,8 @@ func TestWarningsThatComeUpInTheConversation(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")
-	c.subAgent(t, c.agent, newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.Prompt = "Know {mood}." }), "ask_expert")
+	c.subAgent(t, c.agent, newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.Prompt = "Know {mood}." }),
+		"ask_expert")
 	isBroken := true
 	e := newEngine(actor(func(ctx context.Context, req llm.Request) (llm.Answer, error) {
 		switch {
@@ -225,7 +227,8 @@ func TestWarningsThatComeUpInTheConversation(t *testing.T) {
 		}
 		return once("book", "{}", "ask_expert", `{"request":"?"}`)(ctx, req)
 	}), engine.Options{})
-	chat := c.start(t, e, &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{ResultTemplate: new("{day} {shoe}")}}}})
+	chat := c.start(t, e, &model.ToolMocking{
+		MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{ResultTemplate: new("{day} {shoe}")}}}})
 	const end = "}, for which there is no value; it stays as it is"
 	require.Equal(t, []string{"the mock of book has the placeholder {shoe" + end}, chat.Warnings)
 

@@ -12,12 +12,14 @@ import (
 func TestCallsBeforeASimulationAreTold(t *testing.T) {
 	t.Parallel()
 	given := func(name string) *model.ToolCall {
-		return &model.ToolCall{ID: "call_" + name, Kind: model.ToolCallKindTool, TechnicalName: name, Mocked: true, IsTurnKept: true}
+		return &model.ToolCall{ID: "call_" + name, Kind: model.ToolCallKindTool, TechnicalName: name, Mocked: true,
+			IsTurnKept: true}
 	}
 	calls := []*model.ToolCall{given("find"), given("find"), given("gone")}
 	calls[0].Arguments, calls[0].Result = model.JSONObject(`{"day":"Monday"}`), new("free")
 	calls[1].Error, calls[2].Result = new("the line is busy"), new("x")
-	start := []model.TestMessage{{Role: model.MessageRoleUser, Text: "Is Monday free?"}, {Role: model.MessageRoleAssistant, Text: "Yes."}, {Role: model.MessageRoleUser, Text: "Book it."}}
+	start := []model.TestMessage{{Role: model.MessageRoleUser, Text: "Is Monday free?"},
+		{Role: model.MessageRoleAssistant, Text: "Yes."}, {Role: model.MessageRoleUser, Text: "Book it."}}
 	s := &Speaker{Tools: []*model.Tool{{ID: "tool_1", TechnicalName: "find"}}}
 	s.recognize(calls)
 	require.Equal(t, "tool_1", *calls[0].TargetID)

@@ -67,7 +67,8 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
 	next := &turn{
-		model: r.meter.Of(e.tested), rephraser: r.meter.Of(e.rephraser), limits: e.limits, effects: r.effects, checks: e.checks,
+		model: r.meter.Of(e.tested), rephraser: r.meter.Of(e.rephraser), limits: e.limits, effects: r.effects,
+		checks:    e.checks,
 		variables: at.Values, mocking: r.mocking,
 	}
 	return next.rehearse(ctx, &own, at)

@@ -14,9 +14,11 @@ import (
 )
 
 // rehearse lets the scene's agent answer the last message of a test.
-func (s *scene) rehearse(t *testing.T, messages []model.TestMessage, calls []*model.ToolCall) (*Reply, []*model.ToolCall, error) {
+func (s *scene) rehearse(t *testing.T, messages []model.TestMessage,
+	calls []*model.ToolCall) (*Reply, []*model.ToolCall, error) {
 	t.Helper()
-	turn := &turn{model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(), variables: content.Values{}, mocking: &s.mocking}
+	turn := &turn{model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
+		variables: content.Values{}, mocking: &s.mocking}
 	return turn.rehearse(t.Context(), s.main, Situation{Messages: messages, Calls: calls})
 }
 
@@ -24,13 +26,17 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 	t.Parallel()
 	s := newScene(
 		do("book", `{"day":"Monday"}`), say("Booked. Anything else?"),
-		do("book", `{"day":"Friday"}`, "ask_expert", `{"request":"Why?"}`), do(llm.EndConversation, `{"reason":"done"}`).saying("Goodbye."),
+		do("book", `{"day":"Friday"}`, "ask_expert", `{"request":"Why?"}`), do(llm.EndConversation, `{"reason":"done"}`).
+			saying("Goodbye."),
 	)
 	s.script.answers["Expert of {clinic}"] = []answer{do("dig", `{}`), say("Because")}
 	first := int32(0)
 	result := "the first"
-	s.mocking.MockedTools = []model.MockedTool{{ToolID: "tool_book", Mock: model.Mock{Rules: []model.MockRule{{CallIndex: &first, ResultTemplate: &result}}}}}
-	messages := []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "Good morning."}, {Role: model.MessageRoleUser, Text: "Monday"}}
+	s.mocking.MockedTools =
+		[]model.MockedTool{{ToolID: "tool_book",
+			Mock: model.Mock{Rules: []model.MockRule{{CallIndex: &first, ResultTemplate: &result}}}}}
+	messages := []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "Good morning."},
+		{Role: model.MessageRoleUser, Text: "Monday"}}
 	said, calls, err := s.rehearse(t, messages, nil)
 	require.NoError(t, err)
 	require.Equal(t, "Booked. Anything else?", said.Text)
@@ -38,7 +44,8 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 	require.Equal(t, "the first", *calls[0].Result)
 
 	calls[0].MessageSequence, calls[0].IsTurnKept = 1, true
-	messages = append(messages, model.TestMessage{Role: model.MessageRoleAssistant, Text: said.Text}, model.TestMessage{Role: model.MessageRoleUser, Text: "Friday too"})
+	messages = append(messages, model.TestMessage{Role: model.MessageRoleAssistant, Text: said.Text},
+		model.TestMessage{Role: model.MessageRoleUser, Text: "Friday too"})
 	said, later, err := s.rehearse(t, messages, calls)
 	require.NoError(t, err)
 	require.Equal(t, "done", *said.EndReason)
@@ -63,7 +70,8 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 
 func TestTheAgentOfATestFails(t *testing.T) {
 	t.Parallel()
-	s := newScene(do("book", `{"day":"Monday"}`), answer{err: &llm.Error{Cause: llm.Unavailable, Message: "model scripted: 503"}})
+	s := newScene(do("book", `{"day":"Monday"}`),
+		answer{err: &llm.Error{Cause: llm.Unavailable, Message: "model scripted: 503"}})
 	said, calls, err := s.rehearse(t, []model.TestMessage{{Role: model.MessageRoleUser, Text: "Monday"}}, nil)
 	require.Equal(t, "model scripted: 503", requireFault(t, err))
 	require.Nil(t, said)

@@ -23,7 +23,8 @@ const (
 	maxQuestion = 10_000
 
 	nothingFound        = "You are without knowledge here: nothing was found about the contact's last message."
-	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], behind every statement that you take from it. " +
+	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], behind every statement that you " +
+		"take from it. " +
 		"Never write another number in square brackets."
 )
 
@@ -48,7 +49,8 @@ type FoundChunk struct {
 // FoundBy returns the chunks in the record of a retrieval; none for other calls.
 func FoundBy(call *model.ToolCall) []FoundChunk {
 	var found retrievalResult
-	if call.Kind != model.ToolCallKindRetrieval || call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {
+	if call.Kind != model.ToolCallKindRetrieval || call.Result == nil ||
+		json.Unmarshal([]byte(*call.Result), &found) != nil {
 		return nil
 	}
 	return found.Chunks
@@ -143,7 +145,8 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	}
 	warnings := content.Unfilled(promptOfKnowledge, unknown)
 	if left := len(found) - len(texts); left > 0 {
-		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: %d of %d chunks were left out", left, len(found)))
+		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: "+
+			"%d of %d chunks were left out", left, len(found)))
 	}
 	if c.showsSources() && len(texts) > 0 {
 		prompt += citationInstruction
@@ -163,7 +166,8 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 		return variables.Text(name)
 	})
 	if len(filled) > content.MaxRendered {
-		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its placeholders are filled in")
+		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its "+
+			"placeholders are filled in")
 	}
 	return filled, unknown, nil
 }
@@ -198,9 +202,12 @@ const (
 	// maxRephrased bounds a better question, in characters.
 	maxRephrased = 1_000
 
-	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's last message as one question " +
-		"that can be understood without the conversation, for a search in documents: put in what words such as \"it\" or \"that one\" stand for. " +
-		"Keep its language and add nothing that was not said. If it can be understood already, repeat it. Write the question and nothing else."
+	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's " +
+		"last message as one question " +
+		"that can be understood without the conversation, for a search in documents: put in what words such as \"it\" or " +
+		"\"that one\" stand for. " +
+		"Keep its language and add nothing that was not said. If it can be understood already, repeat it. Write the " +
+		"question and nothing else."
 )
 
 // question returns what the knowledge base is asked: the contact's last message, or what the rephraser makes of it and
@@ -256,6 +263,7 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 func settingsOf(chat *model.KnowledgeBaseChat) llm.Settings {
 	s := chat.LlmSettings
 	return llm.Settings{
-		Temperature: &s.Temperature, TopP: &s.TopP, PresencePenalty: &s.PresencePenalty, FrequencyPenalty: &s.FrequencyPenalty,
+		Temperature: &s.Temperature, TopP: &s.TopP, PresencePenalty: &s.PresencePenalty,
+		FrequencyPenalty: &s.FrequencyPenalty,
 	}
 }

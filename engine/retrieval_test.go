@@ -24,17 +24,20 @@ type library struct {
 }
 
 // library connects a knowledge base chat to an agent of the clinic. The texts are its documents, by name.
-func (c *clinic) library(t *testing.T, e *engine.Engine, agent *model.Agent, settings model.PromptSettingsInput, texts map[string]string) library {
+func (c *clinic) library(t *testing.T, e *engine.Engine, agent *model.Agent, settings model.PromptSettingsInput,
+	texts map[string]string) library {
 	t.Helper()
 	dataset, err := c.tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Leaflets"})
 	require.NoError(t, err)
 	l := library{datasetID: dataset.ID}
 	l.chat, err = c.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{
 		Name: "Leaflets", DatasetIds: []string{dataset.ID}, PromptSettings: &settings,
-		LlmSettings: &model.LlmSettingsInput{Temperature: new(0.5), TopP: new(0.25), PresencePenalty: new(-1.0), FrequencyPenalty: new(1.5)},
+		LlmSettings: &model.LlmSettingsInput{Temperature: new(0.5), TopP: new(0.25), PresencePenalty: new(-1.0),
+			FrequencyPenalty: new(1.5)},
 	})
 	require.NoError(t, err)
-	_, err = c.tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: l.chat.ID})
+	_, err = c.tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+		ChatID: l.chat.ID})
 	require.NoError(t, err)
 	for name, text := range texts {
 		c.document(t, e, l.datasetID, name, text)
@@ -44,7 +47,8 @@ func (c *clinic) library(t *testing.T, e *engine.Engine, agent *model.Agent, set
 
 func (c *clinic) document(t *testing.T, e *engine.Engine, datasetID, name, text string) {
 	t.Helper()
-	d, err := e.Knowledge().AddDocument(t.Context(), c.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name, Text: &text})
+	d, err := e.Knowledge().AddDocument(t.Context(), c.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name,
+		Text: &text})
 	require.NoError(t, err)
 	require.NoError(t, e.Knowledge().Index(t.Context(), c.tenant, d.IndexingID, 1))
 }
@@ -90,7 +94,8 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 		Prompt: new("The leaflets of {clinic}:\n{knowledge}\nNothing else. {never}"), SimilarityThreshold: new(0.01),
 	}, leaflets())
 	chat := c.start(t, e, nil)
-	require.Equal(t, []string{"the prompt of the knowledge base chat has the placeholder {never}, for which there is no value; it stays as it is"}, chat.Warnings)
+	require.Equal(t, []string{"the prompt of the knowledge base chat has the placeholder {never}, for which there is no " +
+		"value; it stays as it is"}, chat.Warnings)
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
 
@@ -115,7 +120,8 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	for i, w := range want {
 		g := got[i]
 		require.Equal(t, i+1, g.Number)
-		require.Equal(t, []string{w.ID, w.DocumentID, w.Document.Name, w.Content}, []string{g.ChunkID, g.DocumentID, g.DocumentName, g.Content})
+		require.Equal(t, []string{w.ID, w.DocumentID, w.Document.Name, w.Content},
+			[]string{g.ChunkID, g.DocumentID, g.DocumentName, g.Content})
 		require.Equal(t, w.Position, g.Position)
 		require.Equal(t, w.Score, g.Score)                   //nolint:testifylint // to the last digit
 		require.Equal(t, w.TermSimilarity, g.TermSimilarity) //nolint:testifylint // to the last digit
@@ -125,16 +131,19 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	require.Len(t, asked, 1)
 	system := asked[0].System
 	require.True(t, strings.HasPrefix(system, "You are the receptionist of Lakeside."))
-	require.Contains(t, system, "The leaflets of Lakeside:\n[1] <excerpt document=\"vaccination.txt\">\n"+leaflets()["vaccination.txt"]+"\n</excerpt>")
+	require.Contains(t, system, "The leaflets of Lakeside:\n[1] <excerpt document=\"vaccination.txt\">\n"+
+		leaflets()["vaccination.txt"]+"\n</excerpt>")
 	require.Contains(t, system, "[2] <excerpt document=\"parking.txt\">")
 	require.Contains(t, system, "Nothing else. {never}")
 	require.NotContains(t, system, "{knowledge}")
-	require.Equal(t, llm.Settings{Temperature: new(0.5), TopP: new(0.25), PresencePenalty: new(-1.0), FrequencyPenalty: new(1.5)}, asked[0].Settings)
+	require.Equal(t, llm.Settings{Temperature: new(0.5), TopP: new(0.25), PresencePenalty: new(-1.0),
+		FrequencyPenalty: new(1.5)}, asked[0].Settings)
 
 	answer := messages[1]
 	require.Equal(t, "It costs 30 dollars [1], and parking [1] is free.", answer.Text)
 	require.Equal(t, []model.Citation{{
-		Number: 1, DocumentID: want[0].DocumentID, DocumentName: "vaccination.txt", ChunkID: want[0].ID, Content: want[0].Content,
+		Number: 1, DocumentID: want[0].DocumentID, DocumentName: "vaccination.txt", ChunkID: want[0].ID,
+		Content: want[0].Content,
 	}}, answer.Citations)
 	kept, err := c.tenant.MessagesOfChats(t.Context(), []string{chat.ID})
 	require.NoError(t, err)
@@ -153,7 +162,8 @@ func TestRetrievalTakesTheSameStatementsWhateverItFinds(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	e := newEngine(greets, engine.Options{})
-	l := c.library(t, e, c.agent, model.PromptSettingsInput{SimilarityThreshold: new(0.0), TopN: new(int32(50))}, leaflets())
+	l := c.library(t, e, c.agent, model.PromptSettingsInput{SimilarityThreshold: new(0.0), TopN: new(int32(50))},
+		leaflets())
 	chat := c.start(t, e, nil)
 	statements := func() int64 {
 		before := c.reads.Load()
@@ -172,7 +182,8 @@ func TestRetrievalTakesTheSameStatementsWhateverItFinds(t *testing.T) {
 	before := c.reads.Load()
 	_, err := e.Knowledge().Retrieve(t.Context(), c.tenant, l.chat, aboutFlu)
 	require.NoError(t, err)
-	require.Equal(t, few, 5+1+c.reads.Load()-before, "a turn without knowledge, the knowledge base chat, and what retrieving takes")
+	require.Equal(t, few, 5+1+c.reads.Load()-before, "a turn without knowledge, the knowledge base chat, and what "+
+		"retrieving takes")
 }
 
 func TestNothingFound(t *testing.T) {
@@ -371,7 +382,8 @@ func TestAQuestionIsPutInTheContextOfTheConversation(t *testing.T) {
 		`{"question":"Do you do influenza?"}`, `{"question":"What does the influenza vaccination cost?"}`,
 		`{"question":"And here?"}`, `{"question":"And there?"}`, `{"question":"And now?"}`,
 	}, questions)
-	require.Equal(t, "Contact: Do you do influenza?\nAgent: Hello\nContact: What does it cost?\n", told[0].Messages[0].Text)
+	require.Equal(t, "Contact: Do you do influenza?\nAgent: Hello\nContact: What does it cost?\n",
+		told[0].Messages[0].Text)
 	require.Equal(t, 6, strings.Count(told[3].Messages[0].Text, "\n"), "no more than the last messages")
 }
 

@@ -124,13 +124,15 @@ func newScene(answers ...answer) *scene {
 		script: script{answers: map[string][]answer{"Main": answers}},
 		main: &Speaker{
 			Agent: &model.Agent{ID: "main", Prompt: "Main", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
-			Tools: []*model.Tool{newTool("book", `{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`), newTool("look", `{"type":"object"}`)},
+			Tools: []*model.Tool{
+				newTool("book", `{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`), newTool("look", `{"type":"object"}`)},
 			SubAgents: []*model.SubAgent{
 				{ID: "sub_expert", DelegateAgentID: "expert", TechnicalName: "ask_expert", Description: "Knows"},
 			},
 		},
 		others: map[string]*Speaker{"expert": {
-			Agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
+			Agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true,
+				Channel: model.ChannelPhone},
 			Tools: []*model.Tool{newTool("dig", `{"type":"object"}`)},
 		}},
 		limits: limits{modelCalls: 8, depth: 5, reply: time.Minute},
@@ -292,7 +294,8 @@ func requireFault(t *testing.T, err error) string {
 }
 
 // retrieves is an effect that finds the same chunks for every question.
-func retrieves(found ...*model.RetrievedChunk) func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error) {
+func retrieves(found ...*model.RetrievedChunk) func(context.Context, *model.KnowledgeBaseChat,
+	string) ([]*model.RetrievedChunk, error) {
 	return func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error) {
 		return found, nil
 	}

@@ -12,7 +12,8 @@ import (
 // the agent's welcome message, else with the opener of its knowledge base chat, if there is one. The error is
 // UNPROCESSABLE if a mandatory field has no value, or if a mocked target is not connected to the agent or is mocked
 // twice.
-func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model.StartSimulationChatInput) (*model.SimulationChat, error) {
+func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
+	in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,7 +72,8 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 // is UPSTREAM_FAILED if the language model failed. But if it had transferred the contact or ended the conversation by
 // then, the chat ends with what was said so far. A real transfer is recorded even if ctx has ended. With any error no
 // messages are stored, but the agent's calls are, as evidence.
-func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
+func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
+	in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
@@ -91,6 +93,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 }
 
 // EndSimulationChat ends a chat and drops a reply in progress. Ending it again changes nothing.
-func (e *Engine) EndSimulationChat(ctx context.Context, t *db.Tenant, in model.EndSimulationChatInput) (*model.SimulationChat, error) {
+func (e *Engine) EndSimulationChat(ctx context.Context, t *db.Tenant,
+	in model.EndSimulationChatInput) (*model.SimulationChat, error) {
 	return t.EndSimulationChat(ctx, in.SimulationChatID)
 }

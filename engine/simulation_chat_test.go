@@ -75,7 +75,8 @@ func start(t *testing.T, e *engine.Engine, tenant *db.Tenant) *model.SimulationC
 	return chat
 }
 
-func send(ctx context.Context, e *engine.Engine, tenant *db.Tenant, chatID, text string) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
+func send(ctx context.Context, e *engine.Engine, tenant *db.Tenant, chatID,
+	text string) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	return e.SendSimulationMessage(ctx, tenant, model.SendSimulationMessageInput{SimulationChatID: chatID, Text: text})
 }
 
@@ -117,7 +118,8 @@ func TestStartSimulationChat(t *testing.T) {
 	e := newEngine(offline.New(), engine.Options{})
 
 	chat, err := e.StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{
-		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"L'Orangerie ''\"\\","shoe":"38","it''s":"x"}`), ToolMocking: &model.ToolMocking{},
+		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"L'Orangerie ''\"\\","shoe":"38","it''s":"x"}`),
+		ToolMocking: &model.ToolMocking{},
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -141,16 +143,25 @@ func TestStartSimulationChat(t *testing.T) {
 		code   model.Code
 		text   string
 	}{
-		"no agent":         {tenant, model.StartSimulationChatInput{AgentID: "agent_unknown"}, model.NotFound, "agent_unknown"},
-		"another's agent":  {stranger, model.StartSimulationChatInput{AgentID: agent.ID}, model.NotFound, agent.ID},
-		"no agent id":      {tenant, model.StartSimulationChatInput{}, model.BadInput, "agentId"},
-		"missing field":    {tenant, model.StartSimulationChatInput{AgentID: agent.ID}, model.Unprocessable, "clinic"},
-		"number in bag":    {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag.clinic must be a text"},
-		"nothing in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":null}`)}, model.Unprocessable, "dataBag.clinic"},
-		"no name in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"":"x"}`)}, model.BadInput, "dataBag"},
-		"a name too long":  {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"` + strings.Repeat("x", 101) + `":"x"}`)}, model.BadInput, "dataBag"},
-		"a zero in a name": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"a\u0000":"x"}`)}, model.BadInput, "dataBag"},
-		"a delay too long": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID, Mock: model.Mock{DelaySeconds: 61}}}}}, model.BadInput, "delaySeconds"},
+		"no agent": {tenant, model.StartSimulationChatInput{AgentID: "agent_unknown"}, model.NotFound,
+			"agent_unknown"},
+		"another's agent": {stranger, model.StartSimulationChatInput{AgentID: agent.ID}, model.NotFound, agent.ID},
+		"no agent id":     {tenant, model.StartSimulationChatInput{}, model.BadInput, "agentId"},
+		"missing field":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID}, model.Unprocessable, "clinic"},
+		"number in bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
+			DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag.clinic must be a text"},
+		"nothing in bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
+			DataBag: model.JSONObject(`{"clinic":null}`)}, model.Unprocessable, "dataBag.clinic"},
+		"no name in bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"":"x"}`)},
+			model.BadInput, "dataBag"},
+		"a name too long": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
+			DataBag: model.JSONObject(`{"` + strings.Repeat("x", 101) + `":"x"}`)}, model.BadInput, "dataBag"},
+		"a zero in a name": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
+			DataBag: model.JSONObject(`{"a\u0000":"x"}`)}, model.BadInput, "dataBag"},
+		"a delay too long": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
+			ToolMocking: &model.ToolMocking{
+				MockedTools: []model.MockedTool{{ToolID: tool.ID, Mock: model.Mock{DelaySeconds: 61}}}}}, model.BadInput,
+			"delaySeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := e.StartSimulationChat(t.Context(), test.tenant, test.in)
@@ -211,7 +222,8 @@ func TestWhatTheModelIsAsked(t *testing.T) {
 	}
 	require.True(t, strings.HasPrefix(asked.System, "You are the receptionist of Lakeside.\n"), asked.System)
 	require.Equal(t, []llm.Message{
-		{Role: llm.RoleUser, Text: "one"}, {Role: llm.RoleAssistant, Text: "Answer to one"}, {Role: llm.RoleUser, Text: "two"},
+		{Role: llm.RoleUser, Text: "one"}, {Role: llm.RoleAssistant, Text: "Answer to one"},
+		{Role: llm.RoleUser, Text: "two"},
 	}, asked.Messages)
 	require.Len(t, asked.Tools, 1)
 	require.Equal(t, llm.EndConversation, asked.Tools[0].Name)

@@ -42,16 +42,18 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 	targets := make([]*target, 0, len(s.Tools)+len(s.SubAgents)+1)
 	for _, tool := range s.Tools {
 		targets = append(targets, (&target{
-			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindTool, TargetID: &tool.ID, TechnicalName: tool.TechnicalName},
-			description:  tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
+			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindTool, TargetID: &tool.ID,
+				TechnicalName: tool.TechnicalName},
+			description: tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
 			mock: mockOfTool(mocking, tool.ID),
 		}).decide(mocking.Denies(), tool.Endpoint != nil))
 	}
 	for _, sub := range s.SubAgents {
 		// Delegating is no side effect, though the other agent may have some.
 		targets = append(targets, (&target{
-			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID, TechnicalName: sub.TechnicalName},
-			description:  sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
+			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID,
+				TechnicalName: sub.TechnicalName},
+			description: sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
 			mock: mockOfSubAgent(mocking, sub.ID),
 		}).decide(false, sub.DelegateAgentID != s.Agent.ID))
 	}

@@ -37,7 +37,8 @@ func TestToolsForReal(t *testing.T) {
 	before := c.reads.Load()
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	require.NoError(t, err)
-	require.EqualValues(t, 6, c.reads.Load()-before, "messages, calls, agent, tools, sub-agents, knowledge base chat: in one round trip")
+	require.EqualValues(t, 6, c.reads.Load()-before, "messages, calls, agent, tools, sub-agents, knowledge base chat: "+
+		"in one round trip")
 	want := []string{
 		`POST [hidden] {"day":"Monday"}`,
 		"The call failed: the tool answered 503 Service Unavailable: out of order.",
@@ -88,7 +89,8 @@ func TestAgentRemembersItsCalls(t *testing.T) {
 	}
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 3)
-	require.Equal(t, []int32{1, 3, 5}, []int32{calls[0].MessageSequence, calls[1].MessageSequence, calls[2].MessageSequence})
+	require.Equal(t, []int32{1, 3, 5}, []int32{calls[0].MessageSequence, calls[1].MessageSequence,
+		calls[2].MessageSequence})
 	require.Nil(t, calls[0].MockRule)
 	require.Equal(t, int32(0), *calls[1].MockRule)
 	require.True(t, calls[0].Mocked)
@@ -121,7 +123,8 @@ func TestDelegationForReal(t *testing.T) {
 	require.Equal(t, "gold | The call failed: "+circle+".", messages[1].Text)
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 3)
-	require.Equal(t, []string{"ask_expert", "dig", "ask_reception"}, []string{calls[0].TechnicalName, calls[1].TechnicalName, calls[2].TechnicalName})
+	require.Equal(t, []string{"ask_expert", "dig", "ask_reception"},
+		[]string{calls[0].TechnicalName, calls[1].TechnicalName, calls[2].TechnicalName})
 	require.Equal(t, calls[0].ID, *calls[1].DelegationID)
 	require.Equal(t, "gold", *calls[1].Result)
 	require.Equal(t, circle, *calls[2].Error)
@@ -143,7 +146,8 @@ func TestTransferForReal(t *testing.T) {
 	chat := c.start(t, without, nil)
 	after, messages, err := send(t.Context(), without, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
-	require.Equal(t, "The call failed: no telephony provider is configured, so the call cannot be transferred.", messages[1].Text)
+	require.Equal(t, "The call failed: no telephony provider is configured, so the call cannot be transferred.",
+		messages[1].Text)
 	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
 
 	after, messages, err = send(t.Context(), with, c.tenant, chat.ID, "A human, please")
@@ -151,7 +155,8 @@ func TestTransferForReal(t *testing.T) {
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
 	require.True(t, messages[1].IsConversationEnded)
 	require.Equal(t, "wants a human", *messages[1].EndReason)
-	require.Equal(t, map[string]string{"conversationId": chat.ID, "agentId": c.agent.ID, "reason": "wants a human"}, <-posted)
+	require.Equal(t, map[string]string{"conversationId": chat.ID, "agentId": c.agent.ID, "reason": "wants a human"},
+		<-posted)
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 2)
 	require.Equal(t, model.ToolCallKindCallTransfer, calls[1].Kind)
@@ -235,7 +240,8 @@ func TestClientThatLeavesDuringADelay(t *testing.T) {
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")
 	e := newEngine(once("book", "{}"), engine.Options{})
-	chat := c.start(t, e, &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{DelaySeconds: 60}}}})
+	chat := c.start(t, e, &model.ToolMocking{
+		MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{DelaySeconds: 60}}}})
 	events := c.follow(t, chat.ID)
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := make(chan error, 1)
@@ -308,7 +314,8 @@ func TestStartWithMocks(t *testing.T) {
 	kept, err := c.tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, *mocking, kept.ToolMocking)
-	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, for which there is no value; it stays as it is"}, kept.Warnings)
+	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, for which there is no value; it stays as it " +
+		"is"}, kept.Warnings)
 
 	_, err = e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{
 		AgentID: c.agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`),

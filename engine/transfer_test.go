@@ -34,8 +34,9 @@ func TestTransfer(t *testing.T) {
 			text:    "A colleague takes over.", done: []string{"transfer: wants a human"},
 		},
 		"mocked": {
-			answers: []answer{do(llm.TransferCall, wish), say("A colleague takes over.")}, mocking: model.ToolMocking{MockCallTransfer: true},
-			text: "A colleague takes over.", told: `{"status":"success","message":"The call to transfer_call succeeded."}`,
+			answers: []answer{do(llm.TransferCall, wish), say("A colleague takes over.")},
+			mocking: model.ToolMocking{MockCallTransfer: true},
+			text:    "A colleague takes over.", told: `{"status":"success","message":"The call to transfer_call succeeded."}`,
 		},
 		"with an end": {
 			answers: []answer{do(llm.EndConversation, allSaid, llm.TransferCall, wish).saying("Goodbye")},
@@ -80,19 +81,27 @@ func TestTurnThatIsOverDoesNotFail(t *testing.T) {
 		want     string
 		failure  string
 	}{
-		"the model fails":           {[]answer{do(llm.TransferCall, wish), broken}, "en", 8, "I am transferring you now.", "the provider answered 500"},
-		"in French":                 {[]answer{do(llm.TransferCall, wish), broken}, "fr-CA", 8, "Je vous transfère.", "the provider answered 500"},
-		"it breaks off":             {[]answer{do(llm.TransferCall, wish), {texts: []string{"One mo"}, err: broken.err}}, "en", 8, "One mo", "the provider answered 500"},
-		"it says nothing":           {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
-		"it says too much":          {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8, "I am transferring you now.", "too long to keep"},
-		"it calls on":               {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8, "I am transferring you now.", ""},
+		"the model fails": {[]answer{do(llm.TransferCall, wish), broken}, "en", 8, "I am transferring you now.",
+			"the provider answered 500"},
+		"in French": {[]answer{do(llm.TransferCall, wish), broken}, "fr-CA", 8, "Je vous transfère.",
+			"the provider answered 500"},
+		"it breaks off": {[]answer{do(llm.TransferCall, wish), {texts: []string{"One mo"}, err: broken.err}},
+			"en", 8, "One mo", "the provider answered 500"},
+		"it says nothing": {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
+		"it says too much": {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8,
+			"I am transferring you now.", "too long to keep"},
+		"it calls on": {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8,
+			"I am transferring you now.", ""},
 		"the last answer":           {[]answer{do(llm.TransferCall, wish)}, "en", 1, "I am transferring you now.", ""},
 		"the last answer, and more": {[]answer{do("look", "{}", llm.TransferCall, wish).saying("Bye")}, "en", 1, "Bye", ""},
-		"an end":                    {[]answer{do(llm.EndConversation, wish), broken}, "en", 8, "Goodbye.", "the provider answered 500"},
-		"an end in French":          {[]answer{do(llm.EndConversation, wish), {}}, "fr", 8, "Au revoir.", ""},
-		"an end twice":              {[]answer{do(llm.EndConversation, wish), do(llm.EndConversation, allSaid)}, "en", 8, "Goodbye.", ""},
-		"calls after the end":       {[]answer{do(llm.EndConversation, wish), do("look", "{}").saying("Bye")}, "en", 8, "Bye", ""},
-		"an end at last":            {[]answer{do(llm.EndConversation, wish)}, "en", 1, "Goodbye.", ""},
+		"an end": {[]answer{do(llm.EndConversation, wish), broken}, "en", 8, "Goodbye.",
+			"the provider answered 500"},
+		"an end in French": {[]answer{do(llm.EndConversation, wish), {}}, "fr", 8, "Au revoir.", ""},
+		"an end twice": {[]answer{do(llm.EndConversation, wish), do(llm.EndConversation, allSaid)}, "en", 8,
+			"Goodbye.", ""},
+		"calls after the end": {[]answer{do(llm.EndConversation, wish), do("look", "{}").saying("Bye")}, "en", 8, "Bye",
+			""},
+		"an end at last": {[]answer{do(llm.EndConversation, wish)}, "en", 1, "Goodbye.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +131,8 @@ func TestTransferThatDoesNotComeAbout(t *testing.T) {
 	}{
 		"no provider": {nil, model.ToolMocking{}, "no telephony provider is configured, so the call cannot be transferred"},
 		"denied": {
-			func(context.Context, string) error { return nil }, model.ToolMocking{SideEffects: model.SideEffectsDeny}, string(denied),
+			func(context.Context, string) error { return nil }, model.ToolMocking{SideEffects: model.SideEffectsDeny},
+			string(denied),
 		},
 		"refused": {func(context.Context, string) error {
 			return &endpoint.Error{Cause: endpoint.Status, Message: "the telephony provider answered 503"}
@@ -190,10 +200,14 @@ func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 		mocking model.ToolMocking
 		want    string
 	}{
-		"real":           {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{}, "I am transferring you now."},
-		"with words":     {[]answer{do(llm.TransferCall, wish).saying("A colleague takes over.")}, model.ToolMocking{}, "A colleague takes over."},
-		"by a sub-agent": {[]answer{do("ask_expert", `{"request":"x"}`), say("Too late.")}, model.ToolMocking{}, "I am transferring you now."},
-		"mocked":         {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{MockCallTransfer: true}, ""},
+		"real": {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{},
+			"I am transferring you now."},
+		"with words": {[]answer{do(llm.TransferCall, wish).saying("A colleague takes over.")}, model.ToolMocking{},
+			"A colleague takes over."},
+		"by a sub-agent": {[]answer{do("ask_expert", `{"request":"x"}`), say("Too late.")}, model.ToolMocking{},
+			"I am transferring you now."},
+		"mocked": {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{MockCallTransfer: true},
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +239,8 @@ func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 func TestTransferOfATurnBefore(t *testing.T) {
 	t.Parallel()
 	before := func(result, failure *string, mocked bool) *model.ToolCall {
-		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result, Error: failure, Mocked: mocked}
+		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result,
+			Error: failure, Mocked: mocked}
 	}
 	begun, elsewhere := before(nil, nil, false), &model.ToolCall{Kind: model.ToolCallKindTool}
 	begun.Begin()
@@ -236,12 +251,17 @@ func TestTransferOfATurnBefore(t *testing.T) {
 		told   string
 		begun  []string
 	}{
-		"it happened":     {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
-		"by an old row":   {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil, "The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
-		"it may have":     {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
-		"it failed":       {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
-		"it was not real": {before(ptr("ok"), nil, true), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
-		"not a transfer":  {elsewhere, ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"it happened": {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
+		"by an old row": {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil,
+			"The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
+		"it may have": {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.",
+			nil},
+		"it failed": {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"),
+			"The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"it was not real": {before(ptr("ok"), nil, true), ptr("again"),
+			"The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"not a transfer": {elsewhere, ptr("again"), "The contact is being transferred to a human, and the conversation " +
+			"ends. Say so.", []string{llm.TransferCall}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,7 +287,8 @@ func TestTransferOfATurnBefore(t *testing.T) {
 func TestMockedTransferFails(t *testing.T) {
 	t.Parallel()
 	for failure, want := range map[model.CallTransferFailure]string{
-		model.CallTransferFailureBusy: "the line is busy, so the call was not transferred", model.CallTransferFailureFailed: "the call could not be transferred",
+		model.CallTransferFailureBusy:   "the line is busy, so the call was not transferred",
+		model.CallTransferFailureFailed: "the call could not be transferred",
 	} {
 		s := newScene(do(llm.TransferCall, wish), say("I could not reach anybody."))
 		s.mocking = model.ToolMocking{MockCallTransfer: true, CallTransferFailure: &failure}

@@ -15,7 +15,8 @@ const (
 	// maxReply bounds a reply, in bytes.
 	maxReply = 256 << 10
 
-	instruction = "\n\nYou are in a text conversation with a contact. Answer with nothing but what you say to the contact. " +
+	instruction = "\n\nYou are in a text conversation with a contact. Answer with nothing but what you say to the " +
+		"contact. " +
 		"Use the tool " + llm.EndConversation + " once there is nothing left to do, and say goodbye in the same answer."
 	delegateInstruction = "\n\nAnother agent, which talks to the contact, asks you for help. " +
 		"Answer with nothing but what that agent needs to know. It cannot answer questions."
@@ -37,14 +38,16 @@ func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
-func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model.ToolMocking,
+	instruction string) (*conversation, error) {
 	prompt, unknown, err := content.Render(s.Agent.Prompt, variables)
 	if err != nil {
 		return nil, err
 	}
 	c := &conversation{
-		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel, language: s.Agent.Language,
-		prompt: prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
+		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel,
+		language: s.Agent.Language,
+		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}
 	if s.chat != nil {
 		c.knowledge, c.req.Settings = &retrieval{chat: s.chat}, settingsOf(s.chat)
@@ -57,7 +60,8 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 
 func (c *conversation) offer(t *target) {
 	c.targets[t.TechnicalName] = t
-	c.req.Tools = append(c.req.Tools, llm.Tool{Name: t.TechnicalName, Description: t.description, Parameters: t.parameters})
+	c.req.Tools = append(c.req.Tools, llm.Tool{Name: t.TechnicalName, Description: t.description,
+		Parameters: t.parameters})
 }
 
 // events lets the agent answer. The sequence ends with the reply, or with an error, which is UPSTREAM_FAILED for any
@@ -117,7 +121,8 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 			return &Reply{Text: text, citations: citations}, nil
 		}
 	}
-	return nil, c.fault("was asked %d times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound", c.limits.modelCalls)
+	return nil, c.fault("was asked %d times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the "+
+		"bound", c.limits.modelCalls)
 }
 
 // close returns the last reply of a conversation that is over. If the model said nothing, it emits a farewell.

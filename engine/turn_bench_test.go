@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurn measures a turn with one call, without its model, which takes no time. A real call is recorded before it
-// is made and when it ends, and its tool is called over HTTP.
+// BenchmarkTurn measures a turn with one call, without its model, which takes no time. A real call is recorded before
+// it is made and when it ends, and its tool is called over HTTP.
 func BenchmarkTurn(b *testing.B) {
 	for _, isMocked := range []bool{true, false} {
 		b.Run(fmt.Sprintf("mocked=%t", isMocked), func(b *testing.B) {
@@ -95,7 +95,8 @@ func newBench(b *testing.B, connections int32, m llm.Model) (*engine.Engine, *db
 	return newEngine(m, engine.Options{Caller: loopback(b)}), tenant, agent
 }
 
-func startBench(b *testing.B, e *engine.Engine, tenant *db.Tenant, agent *model.Agent, isMocked bool) *model.SimulationChat {
+func startBench(b *testing.B, e *engine.Engine, tenant *db.Tenant, agent *model.Agent,
+	isMocked bool) *model.SimulationChat {
 	b.Helper()
 	chat, err := e.StartSimulationChat(b.Context(), tenant, model.StartSimulationChatInput{
 		AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockAllTools: isMocked},

@@ -45,9 +45,10 @@ func TestReply(t *testing.T) {
 			reply:   Reply{Text: "Goodbye", EndReason: &reason},
 		},
 		"a call that is corrected": {
-			answers: []answer{do(llm.EndConversation, `{"reason":`).saying("Well,"), do(llm.EndConversation, allSaid).saying("goodbye")},
-			text:    "Well,\n\ngoodbye",
-			reply:   Reply{Text: "Well,\n\ngoodbye", EndReason: &reason},
+			answers: []answer{do(llm.EndConversation, `{"reason":`).saying("Well,"), do(llm.EndConversation, allSaid).
+				saying("goodbye")},
+			text:  "Well,\n\ngoodbye",
+			reply: Reply{Text: "Well,\n\ngoodbye", EndReason: &reason},
 		},
 		"a call that is corrected in silence": {
 			answers: []answer{do(llm.EndConversation, `{}`).saying("Goodbye"), do(llm.EndConversation, allSaid)},
@@ -107,7 +108,8 @@ func TestWhatTheModelIsOffered(t *testing.T) {
 
 func TestModelThatFails(t *testing.T) {
 	t.Parallel()
-	tooMany := &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider of gpt answered 429", Err: errors.New("https://key@host")}
+	tooMany := &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider of gpt answered 429",
+		Err: errors.New("https://key@host")}
 	many := do()
 	for range maxCalls + 1 {
 		many.calls = append(many.calls, llm.ToolCall{ID: "x", Name: "look", Arguments: "{}"})
@@ -121,12 +123,15 @@ func TestModelThatFails(t *testing.T) {
 		"in another way":     {[]answer{{err: errors.New("socket https://key@host")}}, "the language model failed"},
 		"nothing":            {[]answer{{}}, "the language model gave an empty answer"},
 		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
-		"no end":             {[]answer{say(strings.Repeat("x", maxReply+1))}, "the language model gave an answer that is too long to keep"},
-		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
-		"too many calls":     {[]answer{many}, "the language model made 65 calls in one answer, and 64 are the most"},
+		"no end": {[]answer{say(strings.Repeat("x", maxReply+1))},
+			"the language model gave an answer that is too long to keep"},
+		"calls for ever": {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without " +
+			"coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
+		"too many calls": {[]answer{many}, "the language model made 65 calls in one answer, and 64 are the most"},
 		"wrong twice": {
 			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},
-			"the language model made a wrong call again after it could correct it: book: the arguments do not fit: day: got number, want string",
+			"the language model made a wrong call again after it could correct it: book: the arguments do not fit: day: got " +
+				"number, want string",
 		},
 		"unknown twice": {
 			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},

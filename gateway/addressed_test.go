@@ -32,24 +32,32 @@ func TestTokensInAddresses(t *testing.T) {
 	require.Equal(t, 200, read.status)
 	require.Contains(t, read.text, "id: 1\n")
 
-	const misplaced, wide = "is for an EventSource at /graphql", "only an access token that is made for one subscription may stand in an address"
+	const misplaced, wide = "is for an EventSource at /graphql",
+		"only an access token that is made for one subscription may stand in an address"
 	for name, c := range map[string]struct {
 		call
 		status int
 		text   string
 	}{
-		"a wide token":     {call{"GET", query + "&access_token=agt_wide", []string{stream, noKey}, ""}, 403, wide},
-		"a key":            {call{"GET", query + "&access_token=" + goodKey, []string{stream, noKey}, ""}, 403, wide},
-		"a bad token":      {call{"GET", query + "&access_token=agt_bad", []string{stream, noKey}, ""}, 401, "is not valid"},
-		"no token":         {call{"GET", query + "&access_token=", []string{stream, noKey}, ""}, 401, "a credential is needed"},
-		"another name":     {call{"GET", query + "&api_key=" + goodKey, []string{stream, noKey}, ""}, 401, "a credential is needed"},
-		"two":              {call{"GET", query + "&access_token=agt_narrow&access_token=agt_narrow", []string{stream, noKey}, ""}, 400, misplaced},
-		"beside a key":     {call{"GET", query + "&access_token=agt_narrow", []string{stream}, ""}, 400, misplaced},
-		"not of a stream":  {call{"GET", query + "&access_token=agt_narrow", []string{noKey}, ""}, 400, misplaced},
-		"of a POST":        {call{"POST", "/graphql?access_token=agt_narrow", []string{stream, noKey}, `{"query":"{ __typename }"}`}, 400, misplaced},
-		"of a socket":      {call{"GET", "/graphql?access_token=agt_narrow", []string{noKey, "Upgrade: websocket", "Connection: Upgrade"}, ""}, 400, misplaced},
-		"of another path":  {call{"GET", gateway.SDLPath + "?access_token=agt_narrow", []string{stream, noKey}, ""}, 400, misplaced},
-		"for another path": {call{"GET", gateway.SDLPath, []string{noKey, "Authorization: Bearer agt_narrow"}, ""}, 403, "good for the subscription counted alone"},
+		"a wide token": {call{"GET", query + "&access_token=agt_wide", []string{stream, noKey}, ""}, 403, wide},
+		"a key":        {call{"GET", query + "&access_token=" + goodKey, []string{stream, noKey}, ""}, 403, wide},
+		"a bad token":  {call{"GET", query + "&access_token=agt_bad", []string{stream, noKey}, ""}, 401, "is not valid"},
+		"no token": {call{"GET", query + "&access_token=", []string{stream, noKey}, ""}, 401,
+			"a credential is needed"},
+		"another name": {call{"GET", query + "&api_key=" + goodKey, []string{stream, noKey}, ""}, 401,
+			"a credential is needed"},
+		"two": {call{"GET", query + "&access_token=agt_narrow&access_token=agt_narrow", []string{stream, noKey},
+			""}, 400, misplaced},
+		"beside a key":    {call{"GET", query + "&access_token=agt_narrow", []string{stream}, ""}, 400, misplaced},
+		"not of a stream": {call{"GET", query + "&access_token=agt_narrow", []string{noKey}, ""}, 400, misplaced},
+		"of a POST": {call{"POST", "/graphql?access_token=agt_narrow", []string{stream, noKey},
+			`{"query":"{ __typename }"}`}, 400, misplaced},
+		"of a socket": {call{"GET", "/graphql?access_token=agt_narrow",
+			[]string{noKey, "Upgrade: websocket", "Connection: Upgrade"}, ""}, 400, misplaced},
+		"of another path": {call{"GET", gateway.SDLPath + "?access_token=agt_narrow", []string{stream, noKey}, ""}, 400,
+			misplaced},
+		"for another path": {call{"GET", gateway.SDLPath, []string{noKey, "Authorization: Bearer agt_narrow"}, ""}, 403,
+			"good for the subscription counted alone"},
 	} {
 		refused := f.do(t, c.call)
 		require.Equal(t, c.status, refused.status, name)

@@ -49,7 +49,8 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 	}
 	switch {
 	case x.accept.single == "":
-		return nil, refusal(http.StatusNotAcceptable, "the responses to a list of requests can only be %s or %s", jsonType, graphqlType)
+		return nil, refusal(http.StatusNotAcceptable, "the responses to a list of requests can only be %s or %s", jsonType,
+			graphqlType)
 	case x.r.Header.Get(idempotencyHeader) != "":
 		return nil, refusal(http.StatusBadRequest, "%s is for one operation, not for a list", idempotencyHeader)
 	case len(texts) == 0:
@@ -85,7 +86,8 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 		}
 	}
 	if int64(len(answer)) > x.settings.ResponseBytes {
-		return refuse(model.Errorf(model.LimitExceeded, "the responses before this one have reached the limit of %d bytes", x.settings.ResponseBytes))
+		return refuse(model.Errorf(model.LimitExceeded, "the responses before this one have reached the limit of %d bytes",
+			x.settings.ResponseBytes))
 	}
 	params.Headers = x.r.Header
 	var operation *graphql.OperationContext

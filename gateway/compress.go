@@ -14,7 +14,8 @@ const leastCompressed = 4 << 10
 
 // newCompression returns what compresses the responses of a handler for clients that accept gzip.
 func newCompression() func(http.Handler) http.HandlerFunc {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false),
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.EnableZstd(false),
 		gzhttp.ContentTypeFilter(gzhttp.CompressAllContentTypeFilter))
 	if err != nil {
 		panic(err) // the options are constants

@@ -40,15 +40,23 @@ func TestLargeResponsesAreCompressed(t *testing.T) {
 		call
 		compressed bool
 	}{
-		"large":               {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip"}}, true},
-		"large, by weight":    {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: br;q=1.0, gzip;q=0.8"}}, true},
-		"not wanted":          {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip;q=0"}}, false},
-		"of another encoding": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: br, zstd"}}, false},
-		"small":               {call{method: "POST", path: "/graphql", body: small, headers: []string{"Accept-Encoding: gzip"}}, false},
-		"stream":              {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip", "Accept: " + eventType}}, false},
-		"kept":                {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip", "Idempotency-Key: a"}}, true},
-		"elsewhere":           {call{method: "GET", path: "/other", headers: []string{"Accept-Encoding: gzip"}}, true},
-		"elsewhere, a stream": {call{method: "GET", path: "/other?stream", headers: []string{"Accept-Encoding: gzip"}}, false},
+		"large": {call{method: "POST", path: "/graphql", body: large,
+			headers: []string{"Accept-Encoding: gzip"}}, true},
+		"large, by weight": {call{method: "POST", path: "/graphql", body: large,
+			headers: []string{"Accept-Encoding: br;q=1.0, gzip;q=0.8"}}, true},
+		"not wanted": {call{method: "POST", path: "/graphql", body: large,
+			headers: []string{"Accept-Encoding: gzip;q=0"}}, false},
+		"of another encoding": {call{method: "POST", path: "/graphql", body: large,
+			headers: []string{"Accept-Encoding: br, zstd"}}, false},
+		"small": {call{method: "POST", path: "/graphql", body: small,
+			headers: []string{"Accept-Encoding: gzip"}}, false},
+		"stream": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip",
+			"Accept: " + eventType}}, false},
+		"kept": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip",
+			"Idempotency-Key: a"}}, true},
+		"elsewhere": {call{method: "GET", path: "/other", headers: []string{"Accept-Encoding: gzip"}}, true},
+		"elsewhere, a stream": {call{method: "GET", path: "/other?stream", headers: []string{"Accept-Encoding: gzip"}},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

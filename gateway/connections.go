@@ -16,8 +16,8 @@ import (
 // a proxy's, which brings many clients, so only the total bounds it.
 type Connections struct{ All, PerAddress int }
 
-// Listen wraps the listener of a server whose handler is a Server. Connections beyond the bounds are closed as soon as they
-// arrive. Responses of up to 64 KiB are sent in one piece.
+// Listen wraps the listener of a server whose handler is a Server. Connections beyond the bounds are closed as soon as
+// they arrive. Responses of up to 64 KiB are sent in one piece.
 func (c Connections) Listen(server *http.Server, listener net.Listener) net.Listener {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
@@ -55,7 +55,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 func (l *boundedListener) enter(address netip.Addr, isPublic bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.limits.All > 0 && l.all >= l.limits.All || isPublic && l.limits.PerAddress > 0 && l.open[address] >= l.limits.PerAddress {
+	if l.limits.All > 0 && l.all >= l.limits.All || isPublic && l.limits.PerAddress > 0 &&
+		l.open[address] >= l.limits.PerAddress {
 		return false
 	}
 	l.all++
@@ -146,8 +147,8 @@ func newFailures() failures {
 	}
 }
 
-// doubt waits until a credential that is in doubt may be looked up, and calls lookUp, which reports whether it was refused. It
-// returns RATE_LIMITED when too many of the address or of all addresses were.
+// doubt waits until a credential that is in doubt may be looked up, and calls lookUp, which reports whether it was
+// refused. It returns RATE_LIMITED when too many of the address or of all addresses were.
 func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
 	select {
 	case f.slots <- struct{}{}:
@@ -159,7 +160,8 @@ func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRef
 		return slow
 	}
 	if f.doubted.Tokens() < 1 {
-		return model.Errorf(model.RateLimited, "too many credentials without the gateway's signature were refused; try again in 1 s")
+		return model.Errorf(model.RateLimited, "too many credentials without the gateway's signature were refused; try "+
+			"again in 1 s")
 	}
 	if lookUp() {
 		f.doubted.Allow()
@@ -174,7 +176,8 @@ func (f failures) check(remote string) error {
 		return nil
 	}
 	if bucket, known := f.limit.buckets.Get(address.String()); known && bucket.Tokens() < 1 {
-		return model.Errorf(model.RateLimited, "too many credentials from this address were refused; try again in %s s", f.limit.seconds(1-bucket.Tokens()))
+		return model.Errorf(model.RateLimited, "too many credentials from this address were refused; try again in %s s",
+			f.limit.seconds(1-bucket.Tokens()))
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, tit
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8">`+
-		`<meta name="viewport" content="width=device-width"><title>agentgraph</title><h1>`+title+`</h1><p>`+text+` Open the `+links+`.</p></html>`)
+		`<meta name="viewport" content="width=device-width"><title>agentgraph</title><h1>`+title+`</h1><p>`+text+` Open the `+
+		links+`.</p></html>`)
 }
 
 // docsPath is the page that documents the API, if there is one.

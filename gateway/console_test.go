@@ -60,7 +60,8 @@ func TestBrowsersAreToldWhatIsThere(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: opens}).status)
 	require.Equal(t, "docs", f.do(t, call{method: "GET", path: "/docs", headers: opens}).text)
-	icon := f.do(t, call{method: "GET", path: "/favicon.ico", headers: []string{"X-Api-Key:", "Accept: image/avif,image/*,*/*;q=0.8"}})
+	icon := f.do(t, call{method: "GET", path: "/favicon.ico",
+		headers: []string{"X-Api-Key:", "Accept: image/avif,image/*,*/*;q=0.8"}})
 	require.Equal(t, http.StatusOK, icon.status)
 	require.Equal(t, "image/svg+xml", icon.header.Get("Content-Type"))
 	require.NotContains(t, icon.header.Get("Cache-Control"), "immutable")
@@ -84,7 +85,8 @@ func TestOtherClientsAreShownNoPage(t *testing.T) {
 func TestPagesOfOtherOriginsDoNotReadTheConsole(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.CORSOrigins = []string{"*"} }))
-	a := f.do(t, call{method: "GET", path: "/console/", headers: append([]string{"Origin: https://elsewhere.example.com"}, opens...)})
+	a := f.do(t, call{method: "GET", path: "/console/", headers: append([]string{"Origin: https://elsewhere.example.com"},
+		opens...)})
 	require.Equal(t, http.StatusOK, a.status)
 	require.Empty(t, a.header.Get("Access-Control-Allow-Origin"))
 }

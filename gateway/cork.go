@@ -4,7 +4,8 @@ import (
 	"net/http"
 )
 
-// mostHeld bounds the bodies that are written in one piece, in bytes. For longer ones another system call does not matter.
+// mostHeld bounds the bodies that are written in one piece, in bytes. For longer ones another system call does not
+// matter.
 const mostHeld = 64 << 10
 
 // Write writes, or appends to the held bytes. Only one goroutine writes at a time.
@@ -16,8 +17,8 @@ func (c *clientConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writeWhole sends the header and the whole body of a response in one piece. net/http would send pieces of 4 KiB, each of
-// which costs a system call here and one at the client.
+// writeWhole sends the header and the whole body of a response in one piece. net/http would send pieces of 4 KiB, each
+// of which costs a system call here and one at the client.
 func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)

@@ -129,7 +129,8 @@ func TestRequestsThatAreNotReadAreAnswered(t *testing.T) {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nX-Long: "+strings.Repeat("x", http.DefaultMaxHeaderBytes+8<<10)+"\r\n\r\n")
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nX-Long: "+strings.Repeat("x", http.DefaultMaxHeaderBytes+8<<10)+
+		"\r\n\r\n")
 	require.NoError(t, err)
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)

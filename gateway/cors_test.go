@@ -42,13 +42,15 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 	}
-	for _, origin := range []string{"http://console.example.com", "https://console.example.com:8443", "https://example.org", "https://evil.example", "null"} {
+	for _, origin := range []string{"http://console.example.com", "https://console.example.com:8443",
+		"https://example.org", "https://evil.example", "null"} {
 		a := f.do(t, preflight("POST", "/graphql", origin))
 		require.Empty(t, a.header.Values("Access-Control-Allow-Origin"), origin)
 		require.Len(t, a.header.Values("Vary"), 1)
 		require.Contains(t, a.header.Get("Vary"), "Origin", "caches must tell origins apart")
 	}
-	require.Empty(t, f.do(t, preflight("TRACE", "/graphql", "https://console.example.com")).header.Values("Access-Control-Allow-Origin"))
+	require.Empty(t, f.do(t, preflight("TRACE", "/graphql", "https://console.example.com")).
+		header.Values("Access-Control-Allow-Origin"))
 }
 
 func TestPagesOfAllowedOriginsReadWhateverIsAnswered(t *testing.T) {
@@ -71,10 +73,12 @@ func TestPagesOfAllowedOriginsReadWhateverIsAnswered(t *testing.T) {
 		}
 		require.Empty(t, a.header.Values("Access-Control-Allow-Credentials"))
 	}
-	stranger := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Origin: https://evil.example"}})
+	stranger := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+		headers: []string{"Origin: https://evil.example"}})
 	require.Empty(t, stranger.header.Values("Access-Control-Allow-Origin"), "its page cannot read the response")
 
-	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"), headers: []string{"Origin: " + origin}})
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"),
+		headers: []string{"Origin: " + origin}})
 	for range stream {
 	}
 }
@@ -82,8 +86,10 @@ func TestPagesOfAllowedOriginsReadWhateverIsAnswered(t *testing.T) {
 func TestAnyOrigin(t *testing.T) {
 	t.Parallel()
 	f := start(t, withOrigins("*"))
-	require.Equal(t, "*", f.do(t, preflight("POST", "/graphql", "https://anywhere.example")).header.Get("Access-Control-Allow-Origin"))
-	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Origin: https://anywhere.example"}})
+	require.Equal(t, "*", f.do(t, preflight("POST", "/graphql", "https://anywhere.example")).
+		header.Get("Access-Control-Allow-Origin"))
+	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+		headers: []string{"Origin: https://anywhere.example"}})
 	require.Equal(t, "*", a.header.Get("Access-Control-Allow-Origin"))
 	require.Equal(t, http.StatusSwitchingProtocols, f.handshake(t, "https://anywhere.example"))
 }
@@ -93,7 +99,8 @@ func TestWithoutCORS(t *testing.T) {
 	f := start(t)
 	a := f.do(t, preflight("POST", "/graphql", "https://console.example.com"))
 	require.Equal(t, http.StatusUnauthorized, a.status)
-	b := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Origin: https://console.example.com"}})
+	b := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+		headers: []string{"Origin: https://console.example.com"}})
 	require.Equal(t, http.StatusOK, b.status)
 	for _, h := range []http.Header{a.header, b.header} {
 		require.Empty(t, h.Values("Access-Control-Allow-Origin"))
@@ -120,9 +127,10 @@ func (f *front) handshake(t *testing.T, origin string) int {
 	if origin != "" {
 		h.Set("Origin", origin)
 	}
-	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql", &websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
-		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: h,
-	})
+	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
+		&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+			Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: h,
+		})
 	if err == nil {
 		require.NoError(t, conn.CloseNow())
 	}

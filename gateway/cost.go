@@ -19,11 +19,11 @@ const (
 	usualLength = 5
 	// skippedRow is what a row costs that an offset skips: Postgres reads it all the same.
 	skippedRow = 3
-	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has. Only REST's
-	// page numbers come to it.
+	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has. Only
+	// REST's page numbers come to it.
 	mostSkipped = 60_000
-	// introspected is what a value of the schema costs: the executor looks for it, where most others come of a row. The whole
-	// schema, as tools read it, fits into an operation once.
+	// introspected is what a value of the schema costs: the executor looks for it, where most others come of a row. The
+	// whole schema, as tools read it, fits into an operation once.
 	introspected = 3
 	// mutated is what a field of a mutation costs at least, which is a transaction.
 	mutated = 20_000
@@ -45,7 +45,8 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 	if cost <= g.settings.QueryCost || g.settings.QueryCost == 0 {
 		return nil
 	}
-	return exceeded("the operation costs %d, more than the limit of %d, and %s costs most: ask for fewer at a time, or for less of each",
+	return exceeded("the operation costs %d, more than the limit of %d, and %s costs most: ask for fewer at a time, or "+
+		"for less of each",
 		cost, g.settings.QueryCost, dearestOf(g.schema, operation.Operation, operation.Variables))
 }
 

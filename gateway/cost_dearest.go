@@ -26,7 +26,8 @@ func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables
 }
 
 // dearest returns the dearest field of a selection, nil if there is none. It looks into each fragment once.
-func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int, seen map[spread]bool) (dearest *ast.Field, cost int) {
+func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int,
+	seen map[spread]bool) (dearest *ast.Field, cost int) {
 	consider := func(field *ast.Field, price int) {
 		if price > cost {
 			dearest, cost = field, price

@@ -83,25 +83,29 @@ func TestCost(t *testing.T) {
 		{"query ($ids: [ID!]!) { many(ids: $ids) { name } }", values{"ids": "a"}, 1 + 1*2},
 		{"mutation { take(input: {limit: 9}) { label books { name } } }", nil, 20_000 + 1 + 1 + 9*2},
 		{"mutation ($l: Int!) { take(input: {limit: $l}) { books { name } } }", values{"l": int64(9)}, 20_000 + 1 + 9*2},
-		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}}, 20_000 + 1 + 9*2},
+		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}},
+			20_000 + 1 + 9*2},
 		{"subscription { shelf { name } }", nil, 2},
 		// The field refuses a page beyond the maximum; it costs no more than the largest valid one.
 		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
 		{"{ one { shelves { nodes { name } } } }", nil, 1 + 2 + model.DefaultPageSize*2},
 		{"{ one { shelves(first: 3) { nodes { name } } } }", nil, 1 + 2 + 3*2},
 		{"query ($n: Int) { one { shelves(last: $n) { nodes { name } } } }", values{"n": int64(3)}, 1 + 2 + 3*2},
-		{"query ($n: Int) { one { shelves(last: $n) { nodes { name } } } }", values{"n": int64(3_000)}, 1 + 2 + model.MaxPageSize*2},
+		{"query ($n: Int) { one { shelves(last: $n) { nodes { name } } } }", values{"n": int64(3_000)}, 1 + 2 +
+			model.MaxPageSize*2},
 		{"{ shelves(first: 0) { nodes { name } } }", nil, 2 + 5*2},
 		{"{ shelves(first: -1) { nodes { name } } }", nil, 2 + 5*2},
 		// Skipped fields cost nothing.
 		{"query ($no: Boolean!) { one { name @include(if: $no) labels @skip(if: true) } }", values{"no": false}, 1},
 		{"query ($no: Boolean!) { one { name @skip(if: $no) labels @include(if: true) } }", values{"no": false}, 1 + 1 + 6},
-		{"query ($no: Boolean!) { one { ...f @include(if: $no) ... @include(if: $no) { name } } } fragment f on Shelf { name }", values{"no": false}, 1},
+		{"query ($no: Boolean!) { one { ...f @include(if: $no) ... @include(if: $no) { name } } } fragment f on Shelf { " +
+			"name }", values{"no": false}, 1},
 		// Each object has one type, so the most expensive one counts.
 		{"{ things { name ... on Book { pages shelf { name } } ... on Vase { shelf { name } } } }", nil, 1 + 5*(1+1+1+2)},
 		{"{ things { ... on Thing { name } ...b } } fragment b on Book { pages }", nil, 1 + 5*(1+2)},
 		// A fragment's cost depends on where it is spread.
-		{"{ a: shelves(first: 2) { ...p } b: shelves(first: 3) { ...p } } fragment p on Page { nodes { name } }", nil, 4 + 2*2 + 3*2},
+		{"{ a: shelves(first: 2) { ...p } b: shelves(first: 3) { ...p } } fragment p on Page { nodes { name } }", nil,
+			4 + 2*2 + 3*2},
 	} {
 		require.Equal(t, c.want, costIn(t, schema, c.query, c.variables), c.query)
 	}
@@ -118,14 +122,16 @@ func TestCostOfWhatExplodes(t *testing.T) {
 		var text strings.Builder
 		text.WriteString("{ one { ...f0 } }")
 		for i := range last {
-			fmt.Fprintf(&text, " fragment f%d on Shelf { %s }", i, strings.ReplaceAll(link, "...next", fmt.Sprintf("...f%d", i+1)))
+			fmt.Fprintf(&text, " fragment f%d on Shelf { %s }", i,
+				strings.ReplaceAll(link, "...next", fmt.Sprintf("...f%d", i+1)))
 		}
 		fmt.Fprintf(&text, " fragment f%d on Shelf { name }", last)
 		return text.String()
 	}
 	require.Equal(t, 1+1<<20, costIn(t, schema, chain(20, "...next ...next"), nil))
 	require.Equal(t, mostCost, costIn(t, schema, chain(60, "...next ...next"), nil))
-	require.Equal(t, mostCost, costIn(t, schema, chain(14, "a: shelves { nodes { ...next } } b: shelves { nodes { ...next } }"), nil))
+	require.Equal(t, mostCost, costIn(t, schema, chain(14, "a: shelves { nodes { ...next } } b: shelves { nodes { "+
+		"...next } }"), nil))
 }
 
 // productSchema loads the schema that the program serves.
@@ -158,35 +164,49 @@ func TestPricesOfTheProduct(t *testing.T) {
 		inboundWelcomeMessage fields { name isMandatory isSystem } classificationTags { name definition isSystem }
 		extractedValues { name definition type } isCallTransferEnabled tools { id name technicalName description parameters endpoint { method url } }`
 	const chat = `knowledgeBaseChat { id name datasets { id name description documentCount chunkCount } llmSettings { temperature } promptSettings { prompt } }`
-	const tests = `tests(first: 50) { totalCount nodes { id name kind lastRunStatus lastRunAt isFlaky ... on SimulationTest { scenario criteria } ... on ClassificationTest { tagExpected } } }`
+	const tests = `tests(first: 50) { totalCount nodes { id name kind lastRunStatus lastRunAt isFlaky ... on SimulationTest
+		{ scenario criteria } ... on ClassificationTest { tagExpected } } }`
 	for name, query := range map[string]string{
 		"a whole company": `{ agents(first: 50) { totalCount nodes { ` + agent + chat + tests +
 			` subAgents { name agent { ` + agent + ` subAgents { name agent { ` + agent + ` } } } } } } }`,
-		"pages in pages in pages": `{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }
-			items { totalCount nodes { id phoneNumber eventList { type } } } } } agents { nodes { campaigns { nodes { items { nodes { id } } } } } } }`,
-		"a hundred agents": `{ agents(first: 100) { nodes { ` + agent + chat + ` subAgents { id name agent { id name } } } } }`,
-		"a hundred runs": `{ agentTestRuns(first: 100) { nodes { id test { id name } messages { role text } toolCalls { technicalName arguments result }
+		"pages in pages in pages": `{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts {
+			total calling }
+			items { totalCount nodes { id phoneNumber eventList { type } } } } } agents { nodes { campaigns { nodes { items {
+				nodes { id } } } } } } }`,
+		"a hundred agents": `{ agents(first: 100) { nodes { ` + agent + chat +
+			` subAgents { id name agent { id name } } } } }`,
+		"a hundred runs": `{ agentTestRuns(first: 100) { nodes { id test { id name } messages { role text } toolCalls {
+			technicalName arguments result }
 			criteriaResults { criterion passed rationale evidence { quote } } } } }`,
-		"a hundred chats": `{ simulationChats(first: 100) { nodes { id messages { role text citations { number } } toolCalls { technicalName result } coverage { effect } } } }`,
-		"a full claim":    `mutation { claimCampaignItems(input: {campaignId: "c", limit: 1000}) { claimId items { id phoneNumber dataBag attemptCount version } } }`,
-		"a year":          `{ consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { agent { name } credits campaigns { campaign { name } credits } } } }`,
-		"some nodes":      `{ nodes(ids: ["a", "b", "c"]) { id ... on Agent { ` + agent + tests + ` } ... on AgentTestExecution { runs(first: 100) { nodes { testName status } } } } }`,
+		"a hundred chats": `{ simulationChats(first: 100) { nodes { id messages { role text citations { number } } toolCalls {
+			technicalName result } coverage { effect } } } }`,
+		"a full claim": `mutation { claimCampaignItems(input: {campaignId: "c",
+			limit: 1000}) { claimId items { id phoneNumber dataBag attemptCount version } } }`,
+		"a year": `{ consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { agent { name } credits
+			campaigns { campaign { name } credits } } } }`,
+		"some nodes": `{ nodes(ids: ["a", "b", "c"]) { id ... on Agent { ` + agent + tests +
+			` } ... on AgentTestExecution { runs(first: 100) { nodes { testName status } } } } }`,
 	} {
 		require.Less(t, costIn(t, schema, query, nil), limit*2/3, name)
 	}
 	for name, query := range map[string]string{
-		"three hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { id } } } } } } }`,
-		"five hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { execution { runs(first: 100) { nodes {
+		"three hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { id } } } } }
+			} }`,
+		"five hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { execution {
+			runs(first: 100) { nodes {
 			execution { runs(first: 100) { nodes { id } } } } } } } } } } } } }`,
-		"hundreds on the way back": `{ tools(first: 100) { nodes { agents(first: 100) { nodes { tools { agents(first: 100) { nodes { __typename } } } } } } } }`,
-		"a subscription": `subscription { agentTestRunUpdated(executionId: "e") { execution { runs(first: 100) { nodes { execution { runs(first: 100) { nodes {
+		"hundreds on the way back": `{ tools(first: 100) { nodes { agents(first: 100) { nodes { tools { agents(first: 100) {
+			nodes { __typename } } } } } } } }`,
+		"a subscription": `subscription { agentTestRunUpdated(executionId: "e") { execution { runs(first: 100) { nodes {
+			execution { runs(first: 100) { nodes {
 			execution { runs(first: 100) { nodes { id } } } } } } } } } } }`,
 		"retrieval for each": `{ knowledgeBaseChats { nodes { retrieve(question: "When?") { content } } } }`,
 	} {
 		require.Greater(t, costIn(t, schema, query, nil), limit, name)
 	}
 	require.Less(t, costIn(t, schema, "query All { "+wholeSchema+" } "+ofWholeSchema, nil), limit)
-	require.Greater(t, costIn(t, schema, "query All { "+wholeSchema+" again: "+wholeSchema+" } "+ofWholeSchema, nil), limit)
+	require.Greater(t, costIn(t, schema, "query All { "+wholeSchema+" again: "+wholeSchema+" } "+ofWholeSchema, nil),
+		limit)
 }
 
 // What tools ask for to read a whole schema.
@@ -194,7 +214,8 @@ const (
 	wholeSchema   = `__schema { description queryType { name kind } mutationType { name kind } subscriptionType { name kind } types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } }`
 	ofWholeSchema = `
 fragment FullType on __Type { kind name description specifiedByURL isOneOf
-	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
+	fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef }
+		isDeprecated deprecationReason }
 	inputFields(includeDeprecated: true) { ...InputValue } interfaces { ...TypeRef }
 	enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
 fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }

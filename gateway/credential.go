@@ -43,9 +43,11 @@ func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err erro
 	if !isAddressed {
 		return r, false, nil
 	}
-	if r.URL.Path != Path || r.Method != http.MethodGet || !negotiate(r.Header).first || len(tokens) != 1 || credentialOf(r.Header) != "" {
+	if r.URL.Path != Path || r.Method != http.MethodGet || !negotiate(r.Header).first || len(tokens) != 1 ||
+		credentialOf(r.Header) != "" {
 		return r, true, model.Errorf(model.BadInput,
-			"the parameter %s is for an EventSource at %s, once and with no other credential: send the token as %s: Bearer", tokenParameter, Path, authorizationHeader)
+			"the parameter %s is for an EventSource at %s, once and with no other credential: send the token as %s: Bearer",
+			tokenParameter, Path, authorizationHeader)
 	}
 	r = r.WithContext(r.Context())
 	r.Header = r.Header.Clone()

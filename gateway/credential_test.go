@@ -19,14 +19,16 @@ func TestBearerTokens(t *testing.T) {
 		status    int
 		challenge string
 	}{
-		"a token":                        {[]string{"X-Api-Key:", "Authorization: Bearer " + goodKey}, 200, ""},
-		"the scheme in any case":         {[]string{"X-Api-Key:", "Authorization: bearer  " + goodKey}, 200, ""},
-		"a wrong token":                  {[]string{"X-Api-Key:", "Authorization: Bearer agt_wrong"}, 401, `Bearer error="invalid_token"`},
-		"no token":                       {[]string{"X-Api-Key:", "Authorization: Bearer"}, 401, "ApiKey"},
-		"another scheme":                 {[]string{"X-Api-Key:", "Authorization: Basic " + goodKey}, 401, "ApiKey"},
-		"no scheme":                      {[]string{"X-Api-Key:", "Authorization: " + goodKey}, 401, "ApiKey"},
-		"the key goes before a token":    {[]string{"X-Api-Key: " + goodKey, "Authorization: Bearer agt_wrong"}, 200, ""},
-		"no token stands in for the key": {[]string{"X-Api-Key: ag_wrong", "Authorization: Bearer " + goodKey}, 401, "ApiKey"},
+		"a token":                {[]string{"X-Api-Key:", "Authorization: Bearer " + goodKey}, 200, ""},
+		"the scheme in any case": {[]string{"X-Api-Key:", "Authorization: bearer  " + goodKey}, 200, ""},
+		"a wrong token": {[]string{"X-Api-Key:", "Authorization: Bearer agt_wrong"}, 401,
+			`Bearer error="invalid_token"`},
+		"no token":                    {[]string{"X-Api-Key:", "Authorization: Bearer"}, 401, "ApiKey"},
+		"another scheme":              {[]string{"X-Api-Key:", "Authorization: Basic " + goodKey}, 401, "ApiKey"},
+		"no scheme":                   {[]string{"X-Api-Key:", "Authorization: " + goodKey}, 401, "ApiKey"},
+		"the key goes before a token": {[]string{"X-Api-Key: " + goodKey, "Authorization: Bearer agt_wrong"}, 200, ""},
+		"no token stands in for the key": {[]string{"X-Api-Key: ag_wrong", "Authorization: Bearer " + goodKey}, 401,
+			"ApiKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,10 +58,11 @@ func TestSocketTokens(t *testing.T) {
 		payload string
 		good    bool
 	}{
-		"payload":                         {nil, `{"authorization":"Bearer ` + goodKey + `"}`, true},
-		"payload, in capitals":            {nil, `{"Authorization":"bearer ` + goodKey + `"}`, true},
-		"header":                          {[]string{"Authorization: Bearer " + goodKey}, `null`, true},
-		"payload before header":           {[]string{"X-Api-Key: ag_wrong"}, `{"authorization":"Bearer ` + goodKey + `"}`, true},
+		"payload":              {nil, `{"authorization":"Bearer ` + goodKey + `"}`, true},
+		"payload, in capitals": {nil, `{"Authorization":"bearer ` + goodKey + `"}`, true},
+		"header":               {[]string{"Authorization: Bearer " + goodKey}, `null`, true},
+		"payload before header": {[]string{"X-Api-Key: ag_wrong"}, `{"authorization":"Bearer ` + goodKey + `"}`,
+			true},
 		"null is nothing":                 {[]string{"X-Api-Key: " + goodKey}, `{"authorization":null}`, true},
 		"the key goes first":              {nil, `{"authorization":"Bearer agt_wrong","x-api-key":"` + goodKey + `"}`, true},
 		"wrong":                           {nil, `{"authorization":"Bearer agt_wrong"}`, false},

@@ -50,7 +50,8 @@ func TestDigestOfAFormDoesNotDependOnItsBoundary(t *testing.T) {
 		second, again := formOf(t, "------------9f0xyz", text, file)
 		sum := sumOf(t, first, body, sizes.Draw(t, "sizes")...)
 		require.Equal(t, sum, sumOf(t, second, again, sizes.Draw(t, "more sizes")...))
-		require.Equal(t, sum, sumOf(t, first, body+"\r\nan epilogue that nobody reads", 7), "what follows the end does not count")
+		require.Equal(t, sum, sumOf(t, first, body+"\r\nan epilogue that nobody reads", 7),
+			"what follows the end does not count")
 		_, different := formOf(t, "4e5c1d", text, other)
 		require.Equal(t, file == other, sum == sumOf(t, first, different, 7))
 		_, different = formOf(t, "4e5c1d", other, file)

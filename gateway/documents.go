@@ -21,15 +21,18 @@ type document struct {
 	costs sync.Map
 }
 
-// A parsed document takes up to bytesPerByte for each byte of its text, and bytesPerDocument besides. Between 1 and 47 were
-// measured for each byte; many short names take the most.
+// A parsed document takes up to bytesPerByte for each byte of its text, and bytesPerDocument besides. Between 1 and 47
+// were measured for each byte; many short names take the most.
 const (
 	bytesPerByte     = 50
 	bytesPerDocument = 1_000
 )
 
 func newDocuments(maxBytes int) documents {
-	return documents{cache.New(maxBytes, func(query string, _ *document) int { return bytesPerDocument + len(query)*bytesPerByte })}
+	return documents{cache.New(maxBytes, func(query string, _ *document) int {
+		return bytesPerDocument +
+			len(query)*bytesPerByte
+	})}
 }
 
 // Get returns the document of a query that has been validated before.

@@ -24,12 +24,15 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = time.Second }))
 	for headers, status := range map[string]int{
-		"": http.StatusUnauthorized, "X-Api-Key: wrong\r\n": http.StatusUnauthorized, "X-Api-Key: " + goodKey + "\r\n": http.StatusBadRequest,
+		"": http.StatusUnauthorized, "X-Api-Key: wrong\r\n": http.StatusUnauthorized, "X-Api-Key: " + goodKey +
+			"\r\n": http.StatusBadRequest,
 	} {
-		for path, status := range map[string]int{"/graphql": status, "/elsewhere": map[bool]int{true: http.StatusNotFound, false: status}[status == http.StatusBadRequest]} {
+		for path, status := range map[string]int{"/graphql": status, "/elsewhere": map[bool]int{true: http.StatusNotFound,
+			false: status}[status == http.StatusBadRequest]} {
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
 			require.NoError(t, err)
-			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sContent-Length: 100\r\n\r\n{", path, headers)
+			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sContent-Length: "+
+				"100\r\n\r\n{", path, headers)
 			require.NoError(t, err)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			require.NoError(t, err, "%s %s", path, headers)
@@ -84,7 +87,8 @@ func TestJSONIsBoundedBeforeItIsDecoded(t *testing.T) {
 			require.Contains(t, err["message"], part)
 		}
 	}
-	allowed := `{"query":"{ hello }","variables":{"a":` + strings.Repeat("[", 60) + `"{[[[\"{"` + strings.Repeat("]", 60) + `}}`
+	allowed := `{"query":"{ hello }","variables":{"a":` + strings.Repeat("[", 60) + `"{[[[\"{"` + strings.Repeat("]", 60) +
+		`}}`
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: "/graphql", body: allowed}).status)
 }
 

@@ -39,7 +39,8 @@ const dataHead = `{"data":`
 // inPlace returns the JSON of a response with nothing but data, which already stands in the buffer behind dataHead.
 func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
 	data := response.Data
-	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 || len(buffer) != len(dataHead)+len(data) ||
+	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 || len(buffer) != len(dataHead)+
+		len(data) ||
 		&buffer[len(dataHead)] != &data[0] {
 		return nil, false
 	}
@@ -76,7 +77,8 @@ func bounded(errs gqlerror.List) gqlerror.List {
 		}
 	}
 	if left := len(errs) - mostErrors; left > 0 {
-		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left), Extensions: errs[mostErrors].Extensions})
+		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left),
+			Extensions: errs[mostErrors].Extensions})
 	}
 	return cut
 }

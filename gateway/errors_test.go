@@ -20,7 +20,8 @@ func TestErrorsForTheClient(t *testing.T) {
 
 	err, code = f.post(t, "{ fail(how: FIELDS) }").fault(t)
 	require.Equal(t, "BAD_INPUT", code)
-	require.Equal(t, map[string]any{"llmSettings.topP": []any{"must be at most 1"}}, err["extensions"].(map[string]any)["fields"])
+	require.Equal(t, map[string]any{"llmSettings.topP": []any{"must be at most 1"}},
+		err["extensions"].(map[string]any)["fields"])
 
 	_, code = f.post(t, "{ fail(how: DEADLINE) }").fault(t)
 	require.Equal(t, "UNAVAILABLE", code)

@@ -39,7 +39,8 @@ func (x exchange) run(params request) {
 		x.w.Header().Set("Allow", "POST")
 		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.r.Context(), x.w, x.accept)
 	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
-		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).write(x.r.Context(), x.w, x.accept)
+		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).
+			write(x.r.Context(), x.w, x.accept)
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)
 	default:
@@ -88,7 +89,8 @@ func (x exchange) reject(response *graphql.Response) {
 	x.respond(status, response)
 }
 
-// respondExecuted answers with what was executed: 200, whatever errors accompany the data, unless nothing was available.
+// respondExecuted answers with what was executed: 200, whatever errors accompany the data, unless nothing was
+// available.
 func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *graphql.Response) {
 	status := http.StatusOK
 	switch {
@@ -104,8 +106,8 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 // retryAfter, in seconds, is when a client may ask for what is unavailable again.
 const retryAfter = "5"
 
-// isUnavailable reports whether an executed operation has no data at all because nothing could be reached: balancers and
-// monitors go by the status. One of several mutations may have been carried out although a null hides it.
+// isUnavailable reports whether an executed operation has no data at all because nothing could be reached: balancers
+// and monitors go by the status. One of several mutations may have been carried out although a null hides it.
 func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
 	if len(response.Errors) == 0 || operation.Operation == ast.Mutation && len(operation.SelectionSet) > 1 {
 		return false
@@ -132,7 +134,8 @@ func (x exchange) respond(status int, response *graphql.Response) {
 }
 
 func (x exchange) notAcceptable() {
-	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.r.Context(), x.w, x.accept)
+	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).
+		write(x.r.Context(), x.w, x.accept)
 }
 
 // writeResponse sends a response, with its data as the executor made it.

@@ -163,7 +163,8 @@ func (f *front) open(t *testing.T, c call) *http.Response {
 // post sends a query and accepts application/graphql-response+json.
 func (f *front) post(t *testing.T, query string, variables ...any) answer {
 	t.Helper()
-	return f.do(t, call{method: "POST", path: "/graphql", body: body(t, query, variables...), headers: []string{"Accept: " + graphqlType}})
+	return f.do(t, call{method: "POST", path: "/graphql", body: body(t, query, variables...),
+		headers: []string{"Accept: " + graphqlType}})
 }
 
 func body(t *testing.T, query string, variables ...any) string {

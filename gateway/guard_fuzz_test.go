@@ -25,14 +25,18 @@ func (unanswered) Complexity(context.Context, string, string, int, map[string]an
 // FuzzGuard checks that whatever passes the guard keeps every bound, measured with all fragments expanded, that the
 // rewritten variables mean the same, and that a second run of the guard finds the same.
 func FuzzGuard(f *testing.F) {
-	f.Add(`{ agents(first: 3) { nodes { ...a } } } fragment a on Agent { name tools { ...t } } fragment t on Tool { name }`, `{}`, true)
-	f.Add(`query ($n: Int!, $all: Boolean!) { agents(first: $n) { nodes { tests(first: $n) @include(if: $all) { nodes { id } } } } }`, `{"n":100,"all":true}`, true)
+	f.Add(`{ agents(first: 3) { nodes { ...a } } } fragment a on Agent { name tools { ...t } } fragment t on Tool { name
+		}`, `{}`, true)
+	f.Add(`query ($n: Int!, $all: Boolean!) { agents(first: $n) { nodes { tests(first: $n) @include(if: $all) { nodes { id
+		} } } } }`, `{"n":100,"all":true}`, true)
 	f.Add(`{ __schema { types { name fields { name } } } }`, `null`, false)
 	f.Add(`{ ...q } fragment q on Query { ... { __type(name: "Agent") { name } } }`, ``, false)
 	f.Add(`mutation ($i: CreateToolInput!) { createTool(input: $i) { id } }`,
 		`{"i":{"name":"n","technicalName":"t","parameters":{"type":"object","b":1.0,"a":{"b":1,"b":2}}}}`, true)
-	f.Add(`mutation { addCampaignItems(input: {campaignId: "c", items: [{phoneNumber: "+1", dataBag: {b: 1.50, a: [{}]}}]}) { items { id } } }`, `{}`, true)
-	f.Add(`{ nodes(ids: ["a"]) { id ... on Agent { subAgents { agent { ...a } } } } } fragment a on Agent { ...a }`, `{}`, true)
+	f.Add(`mutation { addCampaignItems(input: {campaignId: "c", items: [{phoneNumber: "+1", dataBag: {b: 1.50,
+		a: [{}]}}]}) { items { id } } }`, `{}`, true)
+	f.Add(`{ nodes(ids: ["a"]) { id ... on Agent { subAgents { agent { ...a } } } } } fragment a on Agent { ...a }`, `{}`,
+		true)
 	f.Add(`{ agents { nodes { ...a } } } fragment a on aTesy { id }`, `{}`, true)
 	operations, err := filepath.Glob("rest/operations/*.graphql")
 	require.NoError(f, err)
@@ -130,7 +134,8 @@ func (w *writing) out(set ast.SelectionSet, depth int) ast.SelectionSet {
 			whole = append(whole, &inline)
 		case *ast.FragmentSpread:
 			whole = append(whole, &ast.InlineFragment{
-				TypeCondition: s.Definition.TypeCondition, Directives: s.Directives, SelectionSet: w.out(s.Definition.SelectionSet, depth),
+				TypeCondition: s.Definition.TypeCondition, Directives: s.Directives, SelectionSet: w.out(s.Definition.SelectionSet,
+					depth),
 			})
 		}
 	}
@@ -140,8 +145,10 @@ func (w *writing) out(set ast.SelectionSet, depth int) ast.SelectionSet {
 // FuzzRequest requires that a request's members are read as encoding/json reads them.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
-		`{"query":"{ a }","operationName":"a","variables":{"a":1.0},"extensions":{}}`, `{"query":"\ud83d\ude00 \ud83d","query":null}`, `{"\u0071uery":"{ a }"}`,
-		`{"query":"a","variables":null,"operationName":null}`, `{"query":"a","variables":[]}`, `{"query":1}`, `[]`, `null`, `{"query":"a"} x`, "{\"query\":\"\xff\"}", ``,
+		`{"query":"{ a }","operationName":"a","variables":{"a":1.0},"extensions":{}}`,
+		`{"query":"\ud83d\ude00 \ud83d","query":null}`, `{"\u0071uery":"{ a }"}`,
+		`{"query":"a","variables":null,"operationName":null}`, `{"query":"a","variables":[]}`, `{"query":1}`, `[]`, `null`,
+		`{"query":"a"} x`, "{\"query\":\"\xff\"}", ``,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -155,7 +162,8 @@ func FuzzRequest(f *testing.F) {
 		var want graphql.RawParams
 		isWrong := json.Unmarshal(text, &members) != nil
 		for name, target := range map[string]any{
-			"query": &want.Query, "operationName": &want.OperationName, "variables": &want.Variables, "extensions": &want.Extensions,
+			"query": &want.Query, "operationName": &want.OperationName, "variables": &want.Variables,
+			"extensions": &want.Extensions,
 		} {
 			if value, given := members[name]; given {
 				isWrong = unmarshal(value, target) != nil || isWrong

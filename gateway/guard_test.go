@@ -58,7 +58,8 @@ func TestWithinTheLimits(t *testing.T) {
 		"depth":   deep(25),
 		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
 		// This is the deepest path of the introspection query that GraphQL tools send.
-		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" + strings.Repeat(" }", 9) + " } } } } }",
+		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" +
+			strings.Repeat(" }", 9) + " } } } } }",
 	} {
 		require.Equal(t, http.StatusOK, f.post(t, query).status, name)
 	}
@@ -77,24 +78,35 @@ func TestVariables(t *testing.T) {
 		input     object
 		at, fault string
 	}{
-		"int too large":             {object{"int": 1 << 31}, "input.int", "Int cannot represent non 32-bit signed integer value."},
-		"int too small":             {object{"int": -(1 << 31) - 1}, "input.int", "Int cannot represent non 32-bit signed integer value."},
-		"int as text":               {object{"int": "1"}, "input.int", "Int cannot represent non-integer value."},
-		"int with a fraction":       {object{"int": 1.5}, "input.int", "Int cannot represent non-integer value."},
-		"float as text":             {object{"float": "1.5"}, "input.float", "Float cannot represent non numeric value."},
-		"text as number":            {object{"text": 1}, "input.text", "String cannot represent a non string value."},
-		"id with a fraction":        {object{"id": 1.5}, "input.id", "ID cannot represent value."},
-		"enum in other letters":     {object{"colour": "red"}, "input.colour", `Value does not exist in "Colour" enum.`},
-		"enum that does not exist":  {object{"colour": "BLUE"}, "input.colour", `Value does not exist in "Colour" enum.`},
-		"enum as number":            {object{"colour": 1}, "input.colour", `Enum "Colour" cannot represent non-string value.`},
-		"oneOf with none":           {object{"choice": object{}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
-		"oneOf with two":            {object{"choice": object{"text": "a", "number": 1}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
-		"oneOf with two, one null":  {object{"choice": object{"text": "a", "number": nil}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
-		"oneOf with null":           {object{"choice": object{"text": nil}}, "input.choice.text", `Field "text" must be non-null.`},
-		"in a list":                 {object{"list": []any{1, 1 << 31}}, "input.list.1", "Int cannot represent non 32-bit signed integer value."},
-		"null in a list":            {object{"list": []any{1, nil}}, "input.list.1", `Expected non-nullable type "Int!" not to be null.`},
-		"deep inside":               {object{"nested": object{"nested": object{"int": 1 << 31}}}, "input.nested.nested.int", "Int cannot represent non 32-bit signed integer value."},
-		"unknown field":             {object{"nested": object{"nested": object{"it": 1}}}, "input.nested.nested", `Field "it" is not defined by type "EchoInput".`},
+		"int too large": {object{"int": 1 << 31}, "input.int",
+			"Int cannot represent non 32-bit signed integer value."},
+		"int too small": {object{"int": -(1 << 31) - 1}, "input.int",
+			"Int cannot represent non 32-bit signed integer value."},
+		"int as text":              {object{"int": "1"}, "input.int", "Int cannot represent non-integer value."},
+		"int with a fraction":      {object{"int": 1.5}, "input.int", "Int cannot represent non-integer value."},
+		"float as text":            {object{"float": "1.5"}, "input.float", "Float cannot represent non numeric value."},
+		"text as number":           {object{"text": 1}, "input.text", "String cannot represent a non string value."},
+		"id with a fraction":       {object{"id": 1.5}, "input.id", "ID cannot represent value."},
+		"enum in other letters":    {object{"colour": "red"}, "input.colour", `Value does not exist in "Colour" enum.`},
+		"enum that does not exist": {object{"colour": "BLUE"}, "input.colour", `Value does not exist in "Colour" enum.`},
+		"enum as number": {object{"colour": 1}, "input.colour",
+			`Enum "Colour" cannot represent non-string value.`},
+		"oneOf with none": {object{"choice": object{}}, "input.choice",
+			`Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with two": {object{"choice": object{"text": "a", "number": 1}}, "input.choice",
+			`Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with two, one null": {object{"choice": object{"text": "a", "number": nil}}, "input.choice",
+			`Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with null": {object{"choice": object{"text": nil}}, "input.choice.text",
+			`Field "text" must be non-null.`},
+		"in a list": {object{"list": []any{1, 1 << 31}}, "input.list.1",
+			"Int cannot represent non 32-bit signed integer value."},
+		"null in a list": {object{"list": []any{1, nil}}, "input.list.1",
+			`Expected non-nullable type "Int!" not to be null.`},
+		"deep inside": {object{"nested": object{"nested": object{"int": 1 << 31}}}, "input.nested.nested.int",
+			"Int cannot represent non 32-bit signed integer value."},
+		"unknown field": {object{"nested": object{"nested": object{"it": 1}}}, "input.nested.nested",
+			`Field "it" is not defined by type "EchoInput".`},
 		"no object":                 {object{"nested": 7}, "input.nested", `Expected type "EchoInput" to be an object.`},
 		"list of one that is wrong": {object{"list": "x"}, "input.list", "Int cannot represent non-integer value."},
 	} {
@@ -116,17 +128,20 @@ func TestVariables(t *testing.T) {
 		`{"of": null}`: `Variable "$of" of non-null type "[Int!]!" must not be null.`,
 		`{"of": "x"}`:  `Variable "$of" got invalid value; Int cannot represent non-integer value.`,
 	} {
-		err, _ := f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"query($of: [Int!]!) { list(of: $of) }","variables":` + variables + `}`}).fault(t)
+		err, _ := f.do(t, call{method: "POST", path: "/graphql",
+			body: `{"query":"query($of: [Int!]!) { list(of: $of) }","variables":` + variables + `}`}).fault(t)
 		require.Equal(t, want, err["message"])
 	}
 
-	right := object{"int": 1<<31 - 1, "float": 2, "text": "1", "id": 7, "colour": "RED", "choice": object{"number": 1}, "list": 5}
+	right := object{"int": 1<<31 - 1, "float": 2, "text": "1", "id": 7, "colour": "RED", "choice": object{"number": 1},
+		"list": 5}
 	a := f.post(t, query, object{"input": right})
 	require.Equal(t, http.StatusOK, a.status, a.text)
 	require.Contains(t, a.json["data"].(object)["echo"], `"list":[5]`)
 
 	require.Equal(t, http.StatusOK, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": 5}).status)
-	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": 1 << 31}).status)
+	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": 1 << 31}).
+		status)
 	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
 }
 

@@ -10,22 +10,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An operation takes turns with others from this cost, but for what each mutation has, a thousandth of what one may cost; a query
-// also from so many fields of its root, each of which may be a question to the database of its own.
+// An operation takes turns with others from this cost, but for what each mutation has, a thousandth of what one may
+// cost; a query also from so many fields of its root, each of which may be a question to the database of its own.
 const (
 	heavyCost   = 1_000
 	heavyFields = 50
 )
 
-// Turns shares places between companies. Enter waits for one, which the company has to Leave, or returns the context's error.
+// Turns shares places between companies. Enter waits for one, which the company has to Leave, or returns the context's
+// error.
 type Turns interface {
 	Enter(ctx context.Context, companyID string) error
 	Leave(companyID string)
 }
 
-// heavy is an extension by which heavy operations take turns. Each takes a processor for tens of milliseconds, and however many of
-// them one company sends at a time, others must not wait for all of them. What waits for a language model is left alone: it takes
-// no processor meanwhile.
+// heavy is an extension by which heavy operations take turns. Each takes a processor for tens of milliseconds, and
+// however many of them one company sends at a time, others must not wait for all of them. What waits for a language
+// model is left alone: it takes no processor meanwhile.
 type heavy struct{ turns Turns }
 
 func (heavy) ExtensionName() string                   { return "Heavy" }
@@ -39,7 +40,8 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	}
 	principal, _ := model.PrincipalOf(ctx)
 	if h.turns.Enter(ctx, principal.CompanyID) != nil {
-		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are carried out; nothing was done, try again, or ask for less at a time")
+		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are carried out; nothing was "+
+			"done, try again, or ask for less at a time")
 		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, fault)}}
 	}
 	defer h.turns.Leave(principal.CompanyID)

@@ -51,8 +51,10 @@ func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
 		{"a subscription", ast.Subscription, field(), heavyCost, false},
 	} {
 		turns, isDone := &noTurns{}, false
-		ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
-		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{}, &record{cost: c.cost})
+		ctx := graphql.WithOperationContext(t.Context(),
+			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
+		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
+			&record{cost: c.cost})
 		response := heavy{turns}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}

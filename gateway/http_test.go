@@ -31,7 +31,8 @@ func TestAnswerMediaType(t *testing.T) {
 		jsonType + ";q=0.5, " + eventType:              eventType,
 		eventType:                                      eventType,
 	} {
-		a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Accept: " + accept}})
+		a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+			headers: []string{"Accept: " + accept}})
 		require.Equal(t, http.StatusOK, a.status, accept)
 		require.Equal(t, want+"; charset=utf-8", a.header.Get("Content-Type"), accept)
 	}
@@ -44,7 +45,8 @@ func TestSlashBehindThePath(t *testing.T) {
 		require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: path, body: body(t, "{ hello }")}).status, path)
 		require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: path + "?query=%7Bhello%7D"}).status, path)
 	}
-	require.Equal(t, http.StatusNotFound, f.do(t, call{method: "POST", path: "/graphql//", body: body(t, "{ hello }")}).status)
+	require.Equal(t, http.StatusNotFound, f.do(t, call{method: "POST", path: "/graphql//", body: body(t, "{ hello }")}).
+		status)
 }
 
 // Whoever reports an error can say which line of the log it belongs to.
@@ -52,9 +54,12 @@ func TestEveryErrorHasATrace(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, c := range []call{
-		{method: "POST", body: body(t, "{")}, {method: "POST", body: body(t, "{ nothing }")}, {method: "POST", body: "{"}, {method: "PUT"},
-		{method: "POST", body: body(t, "{ fail(how: MODEL) }")}, {method: "POST", body: body(t, "{ fail(how: PANIC) }")}, {method: "GET"},
-		{method: "POST", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}}, {method: "POST", body: body(t, deep(40))},
+		{method: "POST", body: body(t, "{")}, {method: "POST", body: body(t, "{ nothing }")}, {method: "POST", body: "{"},
+		{method: "PUT"},
+		{method: "POST", body: body(t, "{ fail(how: MODEL) }")}, {method: "POST", body: body(t, "{ fail(how: PANIC) }")},
+		{method: "GET"},
+		{method: "POST", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}},
+		{method: "POST", body: body(t, deep(40))},
 		{method: "POST", body: body(t, "query($of: [Int!]!) { list(of: $of) }")},
 	} {
 		c.path = "/graphql"
@@ -75,26 +80,32 @@ func TestRefusedRequests(t *testing.T) {
 		status int
 		allow  string
 	}{
-		"accepts nothing that we send":    {call{method: "POST", headers: []string{"Accept: text/csv"}, body: good}, 406, ""},
-		"refuses all":                     {call{method: "POST", headers: []string{"Accept: */*;q=0"}, body: good}, 406, ""},
-		"plain text":                      {call{method: "POST", headers: []string{"Content-Type: text/plain"}, body: good}, 415, ""},
-		"form":                            {call{method: "POST", headers: []string{"Content-Type: application/x-www-form-urlencoded"}, body: "query=%7Bhello%7D"}, 415, ""},
-		"multipart":                       {call{method: "POST", headers: []string{"Content-Type: multipart/form-data; boundary=x"}, body: good}, 415, ""},
-		"no content type":                 {call{method: "POST", headers: []string{"Content-Type:"}, body: good}, 415, ""},
-		"other charset":                   {call{method: "POST", headers: []string{"Content-Type: application/json; charset=utf-16"}, body: good}, 415, ""},
-		"compressed":                      {call{method: "POST", headers: []string{"Content-Encoding: gzip"}, body: good}, 415, ""},
-		"too large":                       {call{method: "POST", body: strings.Repeat(" ", 1<<20) + good}, 413, ""},
-		"empty":                           {call{method: "POST"}, 400, ""},
-		"no JSON":                         {call{method: "POST", body: `{"query": "SECRET`}, 400, ""},
-		"no UTF-8":                        {call{method: "POST", body: "{\"query\": \"\xff\"}"}, 400, ""},
-		"goes on":                         {call{method: "POST", body: good + " SECRET"}, 400, ""},
-		"batch":                           {call{method: "POST", body: "[" + good + "]"}, 400, ""},
-		"null":                            {call{method: "POST", body: "null"}, 400, ""},
-		"no query":                        {call{method: "POST", body: "{}"}, 400, ""},
-		"query of another type":           {call{method: "POST", body: `{"query": ["SECRET"]}`}, 400, ""},
-		"member in other letters":         {call{method: "POST", body: `{"Query": "{ hello }"}`}, 400, ""},
-		"variables of another type":       {call{method: "POST", body: `{"query": "{ hello }", "variables": [1]}`}, 400, ""},
-		"operationName of another type":   {call{method: "POST", body: `{"query": "{ hello }", "operationName": {}}`}, 400, ""},
+		"accepts nothing that we send": {call{method: "POST", headers: []string{"Accept: text/csv"}, body: good}, 406, ""},
+		"refuses all":                  {call{method: "POST", headers: []string{"Accept: */*;q=0"}, body: good}, 406, ""},
+		"plain text": {call{method: "POST", headers: []string{"Content-Type: text/plain"}, body: good},
+			415, ""},
+		"form": {call{method: "POST", headers: []string{"Content-Type: " +
+			"application/x-www-form-urlencoded"}, body: "query=%7Bhello%7D"}, 415, ""},
+		"multipart": {call{method: "POST", headers: []string{"Content-Type: multipart/form-data; " +
+			"boundary=x"}, body: good}, 415, ""},
+		"no content type": {call{method: "POST", headers: []string{"Content-Type:"}, body: good}, 415, ""},
+		"other charset": {call{method: "POST", headers: []string{"Content-Type: application/json; " +
+			"charset=utf-16"}, body: good}, 415, ""},
+		"compressed": {call{method: "POST", headers: []string{"Content-Encoding: gzip"}, body: good},
+			415, ""},
+		"too large":                 {call{method: "POST", body: strings.Repeat(" ", 1<<20) + good}, 413, ""},
+		"empty":                     {call{method: "POST"}, 400, ""},
+		"no JSON":                   {call{method: "POST", body: `{"query": "SECRET`}, 400, ""},
+		"no UTF-8":                  {call{method: "POST", body: "{\"query\": \"\xff\"}"}, 400, ""},
+		"goes on":                   {call{method: "POST", body: good + " SECRET"}, 400, ""},
+		"batch":                     {call{method: "POST", body: "[" + good + "]"}, 400, ""},
+		"null":                      {call{method: "POST", body: "null"}, 400, ""},
+		"no query":                  {call{method: "POST", body: "{}"}, 400, ""},
+		"query of another type":     {call{method: "POST", body: `{"query": ["SECRET"]}`}, 400, ""},
+		"member in other letters":   {call{method: "POST", body: `{"Query": "{ hello }"}`}, 400, ""},
+		"variables of another type": {call{method: "POST", body: `{"query": "{ hello }", "variables": [1]}`}, 400, ""},
+		"operationName of another type": {call{method: "POST", body: `{"query": "{ hello }", "operationName": {}}`}, 400,
+			""},
 		"PUT":                             {call{method: "PUT", body: good}, 405, "GET, HEAD, POST"},
 		"OPTIONS":                         {call{method: "OPTIONS"}, 405, "GET, HEAD, POST"},
 		"GET without query":               {call{method: "GET"}, 400, ""},
@@ -140,7 +151,8 @@ func TestRequestErrorsHaveNoDataEntry(t *testing.T) {
 func TestGetRunsQueries(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	query := url.Values{"query": {"query Q($ms: Int!) { slow(milliseconds: $ms) }"}, "operationName": {""}, "variables": {`{"ms": 1}`}, "extensions": {""}}
+	query := url.Values{"query": {"query Q($ms: Int!) { slow(milliseconds: $ms) }"}, "operationName": {""},
+		"variables": {`{"ms": 1}`}, "extensions": {""}}
 	a := f.do(t, call{method: "GET", path: "/graphql?" + query.Encode()})
 	require.Equal(t, http.StatusOK, a.status)
 	require.JSONEq(t, `{"data":{"slow":"done"}}`, a.text)
@@ -149,7 +161,8 @@ func TestGetRunsQueries(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status)
 	require.Empty(t, a.text)
 
-	a = f.do(t, call{method: "HEAD", path: "/graphql?query=subscription%7Btick%7D", headers: []string{"Accept: " + eventType + ", */*"}})
+	a = f.do(t, call{method: "HEAD", path: "/graphql?query=subscription%7Btick%7D",
+		headers: []string{"Accept: " + eventType + ", */*"}})
 	require.Equal(t, http.StatusNotAcceptable, a.status)
 }
 
@@ -175,7 +188,8 @@ func TestSlowFieldsMayTakeLonger(t *testing.T) {
 		s.RequestTimeout = 50 * time.Millisecond
 		s.SlowFields = map[string]time.Duration{"slow": 40 * time.Second}
 	}))
-	require.JSONEq(t, `{"data":{"slow":"done"}}`, f.post(t, "query { ...f } fragment f on Query { slow(milliseconds: 200) }").text)
+	require.JSONEq(t, `{"data":{"slow":"done"}}`, f.post(t, "query { ...f } fragment f on Query { slow(milliseconds: "+
+		"200) }").text)
 }
 
 func TestIntrospectionIsASetting(t *testing.T) {
@@ -192,7 +206,8 @@ func TestIntrospectionIsASetting(t *testing.T) {
 	}
 	open := start(t)
 	for q, suggests := range map[string]bool{
-		"{ helo }": true, "{ echo(inputs: {}) { text } }": true, "{ echo(input: {txt: 1}) { text } }": true, "{ ...f } fragment f on Quer { hello }": false,
+		"{ helo }": true, "{ echo(inputs: {}) { text } }": true, "{ echo(input: {txt: 1}) { text } }": true,
+		"{ ...f } fragment f on Quer { hello }": false,
 	} {
 		require.Equal(t, suggests, strings.Contains(open.post(t, q).text, "Did you mean"), q)
 		require.NotContains(t, closed.post(t, q).text, "Did you mean", q)

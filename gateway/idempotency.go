@@ -32,7 +32,8 @@ var keptHeaders = []string{"Content-Type", "Location"}
 var keptStatuses = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}
 
 // finalCodes are the codes of errors that a retry would only meet again.
-var finalCodes = []string{string(model.BadInput), string(model.NotFound), string(model.Unprocessable), string(model.LimitExceeded)}
+var finalCodes = []string{string(model.BadInput), string(model.NotFound), string(model.Unprocessable),
+	string(model.LimitExceeded)}
 
 // ClaimRequest makes sure that a company's request is carried out once, whichever process receives it. Requests with
 // the same id are one request and must have the same fingerprint; both are a SHA-256. It returns the kept response to
@@ -80,11 +81,13 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isKey(keys) {
-		s.refuse(w, r, model.Errorf(model.BadInput, "%s must be 1 to %d printable ASCII characters, given once", idempotencyHeader, longestKey))
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s must be 1 to %d printable ASCII characters, given once",
+			idempotencyHeader, longestKey))
 		return
 	}
 	if r.URL.Path == Path && negotiate(r.Header).first {
-		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be repeated; leave %s out", eventType, idempotencyHeader))
+		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be repeated; leave %s out", eventType,
+			idempotencyHeader))
 		return
 	}
 	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + keys[0]))
@@ -118,7 +121,8 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settings.RequestTimeout)
 	defer cancel()
 	if err := k.claim.End(ending, kept); err != nil {
-		s.log.ErrorContext(ctx, "the response to a request with an idempotency key could not be kept", "error", err, "traceId", TraceID(ctx))
+		s.log.ErrorContext(ctx, "the response to a request with an idempotency key could not be kept", "error", err,
+			"traceId", TraceID(ctx))
 	}
 	if answered && k.status != 0 {
 		k.ResponseWriter.WriteHeader(k.status)
@@ -128,7 +132,8 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 
 // keepable returns the response if retries are to get it, else nil.
 func (k *keyed) keepable() *model.KeptResponse {
-	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess && !slices.Contains(keptStatuses, k.status) {
+	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess &&
+		!slices.Contains(keptStatuses, k.status) {
 		return nil
 	}
 	kept := &model.KeptResponse{Status: k.status, Headers: map[string]string{}}

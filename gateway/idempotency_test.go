@@ -24,7 +24,8 @@ type claims struct {
 	err    error
 }
 
-func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
+func (c *claims) claim(_ context.Context, companyID string, id,
+	_ []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := companyID + hex.EncodeToString(id)
@@ -66,7 +67,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	f, c := startOnce(t)
 	increment := call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }")}
 	for _, keys := range [][]string{{""}, {strings.Repeat("a", 256)}, {"a\tb"}, {"é"}, {"\x7f"}, {"a", "b"}} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/graphql", strings.NewReader(increment.body))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/graphql",
+			strings.NewReader(increment.body))
 		require.NoError(t, err)
 		request.Header = http.Header{"X-Api-Key": {goodKey}, "Content-Type": {jsonType}, "Idempotency-Key": keys}
 		response, err := http.DefaultTransport.RoundTrip(request)
@@ -82,7 +84,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	require.Equal(t, "BAD_INPUT", code)
 	require.Zero(t, f.root.Increments.Load())
 	require.Empty(t, c.ids)
-	for _, key := range []string{"a", strings.Repeat("~", 255), `"8e03978e-40d5-43dd-bc93-6894a57f9324"`, "a key, of words"} {
+	for _, key := range []string{"a", strings.Repeat("~", 255), `"8e03978e-40d5-43dd-bc93-6894a57f9324"`,
+		"a key, of words"} {
 		increment.headers = []string{"Idempotency-Key: " + key}
 		before := f.root.Increments.Load()
 		first, again := f.do(t, increment), f.do(t, increment)
@@ -109,12 +112,14 @@ func TestIdempotencyKeysOfWhatWritesNothing(t *testing.T) {
 		{method: "POST", path: "/graphql", body: body(t, "{ hello }")},
 		{method: "POST", path: "/graphql", body: body(t, "{ nonsense }")},
 		{method: "POST", path: "/graphql", body: "{"},
-		{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"), headers: []string{"Content-Type: text/plain"}},
+		{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"),
+			headers: []string{"Content-Type: text/plain"}},
 		{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"), headers: []string{"X-Api-Key: ag_wrong"}},
 		{method: "POST", path: "/nowhere", body: "{}"},
 		{method: "GET", path: "/graphql?query=%7Bhello%7D"},
 		{method: "GET", path: "/graphql?query=mutation%7Bincrement%7D"},
-		{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"Idempotency-Key: " + strings.Repeat("a", 256)}},
+		{method: "GET", path: "/graphql?query=%7Bhello%7D",
+			headers: []string{"Idempotency-Key: " + strings.Repeat("a", 256)}},
 	} {
 		call.headers = append(call.headers, "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		plain := f.do(t, call)
@@ -128,7 +133,8 @@ func TestIdempotencyKeysOfWhatWritesNothing(t *testing.T) {
 		headers: []string{key, "Accept: " + jsonType + ", " + eventType}})
 	require.Equal(t, eventType+"; charset=utf-8", stream.Header.Get("Content-Type"))
 	require.NoError(t, stream.Body.Close())
-	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"), headers: []string{key, "Accept: " + eventType}})
+	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"),
+		headers: []string{key, "Accept: " + eventType}})
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Contains(t, a.text, "Idempotency-Key")
 	require.Empty(t, c.ids)
@@ -140,7 +146,8 @@ func TestIdempotencyKeysWithoutAnybodyToClaim(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for want := range 2 {
-		f.do(t, call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"), headers: []string{"Idempotency-Key: a"}})
+		f.do(t, call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"),
+			headers: []string{"Idempotency-Key: a"}})
 		require.EqualValues(t, want+1, f.root.Increments.Load())
 	}
 }
@@ -148,7 +155,8 @@ func TestIdempotencyKeysWithoutAnybodyToClaim(t *testing.T) {
 func TestARequestThatCannotBeClaimedIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	f, c := startOnce(t)
-	increment := call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"), headers: []string{"Idempotency-Key: a"}}
+	increment := call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"),
+		headers: []string{"Idempotency-Key: a"}}
 	c.err = errors.New("secret of the database")
 	a := f.do(t, increment)
 	require.Equal(t, http.StatusInternalServerError, a.status)

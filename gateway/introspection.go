@@ -18,15 +18,18 @@ const cachedSchemas = 4 << 20
 // schemaRequest identifies the response to an operation without variables.
 type schemaRequest struct{ query, operation string }
 
-// exactIntrospection is an extension that returns null for the fields of __Type that do not apply to the type's kind, as the
-// specification requires. gqlgen returns empty lists and false, by which tools cannot tell "none" from "does not apply". It
-// caches the responses to operations that read nothing but the schema.
+// exactIntrospection is an extension that returns null for the fields of __Type that do not apply to the type's kind,
+// as the specification requires. gqlgen returns empty lists and false, by which tools cannot tell "none" from "does not
+// apply". It caches the responses to operations that read nothing but the schema.
 type exactIntrospection struct {
 	responses *cache.Cache[schemaRequest, []byte]
 }
 
 func newExactIntrospection() exactIntrospection {
-	return exactIntrospection{cache.New(cachedSchemas, func(of schemaRequest, data []byte) int { return len(of.query) + len(data) })}
+	return exactIntrospection{cache.New(cachedSchemas, func(of schemaRequest, data []byte) int {
+		return len(of.query) +
+			len(data)
+	})}
 }
 
 func (exactIntrospection) ExtensionName() string { return "ExactIntrospection" }
@@ -34,7 +37,8 @@ func (exactIntrospection) ExtensionName() string { return "ExactIntrospection" }
 func (exactIntrospection) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext wraps the fields of operations that introspect. Others do not pay for it.
-func (exactIntrospection) MutateOperationContext(_ context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+func (exactIntrospection) MutateOperationContext(_ context.Context,
+	operation *graphql.OperationContext) *gqlerror.Error {
 	if some, _ := introspects(operation); some {
 		around := operation.ResolverMiddleware
 		operation.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {

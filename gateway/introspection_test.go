@@ -37,9 +37,11 @@ func TestResponsesToIntrospectionAreCached(t *testing.T) {
 		return resolved.Load() > before
 	}
 	require.False(t, again(body(t, `{ __schema { types { name } } }`)))
-	const two = `{"query": "query A { __type(name: \"Tree\") { name } } query B { __type(name: \"Int\") { name } }", "operationName": "`
+	const two = `{"query": "query A { __type(name: \"Tree\") { name } } query B { __type(name: \"Int\") { name } }",
+		"operationName": "`
 	require.False(t, again(two+`A"}`))
 	require.Contains(t, send(two+`B"}`), `"Int"`)
-	require.True(t, again(body(t, `query ($name: String!) { __type(name: $name) { name } }`, map[string]any{"name": "Tree"})), "it depends on variables")
+	require.True(t, again(body(t, `query ($name: String!) { __type(name: $name) { name } }`,
+		map[string]any{"name": "Tree"})), "it depends on variables")
 	require.True(t, again(body(t, `{ __type(name: "Tree") { name } hello }`)), "it reads more than the schema")
 }

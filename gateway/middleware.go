@@ -115,8 +115,8 @@ func (s *Server) atPath(r *http.Request) *http.Request {
 	return within
 }
 
-// admit answers health checks and requests for public pages. It lets other requests in if the server is not draining, the credential is good and the
-// rate limit is not reached.
+// admit answers health checks and requests for public pages. It lets other requests in if the server is not draining,
+// the credential is good and the rate limit is not reached.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
@@ -187,7 +187,8 @@ func permitted(principal model.Principal, path string, isAddressed bool) error {
 		return model.Errorf(model.Forbidden, "the access token is good for the subscription %s alone", principal.Subscription)
 	case principal.Subscription == "" && isAddressed:
 		return model.Errorf(model.Forbidden,
-			"only an access token that is made for one subscription may stand in an address, where logs keep it: send this credential in a header, and revoke it")
+			"only an access token that is made for one subscription may stand in an address, where logs keep it: send this "+
+				"credential in a header, and revoke it")
 	}
 	return nil
 }
@@ -207,7 +208,8 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 		return model.Principal{}, err
 	}
 	if len(principal.Origins) > 0 && (len(origins) != 1 || !slices.Contains(principal.Origins, origins[0])) {
-		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is good only for pages of the origins that it was made for")
+		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is good only for pages of the origins "+
+			"that it was made for")
 	}
 	principal.Address, _, _ = net.SplitHostPort(remote)
 	return principal, nil

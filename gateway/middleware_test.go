@@ -22,7 +22,8 @@ func TestKeys(t *testing.T) {
 		for _, c := range []call{
 			{method: "POST", path: "/graphql", body: body(t, "{ company }")},
 			{method: "GET", path: "/graphql?query=%7Bcompany%7D"},
-			{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: " + eventType}},
+			{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"),
+				headers: []string{"Accept: " + eventType}},
 			{method: "GET", path: "/Agent/a1"},
 		} {
 			c.headers = append(c.headers, header)
@@ -61,7 +62,8 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 		require.Len(t, a.header.Values("Vary"), 1, "nginx reads the last line")
 		require.Contains(t, a.header.Get("Vary"), "X-Api-Key, Authorization")
 	}
-	for _, bad := range []string{"x", "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", "00-" + strings.ToUpper(trace) + "-00f067aa0ba902b7-01"} {
+	for _, bad := range []string{"x", "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", "00-" +
+		strings.ToUpper(trace) + "-00f067aa0ba902b7-01"} {
 		a := f.do(t, call{method: "GET", path: "/healthz", headers: []string{"Traceparent: " + bad}})
 		require.Regexp(t, "^[0-9a-f]{32}$", a.header.Get("X-Trace-Id"))
 		require.NotContains(t, bad, a.header.Get("X-Trace-Id"))
@@ -71,8 +73,10 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 func TestUnknownVersion(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	require.Equal(t, http.StatusBadRequest, f.do(t, call{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"X-Api-Version: v2"}}).status)
-	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"X-Api-Version: V1"}}).status)
+	require.Equal(t, http.StatusBadRequest,
+		f.do(t, call{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"X-Api-Version: v2"}}).status)
+	require.Equal(t, http.StatusOK,
+		f.do(t, call{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"X-Api-Version: V1"}}).status)
 }
 
 func TestAccessLog(t *testing.T) {
@@ -80,9 +84,11 @@ func TestAccessLog(t *testing.T) {
 	f := start(t)
 	a := f.do(t, call{method: "GET", path: "/graphql?query=query+Greeting%7Bhello%7D"})
 	trace := a.header.Get("X-Trace-Id")
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), `"msg":"request"`) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), `"msg":"request"`) }, patience,
+		time.Millisecond)
 	log := f.log.String()
-	for _, part := range []string{`"method":"GET"`, `"path":"/graphql"`, `"status":200`, `"operation":"Greeting"`, `"company":"c1"`, `"traceId":"` + trace + `"`, `"duration":`} {
+	for _, part := range []string{`"method":"GET"`, `"path":"/graphql"`, `"status":200`, `"operation":"Greeting"`,
+		`"company":"c1"`, `"traceId":"` + trace + `"`, `"duration":`} {
 		require.Contains(t, log, part)
 	}
 	require.NotContains(t, log, goodKey)

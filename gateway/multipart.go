@@ -69,7 +69,8 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 	text, _ := sent.Value("map")
 	_ = json.Unmarshal([]byte(text), &places) // Malformed JSON leaves it nil.
 	if places == nil {
-		return refusal(http.StatusBadRequest, "map must be an object of lists of paths, such as {\"0\": [\"variables.input.upload\"]}"), nil
+		return refusal(http.StatusBadRequest, "map must be an object of lists of paths, such as {\"0\": "+
+			"[\"variables.input.upload\"]}"), nil
 	}
 	for name, paths := range places {
 		for _, path := range paths {

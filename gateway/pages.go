@@ -32,7 +32,8 @@ func newPages(of map[string]Page) pages {
 	return handlers
 }
 
-// at returns the page of a path, or nil. With a trailing slash it leads to the page, whose links are relative to its path.
+// at returns the page of a path, or nil. With a trailing slash it leads to the page, whose links are relative to its
+// path.
 func (p pages) at(path string) http.Handler {
 	plain := strings.TrimSuffix(path, "/")
 	if p[plain] == nil || plain == path {

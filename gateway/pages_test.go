@@ -21,16 +21,19 @@ func withPage(o *gateway.Options) {
 
 func TestPagesArePublic(t *testing.T) {
 	t.Parallel()
-	f := start(t, withPage, settings(func(s *gateway.Settings) { s.RateLimit, s.CORSOrigins = 1, []string{"https://a.example.com"} }))
+	f := start(t, withPage,
+		settings(func(s *gateway.Settings) { s.RateLimit, s.CORSOrigins = 1, []string{"https://a.example.com"} }))
 	for _, path := range []string{"/news", "/news?x=1"} {
-		a := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", "Accept-Encoding: identity", "Origin: https://a.example.com"}})
+		a := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", "Accept-Encoding: identity",
+			"Origin: https://a.example.com"}})
 		require.Equal(t, http.StatusOK, a.status)
 		require.Equal(t, strings.Repeat(bulletin, 100), a.text)
 		require.Equal(t, "text/html; charset=utf-8", a.header.Get("Content-Type"))
 		require.Equal(t, "default-src 'none'", a.header.Get("Content-Security-Policy"))
 		require.Equal(t, "public, max-age=300", a.header.Get("Cache-Control"))
 		require.Equal(t, "https://a.example.com", a.header.Get("Access-Control-Allow-Origin"))
-		again := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", "Accept-Encoding: identity", "If-None-Match: " + a.header.Get("ETag")}})
+		again := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", "Accept-Encoding: identity",
+			"If-None-Match: " + a.header.Get("ETag")}})
 		require.Equal(t, http.StatusNotModified, again.status)
 		require.Empty(t, again.text)
 	}
@@ -47,7 +50,8 @@ func TestPagesArePublic(t *testing.T) {
 	post := f.do(t, call{method: "POST", path: "/news", headers: []string{"X-Api-Key:"}})
 	require.Equal(t, http.StatusMethodNotAllowed, post.status)
 	require.Equal(t, "GET, HEAD", post.header.Get("Allow"))
-	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/newsletter", headers: []string{"X-Api-Key:"}}).status)
+	require.Equal(t, http.StatusUnauthorized,
+		f.do(t, call{method: "GET", path: "/newsletter", headers: []string{"X-Api-Key:"}}).status)
 
 	require.NoError(t, f.Drain(context.WithoutCancel(t.Context())))
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/news", headers: []string{"X-Api-Key:"}}).status)

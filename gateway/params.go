@@ -100,8 +100,8 @@ func decodeObject(value gjson.Result, object *map[string]any) bool {
 	return unmarshal([]byte(value.Raw), object) == nil
 }
 
-// flatObject decodes an object of texts, numbers and truth values, as most variables are, in one pass. It returns false for
-// others, which may be valid too.
+// flatObject decodes an object of texts, numbers and truth values, as most variables are, in one pass. It returns false
+// for others, which may be valid too.
 func flatObject(value gjson.Result) (map[string]any, bool) {
 	if !value.IsObject() || strings.Contains(value.Raw, `\u`) {
 		return nil, false
@@ -155,7 +155,8 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 // urlParams reads a GraphQL request from a URL. An empty parameter counts as absent.
 func urlParams(query url.Values) (request, *fault) {
 	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
-	for name, target := range map[string]*map[string]any{"variables": &params.Variables, "extensions": &params.Extensions} {
+	for name, target := range map[string]*map[string]any{"variables": &params.Variables,
+		"extensions": &params.Extensions} {
 		text := query.Get(name)
 		if text == "" {
 			continue

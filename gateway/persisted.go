@@ -29,8 +29,8 @@ const hashPrefix = "sha256:"
 // bytesPerText is what a persisted query takes in addition to its text.
 const bytesPerText = 250
 
-// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it: a hash
-// stands for one text, whoever sent it. It is nil, which keeps nothing, for 0 bytes.
+// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it: a
+// hash stands for one text, whoever sent it. It is nil, which keeps nothing, for 0 bytes.
 func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	if maxBytes <= 0 {
 		return nil
@@ -100,7 +100,8 @@ func (s *Server) find(params request) *gqlerror.Error {
 
 // operationOf reads and checks the operation of a request. The operation that it returns beside errors is only good
 // for the executor's DispatchError.
-func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor, params request) (*graphql.OperationContext, gqlerror.List) {
+func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
+	params request) (*graphql.OperationContext, gqlerror.List) {
 	sent := params.Query != ""
 	if err := s.find(params); err != nil {
 		return &graphql.OperationContext{}, gqlerror.List{err}

@@ -51,8 +51,10 @@ func TestPersistedQueriesAreLearned(t *testing.T) {
 
 	extensions := url.QueryEscape(`{"persistedQuery":{"version":1,"sha256Hash":"` + sha(query) + `"}}`)
 	require.Contains(t, f.do(t, call{method: "GET", path: "/graphql?extensions=" + extensions}).text, `{"data":{"hello":`)
-	require.Contains(t, f.do(t, call{method: "GET", path: "/graphql?documentId=" + url.QueryEscape("sha256:"+sha(query))}).text, `{"data":{"hello":`)
-	events := f.do(t, call{method: "GET", path: "/graphql?extensions=" + extensions, headers: []string{"Accept: " + eventType}})
+	require.Contains(t, f.do(t, call{method: "GET", path: "/graphql?documentId=" + url.QueryEscape("sha256:"+sha(query))}).
+		text, `{"data":{"hello":`)
+	events := f.do(t, call{method: "GET", path: "/graphql?extensions=" + extensions,
+		headers: []string{"Accept: " + eventType}})
 	require.Contains(t, events.text, `data: {"data":{"hello":`)
 }
 
@@ -75,7 +77,8 @@ func TestPersistedQueriesCannotBeForged(t *testing.T) {
 	_, code = send(persisted("", sha(invalid))).fault(t)
 	require.Equal(t, "PERSISTED_QUERY_NOT_FOUND", code)
 
-	for _, extension := range []string{`{"version":2,"sha256Hash":"x"}`, `{"version":1}`, `"x"`, `{"version":1,"sha256Hash":7}`} {
+	for _, extension := range []string{`{"version":2,"sha256Hash":"x"}`, `{"version":1}`, `"x"`,
+		`{"version":1,"sha256Hash":7}`} {
 		_, code = send(`{"query":"{ hello }","extensions":{"persistedQuery":` + extension + `}}`).fault(t)
 		require.Equal(t, "BAD_INPUT", code, extension)
 	}
@@ -85,8 +88,10 @@ func TestPersistedMutationsAreNotForGET(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	query := "mutation { increment }"
-	require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: "/graphql", body: persisted(query, sha(query))}).status)
-	require.Equal(t, http.StatusMethodNotAllowed, f.do(t, call{method: "GET", path: "/graphql?documentId=sha256:" + sha(query)}).status)
+	require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: "/graphql", body: persisted(query, sha(query))}).
+		status)
+	require.Equal(t, http.StatusMethodNotAllowed,
+		f.do(t, call{method: "GET", path: "/graphql?documentId=sha256:" + sha(query)}).status)
 }
 
 // The least recently used ones make room.
@@ -141,7 +146,8 @@ func TestTrustedDocuments(t *testing.T) {
 	require.NoError(t, err)
 	apollo := `{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"a1","name":"T","type":"query","body":"query T { tree { name } }"}]}`
 	files := fstest.MapFS{
-		"hello.graphql": {Data: []byte(hello)}, "generated/relay.json": {Data: relay}, "apollo.json": {Data: []byte(apollo)}, "README.md": {Data: []byte("#")},
+		"hello.graphql": {Data: []byte(hello)}, "generated/relay.json": {Data: relay}, "apollo.json": {Data: []byte(apollo)},
+		"README.md": {Data: []byte("#")},
 	}
 	f := start(t, func(o *gateway.Options) {
 		o.Settings.Trusted, err = gateway.LoadTrustedDocuments(files, o.Schema.Schema(), o.Settings)
@@ -149,8 +155,10 @@ func TestTrustedDocuments(t *testing.T) {
 	})
 	send := func(text string) answer { return f.do(t, call{method: "POST", path: "/graphql", body: text}) }
 	for _, good := range []string{
-		`{"documentId":"hello"}`, `{"documentId":"sha256:` + sha(hello) + `"}`, persisted("", sha(hello)), persisted(hello, sha(hello)), body(t, hello),
-		`{"documentId":"hello","query":"` + hello + `"}`, `{"documentId":"` + sha(live) + `"}`, persisted("", sha(live)), `{"documentId":"a1"}`,
+		`{"documentId":"hello"}`, `{"documentId":"sha256:` + sha(hello) + `"}`, persisted("", sha(hello)),
+		persisted(hello, sha(hello)), body(t, hello),
+		`{"documentId":"hello","query":"` + hello + `"}`, `{"documentId":"` + sha(live) + `"}`, persisted("", sha(live)),
+		`{"documentId":"a1"}`,
 	} {
 		require.Contains(t, send(good).text, `{"data":{`, good)
 	}
@@ -180,13 +188,14 @@ func TestTrustedDocumentsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	schema := probe.NewExecutableSchema(probe.Config{Resolvers: &probe.Root{}}).Schema()
 	for want, file := range map[string]string{
-		"a.graphql, document a: line 2, column 2: Cannot query field":                         "{\n nothing\n}",
-		"a.graphql, document a: line 2, column 2: Unexpected":                                 "{ hello }\n }",
-		"a.graphql, document a: the query is nested deeper than the limit of 25 levels":       deep(26),
-		"b.json: it must be a JSON object":                                                    `["{ hello }"]`,
-		"b.json, document " + strings.Repeat("0", 64) + ": the id is a SHA-256, but not that": `{"` + strings.Repeat("0", 64) + `":"{ hello }"}`,
-		"b.json, document : the id is empty":                                                  `{"":"{ hello }"}`,
-		"there are none":                                                                      "",
+		"a.graphql, document a: line 2, column 2: Cannot query field":                   "{\n nothing\n}",
+		"a.graphql, document a: line 2, column 2: Unexpected":                           "{ hello }\n }",
+		"a.graphql, document a: the query is nested deeper than the limit of 25 levels": deep(26),
+		"b.json: it must be a JSON object":                                              `["{ hello }"]`,
+		"b.json, document " + strings.Repeat("0", 64) + ": the id is a SHA-256, but not that": `{"` +
+			strings.Repeat("0", 64) + `":"{ hello }"}`,
+		"b.json, document : the id is empty": `{"":"{ hello }"}`,
+		"there are none":                     "",
 	} {
 		name := want[:strings.IndexAny(want, ",: ")]
 		files := fstest.MapFS{name: {Data: []byte(file)}}
@@ -222,7 +231,8 @@ func TestBatch(t *testing.T) {
 
 	_, code := send("[" + one + "," + one + "," + one + "," + one + "]").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	for bad, want := range map[string]string{"[]": "the list of requests is empty", "[" + one + ",{}]": "request 2 of the list: query is missing", "[": "not valid JSON"} {
+	for bad, want := range map[string]string{"[]": "the list of requests is empty", "[" + one +
+		",{}]": "request 2 of the list: query is missing", "[": "not valid JSON"} {
 		a := send(bad)
 		require.Equal(t, http.StatusBadRequest, a.status, bad)
 		fault, _ := a.fault(t)

@@ -54,13 +54,15 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 	return err
 }
 
-// spend is take, but for what h tells of a limit that does not refuse. It returns the bucket that was asked, if one was.
+// spend is take, but for what h tells of a limit that does not refuse. It returns the bucket that was asked, if one
+// was.
 func (l *rateLimit) spend(h http.Header, id string, n int, at time.Time) (*rate.Limiter, error) {
 	if l == nil || n == 0 {
 		return nil, nil
 	}
 	if n > l.perMinute {
-		return nil, model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things, l.perMinute)
+		return nil, model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things,
+			l.perMinute)
 	}
 	bucket := l.bucket(id)
 	if bucket.AllowN(at, n) {
@@ -70,7 +72,8 @@ func (l *rateLimit) spend(h http.Header, id string, n int, at time.Time) (*rate.
 	if h != nil {
 		h.Set("Retry-After", wait)
 	}
-	return nil, model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose, l.perMinute, l.things, wait)
+	return nil, model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose,
+		l.perMinute, l.things, wait)
 }
 
 // tell sets the RateLimit headers unless h is nil, and returns what is left.
@@ -111,8 +114,8 @@ func newKeyLimit(things string, perMinute int) keyLimit {
 	return l
 }
 
-// take is take of the limits that the principal has. Its own part comes first, so that what is refused of it uses up nothing
-// of the key's.
+// take is take of the limits that the principal has. Its own part comes first, so that what is refused of it uses up
+// nothing of the key's.
 func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.Time) error {
 	if principal.Reach == nil || !principal.IsToken() {
 		return l.keys.take(h, principal.KeyID, n, at)

@@ -45,7 +45,8 @@ func TestNoMorePassThanTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		perMinute := rapid.IntRange(1, 1_000).Draw(r, "per minute")
-		l, at, begin, passed := newRateLimit("API key", "things", perMinute), time.Unix(1_800_000_000, 0), time.Unix(1_800_000_000, 0), 0
+		l, at, begin, passed := newRateLimit("API key", "things", perMinute), time.Unix(1_800_000_000, 0),
+			time.Unix(1_800_000_000, 0), 0
 		for range rapid.IntRange(1, 50).Draw(r, "requests") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(r, "pause")) * time.Millisecond)
 			n, h := rapid.IntRange(1, perMinute).Draw(r, "n"), http.Header{}

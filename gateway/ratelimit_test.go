@@ -22,7 +22,8 @@ func withRateLimit(perMinute int) func(*gateway.Options) {
 func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t, withRateLimit(2), func(o *gateway.Options) {
-		o.Transports = []graphql.Transport{other{do: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}}
+		o.Transports = []graphql.Transport{
+			other{do: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}}
 	})
 	for _, left := range []string{"1", "0"} {
 		a := f.post(t, "{ hello }")
@@ -33,7 +34,8 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 		require.Empty(t, a.header.Values("Retry-After"))
 	}
 	for _, accept := range []string{graphqlType, jsonType, eventType} {
-		a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Accept: " + accept}})
+		a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+			headers: []string{"Accept: " + accept}})
 		require.Equal(t, http.StatusTooManyRequests, a.status)
 		require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
 		seconds(t, a.header, "Retry-After")
@@ -101,7 +103,8 @@ func TestKeysOfACompanyShareALimit(t *testing.T) {
 		}
 	})
 	ask := func(key string) answer {
-		return f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: " + key}})
+		return f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"),
+			headers: []string{"X-Api-Key: " + key}})
 	}
 	for range 5 {
 		ask("a1") // two are let in, and the others use up nothing of the company's limit

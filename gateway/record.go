@@ -110,7 +110,8 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 	duration, code := time.Since(r.begin), r.codeOf(status)
 	attributes := make([]slog.Attr, 0, 12)
 	if r.method != "" {
-		attributes = append(attributes, slog.String("method", r.method), slog.String("path", r.path), slog.Int("status", status))
+		attributes = append(attributes, slog.String("method", r.method), slog.String("path", r.path),
+			slog.Int("status", status))
 	}
 	attributes = append(attributes,
 		slog.Duration("duration", duration), slog.String("operation", r.operation), slog.String("code", code),
@@ -120,7 +121,8 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 	isBounded := r.kind == ast.Query || r.kind == ast.Mutation
 	if slow := s.settings.SlowOperation; slow > 0 && isBounded && duration >= slow {
 		sum := sha256.Sum256([]byte(r.document))
-		s.log.LogAttrs(ctx, slog.LevelWarn, "slow operation", append(attributes, slog.String("document", hex.EncodeToString(sum[:8])))...)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "slow operation",
+			append(attributes, slog.String("document", hex.EncodeToString(sum[:8])))...)
 	}
 	if r.isObserved {
 		s.observer.End(ctx, Request{Operation: r.operation, Kind: r.kind, Code: code, Duration: duration})
@@ -138,7 +140,8 @@ const longestName = 64
 
 func (noteOperation) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		rec.operation, rec.kind, rec.document = shortName(operation.Operation), operation.Operation.Operation, operation.RawQuery
+		rec.operation, rec.kind, rec.document = shortName(operation.Operation), operation.Operation.Operation,
+			operation.RawQuery
 	}
 	return nil
 }

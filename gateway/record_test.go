@@ -53,12 +53,16 @@ func TestObserverSeesEachRequestOnce(t *testing.T) {
 		call call
 		want gateway.Request
 	}{
-		{call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")}, gateway.Request{Operation: "Greeting", Kind: ast.Query}},
-		{call{method: "POST", path: "/graphql", body: body(t, "query Unknown { nothing }")}, gateway.Request{Code: "GRAPHQL_VALIDATION_FAILED"}},
+		{call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")},
+			gateway.Request{Operation: "Greeting", Kind: ast.Query}},
+		{call{method: "POST", path: "/graphql", body: body(t, "query Unknown { nothing }")},
+			gateway.Request{Code: "GRAPHQL_VALIDATION_FAILED"}},
 		{call{method: "GET", path: "/graphql"}, gateway.Request{Code: "BAD_INPUT"}},
 		{call{method: "GET", path: "/nowhere"}, gateway.Request{Code: "NOT_FOUND"}},
-		{call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}}, gateway.Request{Code: "UNAUTHENTICATED"}},
-		{call{method: "POST", path: "/graphql", body: body(t, "query Dear { "+strings.Repeat("hello ", 11)+"}")}, gateway.Request{Operation: "Dear", Kind: ast.Query, Code: "LIMIT_EXCEEDED"}},
+		{call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}},
+			gateway.Request{Code: "UNAUTHENTICATED"}},
+		{call{method: "POST", path: "/graphql", body: body(t, "query Dear { "+strings.Repeat("hello ", 11)+"}")},
+			gateway.Request{Operation: "Dear", Kind: ast.Query, Code: "LIMIT_EXCEEDED"}},
 	} {
 		before := len(w.requests())
 		require.NotEqual(t, 0, f.do(t, step.call).status)
@@ -72,7 +76,8 @@ func TestObserverSeesEachRequestOnce(t *testing.T) {
 	c.subscribe("1", "query OnSocket { hello }")
 	require.Equal(t, "next", c.receive()["type"])
 	require.Eventually(t, func() bool { return len(w.requests()) == before+2 }, patience, time.Millisecond)
-	require.ElementsMatch(t, []gateway.Request{{}, {Operation: "OnSocket", Kind: ast.Query}}, w.requests()[before:], "the handshake, and the operation")
+	require.ElementsMatch(t, []gateway.Request{{}, {Operation: "OnSocket", Kind: ast.Query}}, w.requests()[before:],
+		"the handshake, and the operation")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	require.Len(t, w.ended, w.begun)
@@ -83,8 +88,10 @@ func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {
 	f := start(t)
 	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")})
 	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
-	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 2 }, patience, time.Millisecond)
-	for _, part := range []string{`"code":""`, `"cost":1`, `"keyId":"k1"`, `"remote":"127.0.0.1:`, `"code":"GRAPHQL_VALIDATION_FAILED"`} {
+	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 2 }, patience,
+		time.Millisecond)
+	for _, part := range []string{`"code":""`, `"cost":1`, `"keyId":"k1"`, `"remote":"127.0.0.1:`,
+		`"code":"GRAPHQL_VALIDATION_FAILED"`} {
 		require.Contains(t, f.log.String(), part)
 	}
 	require.NotContains(t, f.log.String(), "slow operation")
@@ -97,7 +104,8 @@ func TestSlowOperationsAreLoggedWithADigest(t *testing.T) {
 		f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")})
 	}
 	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
-	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 3 }, patience,
+		time.Millisecond)
 	require.Equal(t, 2, strings.Count(f.log.String(), `"msg":"slow operation"`))
 	// This is the beginning of the document's SHA-256, as sha256sum prints it.
 	require.Equal(t, 2, strings.Count(f.log.String(), `"document":"f2157b199ac4b97e"`), f.log.String())

@@ -42,7 +42,8 @@ func TestLimitOfAllAnswers(t *testing.T) {
 
 	l.memory.held.Store(0)
 	var last *size
-	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
+	ctx := graphql.WithOperationContext(t.Context(),
+		&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
 	l.InterceptResponse(ctx, func(ctx context.Context) *graphql.Response {
 		last = ctx.Value(sizeKey{}).(*size)
 		l.add(last, 700)

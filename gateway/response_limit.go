@@ -33,20 +33,20 @@ const (
 	bytesPerObject = 512
 )
 
-// A large text counts several times where the executor makes the response: in its field, in what that is of, and in the response, each
-// of which grows by moving. The same text may stand in it many times.
+// A large text counts several times where the executor makes the response: in its field, in what that is of, and in the
+// response, each of which grows by moving. The same text may stand in it many times.
 const (
 	largeText    = 1 << 10
 	timesWritten = 4
 )
 
-// workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read what it
-// finds: as much as that of so many values, each of which takes the executor a microsecond or two.
+// workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read
+// what it finds: as much as that of so many values, each of which takes the executor a microsecond or two.
 const workPerQuestion = 125
 
 // All responses together may hold as much as mostLarge of the largest ones, from when they are begun until they are
-// written. Beyond that, none but a mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and
-// go on. What mutations read for themselves counts with them.
+// written. Beyond that, none but a mutation's grows above 1/largeShare of the limit. Most responses are far smaller,
+// and go on. What mutations read for themselves counts with them.
 const (
 	mostLarge  = 4
 	largeShare = 8
@@ -93,7 +93,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		out = l.memory.open(model.KeyRef{})
 		defer out.close()
 	}
-	size := &size{most: l.settings.ResponseBytes, mostWork: l.settings.ResponseWork, isMutation: operation != nil && operation.Operation == ast.Mutation, out: out}
+	size := &size{most: l.settings.ResponseBytes, mostWork: l.settings.ResponseWork, isMutation: operation != nil &&
+		operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
 		if _, only := introspects(of); only {
 			size.mostWork = 0 // The cost bounds what reads nothing but the schema.
@@ -112,15 +113,18 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
+			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each",
+			l.settings.ResponseBytes)
 		switch {
 		case size.isLong.Load():
 			fault = model.Errorf(model.LimitExceeded,
-				"the response takes more work than the limit, which is that of making %d values one by one, a question to the database counting as %d: ask for fewer at a time, or for less of each",
+				"the response takes more work than the limit, which is that of making %d values one by one, a question to the "+
+					"database counting as %d: ask for fewer at a time, or for less of each",
 				l.settings.ResponseWork, workPerQuestion)
 		case size.isBusy.Load() && size.isMutation:
 			fault = model.Errorf(model.LimitExceeded,
-				"the mutation was carried out, but its response is left out: too many large responses wait to be read; query what it changed")
+				"the mutation was carried out, but its response is left out: too many large responses wait to be read; query "+
+					"what it changed")
 		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, busyMessage)
 		}
@@ -130,8 +134,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 }
 
 // InterceptField answers null for everything after the response has become too large. Mutations are carried out all the
-// same: they were asked for, and a client without a response must not have to guess which ones were. What a mutation reads
-// for itself has a bound of its own.
+// same: they were asked for, and a client without a response must not have to guess which ones were. What a mutation
+// reads for itself has a bound of its own.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
@@ -165,8 +169,8 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	return value, nil
 }
 
-// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and its transaction with
-// them, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
+// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and its
+// transaction with them, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
 func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
@@ -178,7 +182,8 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 		case read.isBusy.Load():
 			return nil, model.Errorf(model.Unavailable, "too many large responses are being made or wait to be read; try again")
 		default:
-			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes: give fewer or smaller ones at a time", read.most)
+			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes: give fewer or smaller ones at a "+
+				"time", read.most)
 		}
 	}
 }
@@ -208,7 +213,8 @@ func (b budget) Ask() error {
 	return nil
 }
 
-// ownReads is the limit for what a mutation reads for itself. It is asked for, so it may ask the database what it has to.
+// ownReads is the limit for what a mutation reads for itself. It is asked for, so it may ask the database what it has
+// to.
 type ownReads struct{ budget }
 
 func (ownReads) Ask() error { return nil }
@@ -237,8 +243,8 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// perObject is what an object counts besides what its fields count: how many of them are asked for, of any type that it may have, and
-// the bytes of its __typename fields, which the executor makes without calling InterceptField.
+// perObject is what an object counts besides what its fields count: how many of them are asked for, of any type that it
+// may have, and the bytes of its __typename fields, which the executor makes without calling InterceptField.
 type perObject struct{ fields, typenameBytes int }
 
 func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {

@@ -15,13 +15,16 @@ func TestLimitOfCost(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.QueryCost = 4 }))
 	require.Equal(t, http.StatusOK, f.post(t, "{ hello tree { child { name } } }").status)
-	require.Equal(t, http.StatusOK, f.post(t, "query ($no: Boolean!) { hello company live a: hello b: hello @include(if: $no) }", map[string]any{"no": false}).status)
+	require.Equal(t, http.StatusOK, f.post(t, "query ($no: Boolean!) { hello company live a: hello b: hello "+
+		"@include(if: $no) }", map[string]any{"no": false}).status)
 
-	a := f.post(t, "query ($yes: Boolean!) { hello company live a: hello b: hello @include(if: $yes) }", map[string]any{"yes": true})
+	a := f.post(t, "query ($yes: Boolean!) { hello company live a: hello b: hello @include(if: $yes) }",
+		map[string]any{"yes": true})
 	require.Equal(t, http.StatusBadRequest, a.status)
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: ask for fewer at a time, or for less of each", err["message"])
+	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: ask for fewer at a time, "+
+		"or for less of each", err["message"])
 	require.NotContains(t, a.json, "data")
 
 	for query, dearest := range map[string]string{
@@ -39,7 +42,8 @@ func TestLimitOfCost(t *testing.T) {
 
 	a = f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"{ hello live }","extensions":{"cost":true}}`})
 	require.JSONEq(t, `{"requested":2,"limit":4}`, jsonOf(t, a.json["extensions"].(map[string]any)["cost"]))
-	a = f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"{ hello live company a: hello b: hello }","extensions":{"cost":true}}`})
+	a = f.do(t, call{method: "POST", path: "/graphql",
+		body: `{"query":"{ hello live company a: hello b: hello }","extensions":{"cost":true}}`})
 	require.JSONEq(t, `{"requested":5,"limit":4}`, jsonOf(t, a.json["extensions"].(map[string]any)["cost"]))
 	require.NotContains(t, f.post(t, "{ hello }").json, "extensions")
 
@@ -51,7 +55,8 @@ func TestLimitOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
 	echo := func(bytes int) answer {
-		return f.post(t, "query ($text: String) { echo(input: {text: $text}) hello }", map[string]any{"text": strings.Repeat("x", bytes)})
+		return f.post(t, "query ($text: String) { echo(input: {text: $text}) hello }",
+			map[string]any{"text": strings.Repeat("x", bytes)})
 	}
 	require.NotContains(t, echo(500).json, "errors")
 
@@ -65,7 +70,8 @@ func TestLimitOfTheAnswer(t *testing.T) {
 	// Names count, too, and so do values with neither name nor text.
 	_, code = f.post(t, "{ "+strings.Repeat("x", 1000)+": live }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	_, code = f.post(t, "{ a: live b: live c: live d: live e: live f: live g: live h: live i: live j: live k: live l: live m: live n: live o: live p: live }").fault(t)
+	_, code = f.post(t, "{ a: live b: live c: live d: live e: live f: live g: live h: live i: live j: live k: live l: "+
+		"live m: live n: live o: live p: live }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 }
 
@@ -73,7 +79,8 @@ func TestLimitOfTheAnswer(t *testing.T) {
 func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
-	require.Equal(t, map[string]any{"tree": map[string]any{"__typename": "Tree"}}, f.post(t, "{ tree { __typename ...T ...T } } fragment T on Tree { __typename ...U } fragment U on Tree { __typename }").json["data"])
+	require.Equal(t, map[string]any{"tree": map[string]any{"__typename": "Tree"}}, f.post(t, "{ tree { __typename ...T "+
+		"...T } } fragment T on Tree { __typename ...U } fragment U on Tree { __typename }").json["data"])
 	long := strings.Repeat("x", 1000) + ": __typename"
 	for _, query := range []string{
 		"{ tree { " + long + " } }",

@@ -90,8 +90,8 @@ type resume struct{}
 func (resume) ExtensionName() string                   { return "Resume" }
 func (resume) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptOperation has the argument of the field that opens a subscription replaced. Other operations are left alone: what
-// stands around the fields of one is paid for by each of them.
+// InterceptOperation has the argument of the field that opens a subscription replaced. Other operations are left alone:
+// what stands around the fields of one is paid for by each of them.
 func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
 	last, given := ctx.Value(lastEventKey{}).(int32)

@@ -41,8 +41,8 @@ func hasFields(operation *graphql.OperationContext, least int) bool {
 	return false
 }
 
-// isCollected reports whether a selection is its fields as it stands, which spares most operations to be gone through once
-// more: it has few of them, no fragment, no directive, and no name twice.
+// isCollected reports whether a selection is its fields as it stands, which spares most operations to be gone through
+// once more: it has few of them, no fragment, no directive, and no name twice.
 func isCollected(set ast.SelectionSet) bool {
 	const few = 4
 	if len(set) > few {

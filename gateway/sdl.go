@@ -14,7 +14,8 @@ import (
 // SDLPath is where the schema is served as one file, to whoever may introspect it.
 const SDLPath = "/schema.graphql"
 
-// oneOf defines a directive that is built in since 2025. Tools from before know it by its definition, and others take it.
+// oneOf defines a directive that is built in since 2025. Tools from before know it by its definition, and others take
+// it.
 const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
 
 // SDL returns the schema as one file in the schema definition language, with its descriptions as Describe makes them.
@@ -81,7 +82,8 @@ func (s *Server) serveSDL(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.NotFound, "introspection is switched off"))
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use GET", r.Method).write(r.Context(), w, negotiate(r.Header))
+		refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use GET", r.Method).
+			write(r.Context(), w, negotiate(r.Header))
 	default:
 		writeBody(w, http.StatusOK, sdlType, s.sdl())
 	}

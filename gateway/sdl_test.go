@@ -23,7 +23,8 @@ func TestSchemaAsOneFile(t *testing.T) {
 	require.NotNil(t, schema.Types["EchoInput"])
 	require.NotContains(t, a.text, "__schema")
 	require.Equal(t, http.StatusMethodNotAllowed, f.do(t, call{method: "POST", path: "/schema.graphql"}).status)
-	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/schema.graphql", headers: []string{"X-Api-Key:"}}).status)
+	require.Equal(t, http.StatusUnauthorized,
+		f.do(t, call{method: "GET", path: "/schema.graphql", headers: []string{"X-Api-Key:"}}).status)
 	closed := start(t, settings(func(s *gateway.Settings) { s.Introspection = false }))
 	require.Equal(t, http.StatusNotFound, closed.do(t, call{method: "GET", path: "/schema.graphql"}).status)
 }
@@ -44,8 +45,10 @@ func TestDescriptionsTellScopesAndCosts(t *testing.T) {
 		}`})
 	for range 2 {
 		text := gateway.SDL(schema)
-		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Makes a language model work."), text)
-		require.Equal(t, 1, strings.Count(text, "Needs the scope `admin`, and an API key rather than a token. Costs 9, once for all objects of a level. Counts as 3 elements."))
+		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Makes a "+
+			"language model work."), text)
+		require.Equal(t, 1, strings.Count(text, "Needs the scope `admin`, and an API key rather than a token. Costs 9, "+
+			"once for all objects of a level. Counts as 3 elements."))
 	}
 	require.Empty(t, schema.Query.Fields.ForName("free").Description)
 }

@@ -109,7 +109,7 @@ type Server struct {
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not fit the schema.
-func New(o Options) *Server {
+func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
 	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
@@ -174,8 +174,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// Retire lets /readyz answer 503 from now on, so that balancers send requests elsewhere. All requests that still come are
-// taken until Drain.
+// Retire lets /readyz answer 503 from now on, so that balancers send requests elsewhere. All requests that still come
+// are taken until Drain.
 func (s *Server) Retire() { s.traffic.retiring.Store(true) }
 
 // Drain stops the server. From now on it refuses requests with UNAVAILABLE, /readyz says so, and open subscriptions are

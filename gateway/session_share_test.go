@@ -8,7 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A page's token has a share of its key's sessions, so that one page does not take those of all others. The key itself has all.
+// A page's token has a share of its key's sessions, so that one page does not take those of all others. The key itself
+// has all.
 func TestATokenHasAShareOfItsKeysSessions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

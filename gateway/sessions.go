@@ -24,8 +24,8 @@ const (
 	// signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
-	// tokenShare is the part of its key's sessions that one page's token may have, and of its key's requests that one visitor
-	// may: no visitor of a page shuts out the others.
+	// tokenShare is the part of its key's sessions that one page's token may have, and of its key's requests that one
+	// visitor may: no visitor of a page shuts out the others.
 	tokenShare = 10
 )
 
@@ -60,10 +60,13 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
-		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most", s.perKey)
+		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most",
+			s.perKey)
 	}
-	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && principal.IsToken() && s.openBy(of.credential) >= most {
-		return nil, model.Errorf(model.LimitExceeded, "the access token has %d sockets and streams open, which is the most", most)
+	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && principal.IsToken() &&
+		s.openBy(of.credential) >= most {
+		return nil, model.Errorf(model.LimitExceeded, "the access token has %d sockets and streams open, which is the most",
+			most)
 	}
 	if s.open[key] == nil {
 		s.open[key] = map[*session]struct{}{}
@@ -125,8 +128,8 @@ func (s *sessions) watch(heard uint64) {
 	}
 }
 
-// expire ends the expired sessions and returns the credentials of the open ones. Nil means that none is open, and watching
-// stops.
+// expire ends the expired sessions and returns the credentials of the open ones. Nil means that none is open, and
+// watching stops.
 func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	var expired []func()
 	defer func() {

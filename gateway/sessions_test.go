@@ -33,7 +33,8 @@ func (r *revoker) Revoked(_ context.Context, credentials []model.CredentialRef) 
 func opened(t *testing.T, change ...func(*gateway.Options)) (*front, *client, <-chan event) {
 	t.Helper()
 	f := start(t, change...)
-	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: "+
+		"60000) }")})
 	socket := f.ready(t)
 	socket.subscribe("1", "subscription { tick(milliseconds: 60000) }")
 	return f, socket, stream
@@ -101,12 +102,14 @@ func TestAKeyHasSoManySessions(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.SessionsPerKey = 2 }))
 	first := f.ready(t)
-	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: "+
+		"60000) }")})
 	require.Equal(t, event{}, <-stream)
 	third := f.dial(t, "X-Api-Key: "+goodKey)
 	third.send(`{"type":"connection_init"}`)
 	third.closes(websocket.StatusTryAgainLater)
-	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: text/event-stream"}})
+	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"),
+		headers: []string{"Accept: text/event-stream"}})
 	require.Contains(t, refused.text, "2 sockets and streams open, which is the most")
 	require.NoError(t, first.CloseNow())
 	require.Eventually(t, func() bool {

@@ -4,8 +4,8 @@ import "time"
 
 // Settings are the bounds of the front door. Start from DefaultSettings: a zero does not mean the default.
 type Settings struct {
-	// BasePath is the path at which clients find the gateway, such as /agents, or "". Behind a proxy that takes it away, requests
-	// come without it; both are served.
+	// BasePath is the path at which clients find the gateway, such as /agents, or "". Behind a proxy that takes it away,
+	// requests come without it; both are served.
 	BasePath string
 	// BodyBytes bounds a request body and a WebSocket message.
 	BodyBytes int64
@@ -22,8 +22,8 @@ type Settings struct {
 	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and another
 	// 64 bytes, and what was read for it besides.
 	ResponseBytes int64
-	// ResponseWork bounds the work for one response, in values that the executor makes one by one; a question to the database
-	// counts as 125. What is written straight from rows is no such work. 0 means no limit.
+	// ResponseWork bounds the work for one response, in values that the executor makes one by one; a question to the
+	// database counts as 125. What is written straight from rows is no such work. 0 means no limit.
 	ResponseWork int
 	// CachedBytes bounds the cache of parsed documents.
 	CachedBytes int

@@ -50,7 +50,8 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 	}
 	if full {
 		defer cancel()
-		err := model.Errorf(model.LimitExceeded, "the socket runs more operations than the limit of %d", s.settings.SocketOperations)
+		err := model.Errorf(model.LimitExceeded, "the socket runs more operations than the limit of %d",
+			s.settings.SocketOperations)
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}
@@ -160,7 +161,8 @@ func (s *socket) last(op *operation, kind string, payload []byte) {
 	s.sendOf(op, true, [][]byte{append(text, '}')})
 }
 
-// sendOf sends messages of an operation unless it has ended. It reports false once the operation has ended for the client.
+// sendOf sends messages of an operation unless it has ended. It reports false once the operation has ended for the
+// client.
 func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 )
 
 // events is an open stream. To clients that name them it is server-sent events, in the distinct connections mode of
-// graphql-sse: "next" events carry results, and one "complete" event ends it. To others it is the parts of multipart/mixed,
-// as in Apollo's protocol for subscriptions over HTTP.
+// graphql-sse: "next" events carry results, and one "complete" event ends it. To others it is the parts of
+// multipart/mixed, as in Apollo's protocol for subscriptions over HTTP.
 type events struct {
 	exchange
 	control *http.ResponseController
@@ -36,7 +36,8 @@ const (
 
 func (x exchange) openEvents(operation string) events {
 	h := x.w.Header()
-	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation, isParts: x.accept.parts && !x.accept.stream}
+	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation, isParts: x.accept.parts &&
+		!x.accept.stream}
 	h.Set("Content-Type", eventType+utf8Suffix)
 	if e.isParts {
 		h.Set("Content-Type", partsType+`;boundary="graphql";subscriptionSpec="1.0"`)
@@ -106,6 +107,8 @@ func (e events) send(parts ...[]byte) bool {
 // stream executes the operation and sends its results as they come. It stops when the operation ends, the client
 // leaves, the credential is no longer good or the server drains. When it returns, nothing of the operation runs any
 // more.
+//
+//nolint:funlen // one loop over what may happen
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
 	principal, _ := model.PrincipalOf(ctx)
 	revoked, revoke := context.WithCancel(context.Background())

@@ -74,7 +74,8 @@ func TestEvents(t *testing.T) {
 		{"next", `{"data":{"count":1}}`}, {"next", `{"data":{"count":2}}`}, {"complete", ""},
 	}, f.events(t, "subscription { count(to: 2) }"))
 	require.Equal(t, []event{{"next", `{"data":{"hello":"hello"}}`}, {"complete", ""}}, f.events(t, "{ hello }"))
-	require.Equal(t, []event{{"next", `{"data":{"increment":1}}`}, {"complete", ""}}, f.events(t, "mutation { increment }"))
+	require.Equal(t, []event{{"next", `{"data":{"increment":1}}`}, {"complete", ""}},
+		f.events(t, "mutation { increment }"))
 
 	for _, query := range []string{"{", "{ nothing }", "subscription { refused }"} {
 		events := f.events(t, query)
@@ -88,7 +89,8 @@ func TestEvents(t *testing.T) {
 func TestEventsOverGet(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	stream, _ := f.stream(t, call{method: "GET", path: "/graphql?" + url.Values{"query": {"subscription { count(to: 1) }"}}.Encode()})
+	stream, _ := f.stream(t,
+		call{method: "GET", path: "/graphql?" + url.Values{"query": {"subscription { count(to: 1) }"}}.Encode()})
 	var names []string
 	for e := range stream {
 		names = append(names, e.name)
@@ -103,7 +105,8 @@ func TestEventsForASubscriptionOnly(t *testing.T) {
 	everything := []string{"Accept: " + graphqlType + ", " + jsonType + ", " + eventType}
 	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: everything})
 	require.Equal(t, graphqlType+"; charset=utf-8", a.header.Get("Content-Type"))
-	a = f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"), headers: everything})
+	a = f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"),
+		headers: everything})
 	require.Equal(t, eventType+"; charset=utf-8", a.header.Get("Content-Type"))
 }
 
@@ -124,7 +127,8 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
-	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: "+
+		"60000) }")})
 	for range 3 {
 		require.Equal(t, event{}, <-stream)
 	}
@@ -144,7 +148,8 @@ func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 func TestEventsToASlowReader(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription Flood { flood(bytes: 1000000) }"), headers: []string{"Accept: " + eventType}})
+	response := f.open(t, call{method: "POST", path: "/graphql",
+		body: body(t, "subscription Flood { flood(bytes: 1000000) }"), headers: []string{"Accept: " + eventType}})
 	defer func() { require.NoError(t, response.Body.Close()) }()
 	require.Eventually(t, func() bool { return f.root.Started.Load() == 1 }, patience, time.Millisecond)
 	f.settles(t)
@@ -156,7 +161,8 @@ func TestEventsGoOnBehindTheLast(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	read := func(query string, headers ...string) string {
-		return f.do(t, call{method: "GET", path: "/graphql?query=" + url.QueryEscape(query), headers: append(headers, "Accept: "+eventType)}).text
+		return f.do(t, call{method: "GET", path: "/graphql?query=" + url.QueryEscape(query),
+			headers: append(headers, "Accept: "+eventType)}).text
 	}
 	query := "subscription { all: counted(to: 3) { ... on Counted { ...f } } } fragment f on Counted { n: number }"
 	require.Equal(t, `:
@@ -180,8 +186,10 @@ data:
 	rest := read(query, "Last-Event-ID: 2")
 	require.NotContains(t, rest, "id: 2")
 	require.Contains(t, rest, "id: 3")
-	require.Contains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"), `:{"number":3}`, "even if the URL says another number")
-	require.NotContains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"), `:{"number":2}`)
+	require.Contains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"),
+		`:{"number":3}`, "even if the URL says another number")
+	require.NotContains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"),
+		`:{"number":2}`)
 	require.Contains(t, read(query, "Last-Event-ID: x"), "id: 1", "an id of something else")
 	require.NotContains(t, read("subscription { counted(to: 3) { __typename } }"), "id:", "the number is not selected")
 	require.NotContains(t, read("subscription { count(to: 3) }", "Last-Event-ID: 2"), "id:")
@@ -199,19 +207,24 @@ func TestSubscriptionsInParts(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status)
 	require.Equal(t, `multipart/mixed;boundary="graphql";subscriptionSpec="1.0"`, a.header.Get("Content-Type"))
 	part := "\r\nContent-Type: application/json\r\n\r\n"
-	require.Equal(t, "\r\n--graphql"+part+`{"payload":{"data":{"count":1}}}`+"\r\n--graphql"+part+`{"payload":{"data":{"count":2}}}`+"\r\n--graphql--\r\n", a.text)
+	require.Equal(t, "\r\n--graphql"+part+`{"payload":{"data":{"count":1}}}`+"\r\n--graphql"+part+
+		`{"payload":{"data":{"count":2}}}`+"\r\n--graphql--\r\n", a.text)
 	require.Contains(t, send("subscription { refused }", accept).text, `{"payload":{"errors":[{"message":`)
 
 	require.Equal(t, graphqlType+"; charset=utf-8", send("{ hello }", accept).header.Get("Content-Type"))
-	require.Equal(t, jsonType+"; charset=utf-8", send("{ hello }", `Accept: multipart/mixed;subscriptionSpec="1.0"`).header.Get("Content-Type"))
-	require.Equal(t, http.StatusNotAcceptable, send("subscription { count(to: 2) }", "Accept: multipart/mixed, application/json").status)
-	require.Equal(t, eventType+"; charset=utf-8", send("subscription { count(to: 2) }", accept+", "+eventType).header.Get("Content-Type"))
+	require.Equal(t, jsonType+"; charset=utf-8", send("{ hello }", `Accept: multipart/mixed;subscriptionSpec="1.0"`).
+		header.Get("Content-Type"))
+	require.Equal(t, http.StatusNotAcceptable, send("subscription { count(to: 2) }", "Accept: multipart/mixed, "+
+		"application/json").status)
+	require.Equal(t, eventType+"; charset=utf-8", send("subscription { count(to: 2) }", accept+", "+eventType).
+		header.Get("Content-Type"))
 }
 
 func TestPartsWhileNothingHappens(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = time.Millisecond }))
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 100000) }"),
+	response := f.open(t, call{method: "POST", path: "/graphql",
+		body:    body(t, "subscription { tick(milliseconds: 100000) }"),
 		headers: []string{`Accept: multipart/mixed;subscriptionSpec="1.0"`}})
 	defer func() { require.NoError(t, response.Body.Close()) }()
 	want := "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n{}\r\n--graphql"

@@ -37,7 +37,8 @@ type execution struct {
 const dearEvent = 10_000
 
 // begin starts to execute an operation, until ctx ends.
-func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) *execution {
+func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
+	operation *graphql.OperationContext) *execution {
 	x := &execution{Server: s, exec: exec, operation: operation}
 	inner := ctx
 	if operation.Operation.Operation == ast.Subscription {
@@ -149,7 +150,8 @@ func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	used := map[string]any{}
 	usedBelow(operation.Operation.SelectionSet, false, operation.Variables, used)
 	text, err := json.Marshal([]any{
-		principal.CompanyID, principal.Scopes, principal.IsToken(), principal.Reach, operation.RawQuery, operation.OperationName, used,
+		principal.CompanyID, principal.Scopes, principal.IsToken(), principal.Reach, operation.RawQuery,
+		operation.OperationName, used,
 	})
 	if err != nil {
 		return "" // The variables came as JSON.

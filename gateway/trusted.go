@@ -138,5 +138,6 @@ func (t *TrustedDocuments) find(ids documentIDs, params *graphql.RawParams) *gql
 	case params.Query == "":
 		return persistedError(persistedNotFound, persistedNotFoundCode)
 	}
-	return gqlerror.Wrap(model.Errorf(model.Forbidden, "only the documents that the operator trusts are served; name one by its documentId"))
+	return gqlerror.Wrap(model.Errorf(model.Forbidden, "only the documents that the operator trusts are served; name "+
+		"one by its documentId"))
 }

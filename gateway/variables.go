@@ -29,9 +29,11 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		switch {
 		case !given && (definition.DefaultValue != nil || !definition.Type.NonNull):
 		case !given:
-			c.add(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable, definition.Type)
+			c.add(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable,
+				definition.Type)
 		case value == nil && definition.Type.NonNull:
-			c.add(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable, definition.Type)
+			c.add(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
+				definition.Type)
 		default:
 			c.value(definition.Type, definition.Variable, value)
 		}
@@ -224,8 +226,8 @@ func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
 	})
 }
 
-// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it. Texts without any
-// are not looked through: each level takes as long as its text.
+// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it. Texts
+// without any are not looked through: each level takes as long as its text.
 func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
 	if text == nil || !hasObject(schema, t, value) {
 		return value

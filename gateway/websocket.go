@@ -21,8 +21,8 @@ import (
 // subprotocol is the only protocol of sockets.
 const subprotocol = "graphql-transport-ws"
 
-// mostSigns bounds what a client sends between two pings of the server and no rate limit counts: pings, pongs, as messages or
-// as frames, and what ends operations. For each KiB that one has it counts once more.
+// mostSigns bounds what a client sends between two pings of the server and no rate limit counts: pings, pongs, as
+// messages or as frames, and what ends operations. For each KiB that one has it counts once more.
 const mostSigns = 1_000
 
 // socketTransport serves operations of any kind over WebSocket.

@@ -31,9 +31,10 @@ func (f *front) dial(t *testing.T, headers ...string) *client {
 		name, value, _ := strings.Cut(line, ": ")
 		h.Set(name, value)
 	}
-	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql", &websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
-		Subprotocols: []string{"graphql-ws", "graphql-transport-ws"}, HTTPHeader: h,
-	})
+	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
+		&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+			Subprotocols: []string{"graphql-ws", "graphql-transport-ws"}, HTTPHeader: h,
+		})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
 	require.Equal(t, "graphql-transport-ws", conn.Subprotocol())
@@ -101,8 +102,9 @@ func TestSocketKeys(t *testing.T) {
 		"payload of another type":        {"", `{"type":"connection_init","payload":{"X-Api-Key":1}}`, 4403},
 		"wrong header":                   {"ag_wrong", `{"type":"connection_init","payload":{}}`, 4403},
 		"payload alone":                  {"", `{"type":"connection_init","payload":{"x-api-KEY":"` + goodKey + `"}}`, 0},
-		"good payload over wrong header": {"ag_wrong", `{"type":"connection_init","payload":{"X-Api-Key":"` + goodKey + `"}}`, 0},
-		"header alone":                   {goodKey, `{"type":"connection_init","payload":null}`, 0},
+		"good payload over wrong header": {"ag_wrong", `{"type":"connection_init","payload":{"X-Api-Key":"` + goodKey + `"}}`,
+			0},
+		"header alone": {goodKey, `{"type":"connection_init","payload":null}`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,28 +149,30 @@ func TestSocketKeyRevokedLater(t *testing.T) {
 func TestSocketClosesOnWhatIsNotTheProtocol(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.BodyBytes = 2000 }))
-	init, endless := `{"type":"connection_init"}`, `{"id":"1","type":"subscribe","payload":{"query":"subscription { tick }"}}`
+	init, endless := `{"type":"connection_init"}`,
+		`{"id":"1","type":"subscribe","payload":{"query":"subscription { tick }"}}`
 	for name, c := range map[string]struct {
 		messages []string
 		code     websocket.StatusCode
 	}{
-		"no JSON":                  {[]string{"{"}, 4400},
-		"a list":                   {[]string{"[]"}, 4400},
-		"no type":                  {[]string{"{}"}, 4400},
-		"unknown type":             {[]string{`{"type":"start"}`}, 4400},
-		"the server's type":        {[]string{init, `{"type":"next","id":"1","payload":{}}`}, 4400},
-		"init payload of a text":   {[]string{`{"type":"connection_init","payload":"text"}`}, 4400},
-		"ping payload of a text":   {[]string{`{"type":"ping","payload":"text"}`}, 4400},
-		"no id":                    {[]string{init, `{"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
-		"empty id":                 {[]string{init, `{"id":"","type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
-		"id of a number":           {[]string{init, `{"id":1,"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
-		"no payload":               {[]string{init, `{"id":"1","type":"subscribe"}`}, 4400},
-		"no query":                 {[]string{init, `{"id":"1","type":"subscribe","payload":{}}`}, 4400},
-		"complete without id":      {[]string{init, `{"type":"complete"}`}, 4400},
-		"subscribe before init":    {[]string{endless}, 4401},
-		"init twice":               {[]string{init, init}, 4429},
-		"id in use":                {[]string{init, endless, endless}, 4409},
-		"a message over the limit": {[]string{init, `{"type":"ping","payload":{"x":"` + strings.Repeat("x", 2000) + `"}}`}, websocket.StatusMessageTooBig},
+		"no JSON":                {[]string{"{"}, 4400},
+		"a list":                 {[]string{"[]"}, 4400},
+		"no type":                {[]string{"{}"}, 4400},
+		"unknown type":           {[]string{`{"type":"start"}`}, 4400},
+		"the server's type":      {[]string{init, `{"type":"next","id":"1","payload":{}}`}, 4400},
+		"init payload of a text": {[]string{`{"type":"connection_init","payload":"text"}`}, 4400},
+		"ping payload of a text": {[]string{`{"type":"ping","payload":"text"}`}, 4400},
+		"no id":                  {[]string{init, `{"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
+		"empty id":               {[]string{init, `{"id":"","type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
+		"id of a number":         {[]string{init, `{"id":1,"type":"subscribe","payload":{"query":"{ hello }"}}`}, 4400},
+		"no payload":             {[]string{init, `{"id":"1","type":"subscribe"}`}, 4400},
+		"no query":               {[]string{init, `{"id":"1","type":"subscribe","payload":{}}`}, 4400},
+		"complete without id":    {[]string{init, `{"type":"complete"}`}, 4400},
+		"subscribe before init":  {[]string{endless}, 4401},
+		"init twice":             {[]string{init, init}, 4429},
+		"id in use":              {[]string{init, endless, endless}, 4409},
+		"a message over the limit": {[]string{init, `{"type":"ping","payload":{"x":"` + strings.Repeat("x", 2000) + `"}}`},
+			websocket.StatusMessageTooBig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,7 +201,8 @@ func TestSocketWithoutInit(t *testing.T) {
 func TestSocketOfAnotherProtocol(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	conn, _, err := websocket.Dial(t.Context(), f.url+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-ws"}}) //nolint:bodyclose // A socket's response has no body.
+	conn, _, err := websocket.Dial(t.Context(), f.url+"/graphql",
+		&websocket.DialOptions{Subprotocols: []string{"graphql-ws"}}) //nolint:bodyclose // A socket's response has no body.
 	require.NoError(t, err)
 	(&client{conn, t}).closes(4406)
 }
@@ -205,10 +210,12 @@ func TestSocketOfAnotherProtocol(t *testing.T) {
 func TestSocketOrigins(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.AllowedOrigins = []string{"https://console.example"} }))
-	for origin, status := range map[string]int{"https://console.example": 101, "http://console.example": 403, "https://evil.example": 403} {
-		conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql", &websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
-			Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Origin": {origin}},
-		})
+	for origin, status := range map[string]int{"https://console.example": 101, "http://console.example": 403,
+		"https://evil.example": 403} {
+		conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
+			&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+				Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Origin": {origin}},
+			})
 		require.Equal(t, status, response.StatusCode, origin)
 		if err == nil {
 			require.NoError(t, conn.CloseNow())
@@ -235,7 +242,8 @@ func TestSocketOperations(t *testing.T) {
 		s.expect(`{"id":"1","type":"complete"}`)
 	}
 	for query, code := range map[string]string{
-		"{": "GRAPHQL_PARSE_FAILED", "{ nothing }": "GRAPHQL_VALIDATION_FAILED", "subscription { refused }": "NOT_FOUND", deep(26): "LIMIT_EXCEEDED",
+		"{": "GRAPHQL_PARSE_FAILED", "{ nothing }": "GRAPHQL_VALIDATION_FAILED", "subscription { refused }": "NOT_FOUND",
+		deep(26): "LIMIT_EXCEEDED",
 	} {
 		s.subscribe("1", query)
 		m := s.receive()
@@ -343,7 +351,8 @@ func TestSocketToASlowReader(t *testing.T) {
 // names waits until the log names a dropped client. The line must not contain its credential.
 func (f *front) names(t *testing.T, operation string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience,
+		time.Millisecond)
 	for line := range strings.Lines(f.log.String()) {
 		require.NotContains(t, line, goodKey)
 		if strings.Contains(line, "slow client dropped") {
@@ -381,7 +390,8 @@ func TestSocketOfAnEagerClient(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	const first = `{"type":"ping","payload":{"n":7}}`
 	_, err = conn.Write([]byte("GET /graphql HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: " +
+		"graphql-transport-ws\r\n\r\n" +
 		string([]byte{0x81, 0x80 | byte(len(first)), 0, 0, 0, 0}) + first)) // masked with zeros
 	require.NoError(t, err)
 	reader := bufio.NewReader(conn)

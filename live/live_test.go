@@ -177,7 +177,8 @@ func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 
 func TestFollowersOfWhatIsGone(t *testing.T) {
 	t.Parallel()
-	log := live.NewLog(live.NewBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Kept[int], live.Position, error) {
+	log := live.NewLog(live.NewBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Kept[int], live.Position,
+		error) {
 		return nil, after, nil // the rows are gone
 	})
 	log.Begin(5)

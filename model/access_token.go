@@ -48,7 +48,8 @@ const tokenKind = "agt"
 // breaks, or FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
 //
 // The text has the form of an API key's secret, with "agt_" at its beginning.
-func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput, now time.Time) (*AccessToken, string, error) {
+func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
+	now time.Time) (*AccessToken, string, error) {
 	var faults Fields
 	faults.scopes(in.Scopes)
 	if in.TTLSeconds < MinTokenSeconds || in.TTLSeconds > MaxTokenSeconds {
@@ -129,8 +130,8 @@ func (f *Fields) some(path string, length, most int) bool {
 	return f.list(path, length, most)
 }
 
-// isPageOrigin reports whether the text is the origin of a page, exactly as browsers send it: https, or http on the machine
-// of the browser itself.
+// isPageOrigin reports whether the text is the origin of a page, exactly as browsers send it: https, or http on the
+// machine of the browser itself.
 func isPageOrigin(text string) bool {
 	address, err := url.Parse(text)
 	if err != nil || len(text) > 300 || text != address.Scheme+"://"+address.Host || text != strings.ToLower(text) {
@@ -147,7 +148,8 @@ func isPageOrigin(text string) bool {
 		return address.Port() != "443"
 	case "http":
 		ip, err := netip.ParseAddr(host)
-		return address.Port() != "80" && (host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback())
+		return address.Port() != "80" && (host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil &&
+			ip.IsLoopback())
 	}
 	return false
 }
@@ -172,7 +174,8 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 
 // Principal is whom the token stands for.
 func (t *AccessToken) Principal() Principal {
-	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins, Subscription: t.Subscription}
+	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins,
+		Subscription: t.Subscription}
 	if isChat(t.Scopes) {
 		p.Reach = &Reach{Holder: t.Holder, AgentIDs: t.AgentIDs}
 	}

@@ -47,7 +47,8 @@ func TestAccessTokenBounds(t *testing.T) {
 		return err
 	}
 	faults(t, create(CreateAccessTokenInput{TTLSeconds: 900}), "scopes", "at least one")
-	faults(t, create(CreateAccessTokenInput{Scopes: []APIKeyScope{"root"}, TTLSeconds: 900}), "scopes.0", "read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
+	faults(t, create(CreateAccessTokenInput{Scopes: []APIKeyScope{"root"}, TTLSeconds: 900}), "scopes.0",
+		"read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
 	for _, seconds := range []int32{-1, 0, 59, 86_401} {
 		faults(t, create(CreateAccessTokenInput{Scopes: read, TTLSeconds: seconds}), "ttlSeconds", "from 60 to 86400")
 	}
@@ -69,7 +70,8 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 		return func(in *CreateAccessTokenInput) { in.Origins = origins }
 	}
 	for _, good := range []string{
-		"https://www.example.com", "https://example.com:8443", "http://localhost", "http://localhost:3000", "http://app.localhost:1",
+		"https://www.example.com", "https://example.com:8443", "http://localhost", "http://localhost:3000",
+		"http://app.localhost:1",
 		"http://127.0.0.1:8080", "http://[::1]:8080", "https://[2001:db8::1]", "https://xn--bcher-kva.example",
 	} {
 		token, err := create(origins(good, good), APIKeyScopeRead)
@@ -78,9 +80,12 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 		require.Equal(t, token.Origins, token.Principal().Origins)
 	}
 	for _, bad := range []string{
-		"", "*", "null", "example.com", "https://", "https://example.com/", "https://example.com:443", "http://localhost:80", "https://example.com:",
-		"https://*.example.com", "https://Example.com", "HTTPS://example.com", "http://example.com", "https://user@example.com",
-		"https://example.com?x", "https://example.com#x", "wss://example.com", "https://bücher.example", "https://a b", "https://example.com\x00",
+		"", "*", "null", "example.com", "https://", "https://example.com/", "https://example.com:443", "http://localhost:80",
+		"https://example.com:",
+		"https://*.example.com", "https://Example.com", "HTTPS://example.com", "http://example.com",
+		"https://user@example.com",
+		"https://example.com?x", "https://example.com#x", "wss://example.com", "https://bücher.example", "https://a b",
+		"https://example.com\x00",
 		"https://" + strings.Repeat("a", 300),
 	} {
 		_, err := create(origins("https://example.com", bad), APIKeyScopeRead)
@@ -120,9 +125,11 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 // The holder of chats is a visitor, if one is named, else the token alone.
 func TestWhoseChatsATokenHas(t *testing.T) {
 	t.Parallel()
-	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat}, Hash: hashOf("key")}
+	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat},
+		Hash: hashOf("key")}
 	holder := func(visitor *string) string {
-		token, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: key.Scopes, TTLSeconds: 60, Visitor: visitor}, now)
+		token, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: key.Scopes, TTLSeconds: 60,
+			Visitor: visitor}, now)
 		require.NoError(t, err)
 		require.Len(t, token.Principal().Reach.Holder, 32)
 		return string(token.Principal().Reach.Holder)
@@ -150,7 +157,8 @@ func TestAccessTokenScopes(t *testing.T) {
 		key, asked := &APIKey{Scopes: some.Draw(r, "key")}, some.Draw(r, "asked")
 		token, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: asked, TTLSeconds: 60}, now)
 		for _, scope := range AllAPIKeyScope {
-			mayKey, mayToken := Principal{Scopes: key.Scopes}.Can(scope), err == nil && Principal{Scopes: token.Scopes}.Can(scope)
+			mayKey, mayToken := Principal{Scopes: key.Scopes}.Can(scope), err == nil &&
+				Principal{Scopes: token.Scopes}.Can(scope)
 			require.False(r, mayToken && !mayKey)
 		}
 		if slices.Contains(asked, APIKeyScopeChat) && len(asked) > 1 {
@@ -183,7 +191,8 @@ func TestAccessTokenExpires(t *testing.T) {
 func TestParseAccessTokenNeverPanics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		body := rapid.OneOf(rapid.String(), rapid.StringMatching(`agt_[a-z0-9_]{0,60}`), rapid.StringMatching(`(agt?_)?_{0,3}[0-9a-z]{0,40}`)).Draw(r, "body")
+		body := rapid.OneOf(rapid.String(), rapid.StringMatching(`agt_[a-z0-9_]{0,60}`),
+			rapid.StringMatching(`(agt?_)?_{0,3}[0-9a-z]{0,40}`)).Draw(r, "body")
 		for _, text := range []string{body, body + checksum(body)} {
 			company, hash, ok := ParseAccessToken(text)
 			require.Equal(r, ok, company != "")

@@ -110,14 +110,15 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 // CanTransfer reports whether the agent may transfer the contact to a human: only a call can be.
 func (a *Agent) CanTransfer() bool { return a.IsCallTransferEnabled && a.Channel == ChannelPhone }
 
-// ShowsSources reports whether contacts on the channel see where an answer comes from: marks in a text that is spoken, or sent
-// by SMS, would only be in the way.
+// ShowsSources reports whether contacts on the channel see where an answer comes from: marks in a text that is spoken,
+// or sent by SMS, would only be in the way.
 func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWhatsApp }
 
 // Expect returns CONFLICT when the agent is not what the input says that it is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
-		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d", a.ID, a.PromptVersion, *in.ExpectedVersion)
+		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d", a.ID,
+			a.PromptVersion, *in.ExpectedVersion)
 	}
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }

@@ -19,9 +19,12 @@ func TestAgentSaysEverythingThatIsWrong(t *testing.T) {
 		ExtractedValues:    []*ExtractedValue{{Name: "v", Type: "Number"}},
 	}, now)
 	for field, text := range map[string]string{
-		"name": "must not be empty", "prompt": "must not be empty", "channel": "Phone, SMS, Web, WhatsApp", "direction": "Inbound or Outbound",
-		"language": "ISO 639-1", "tags.0": "must not be empty", "fields.0.name": "letters", "fields.1.name": "begin with a letter",
-		"fields.3.name": `"ok" stands there twice`, "classificationTags.1.name": `"same" stands there twice`, "extractedValues.0.type": "Text or Nom",
+		"name": "must not be empty", "prompt": "must not be empty", "channel": "Phone, SMS, Web, WhatsApp",
+		"direction": "Inbound or Outbound",
+		"language":  "ISO 639-1", "tags.0": "must not be empty", "fields.0.name": "letters",
+		"fields.1.name": "begin with a letter",
+		"fields.3.name": `"ok" stands there twice`, "classificationTags.1.name": `"same" stands there twice`,
+		"extractedValues.0.type": "Text or Nom",
 	} {
 		faults(t, err, field, text)
 	}
@@ -52,7 +55,8 @@ func TestWelcomeMessageIsThatOfTheDirection(t *testing.T) {
 
 func TestPromptThatDiffersIsANewVersion(t *testing.T) {
 	t.Parallel()
-	a, err := NewAgent(CreateAgentInput{Name: "a", Channel: ChannelWeb, Direction: DirectionInbound, Language: "en", Prompt: "a"}, now)
+	a, err := NewAgent(CreateAgentInput{Name: "a", Channel: ChannelWeb, Direction: DirectionInbound, Language: "en",
+		Prompt: "a"}, now)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, a.PromptVersion)
 	require.Equal(t, now, a.CreatedAt)
@@ -88,8 +92,10 @@ func TestTechnicalNames(t *testing.T) {
 	for _, name := range []string{"a", "a1_", strings.Repeat("z", 64)} {
 		require.NoError(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate())
 	}
-	for _, name := range []string{"", "A", "1a", "_a", "a-b", "a b", "é", "a\n", "end_conversation", "transfer_call", "a\x00"} {
+	for _, name := range []string{"", "A", "1a", "_a", "a-b", "a b", "é", "a\n", "end_conversation", "transfer_call",
+		"a\x00"} {
 		faults(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate(), "technicalName", "must ")
-		faults(t, toolWith(func(in *CreateToolInput, name string) { in.TechnicalName = name })(name), "technicalName", "must ")
+		faults(t, toolWith(func(in *CreateToolInput, name string) { in.TechnicalName = name })(name), "technicalName",
+			"must ")
 	}
 }

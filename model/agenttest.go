@@ -38,7 +38,8 @@ type AgentTestRow struct {
 	FolderID *string
 	Kind     AgentTestKind
 	Name     string
-	// MayRepeatName is true of a test that is created or changed, and may have the name of another one in its folder. It is not kept.
+	// MayRepeatName is true of a test that is created or changed, and may have the name of another one in its folder. It
+	// is not kept.
 	MayRepeatName bool `bun:"-" json:"-"`
 	// The most recent run, its state, and when it last changed.
 	LastRunID     *string
@@ -90,9 +91,10 @@ type AgentTestFilter struct {
 	IsFlaky         *bool
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places, or
-// break a bound.
-func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind, more *AgentTestFilter) (f AgentTestFilter, err error) {
+// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places,
+// or break a bound.
+func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
+	more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
 	if more != nil {
 		f = *more
@@ -171,9 +173,11 @@ func (t *AgentTestRow) Test() AgentTest {
 // is for those who know it.
 func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*SimulationTest, error) {
 	t := &SimulationTest{&AgentTestRow{
-		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now, MayRepeatName: in.MayRepeatName,
-		Variables: JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
-		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{}, JudgeSees: []JudgeSight{}, ContactSays: []*string{}, Rows: []TestRow{},
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
+		MayRepeatName: in.MayRepeatName,
+		Variables:     JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
+		Criteria: []string{}, CriteriaWeights: []*int32{}, Checks: []TestCheck{}, JudgeSees: []JudgeSight{},
+		ContactSays: []*string{}, Rows: []TestRow{},
 	}}
 	return t, t.Update(UpdateSimulationTestInput{
 		Name: &in.Name, Scenario: &in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights, Checks: in.Checks,
@@ -264,8 +268,9 @@ func (t *SimulationTest) check(faults *Fields) {
 // that it breaks. Whether the folder and the tag fit the agent is for those who know it.
 func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
 	t := &ClassificationTest{&AgentTestRow{
-		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now, MayRepeatName: in.MayRepeatName,
-		Rows: []TestRow{},
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,
+		MayRepeatName: in.MayRepeatName,
+		Rows:          []TestRow{},
 	}}
 	return t, t.Update(UpdateClassificationTestInput{
 		Name: &in.Name, ConversationContext: in.ConversationContext, TagExpected: &in.TagExpected, Rows: in.Rows,
@@ -308,8 +313,10 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	// Here, because the messages have another name in the input of a simulation test.
 	faults.startingMessages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
-		Checks: in.Checks, PassAt: in.PassAt, JudgeSees: in.JudgeSees, Persona: in.Persona, ContactSays: in.ContactSays, MaxTurns: in.MaxTurns,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName,
+		FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,
+		Checks: in.Checks, PassAt: in.PassAt, JudgeSees: in.JudgeSees, Persona: in.Persona, ContactSays: in.ContactSays,
+		MaxTurns:            in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking, Rows: in.Rows,
 	}, faults.Err()
 }
@@ -331,7 +338,8 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
 	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
 	return UpdateClassificationTestInput{
-		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected, Rows: in.Rows,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName,
+		FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected, Rows: in.Rows,
 	}, faults.Err()
 }
 

@@ -64,8 +64,8 @@ func CheckTestIDs(ids []string) ([]string, error) {
 	return Unique(ids), faults.Err()
 }
 
-// Copy returns a copy of the test where the input wants it. mocked are the sub-agents that it mocks, and own those of the agent
-// that the input names: mocks become those of the latter with the same technical names.
+// Copy returns a copy of the test where the input wants it. mocked are the sub-agents that it mocks, and own those of
+// the agent that the input names: mocks become those of the latter with the same technical names.
 func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now time.Time) *AgentTestRow {
 	test := *t
 	test.ID, test.CreatedAt, test.UpdatedAt = NewID("test"), now, now

@@ -49,8 +49,8 @@ type CalledExpectation struct {
 	Before    *string `json:"before,omitempty"`
 }
 
-// NeverCalledExpectation matches calls that have the name and the kind and for which all conditions hold. A nil name or kind
-// matches any.
+// NeverCalledExpectation matches calls that have the name and the kind and for which all conditions hold. A nil name or
+// kind matches any.
 type NeverCalledExpectation struct {
 	TechnicalName *string         `json:"technicalName,omitempty"`
 	Kind          *ToolCallKind   `json:"kind,omitempty"`
@@ -72,7 +72,8 @@ type ResultExpectation struct {
 	Schema        JSONObject `json:"schema"`
 }
 
-// ExtractsExpectation is about a value that is extracted from the conversation: it is the text, or matches the expression.
+// ExtractsExpectation is about a value that is extracted from the conversation: it is the text, or matches the
+// expression.
 type ExtractsExpectation struct {
 	Name    string  `json:"name"`
 	Equals  *string `json:"equals,omitempty"`

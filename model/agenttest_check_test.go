@@ -14,10 +14,12 @@ func TestBoundsOfChecks(t *testing.T) {
 	t.Parallel()
 	name, many := "a", int32(2)
 	says := func(expression string) *model.TestCheck {
-		return &model.TestCheck{Expect: model.TestExpectation{Says: &model.SaidExpectation{Matches: &expression, Role: model.MessageRoleAssistant}}}
+		return &model.TestCheck{Expect: model.TestExpectation{Says: &model.SaidExpectation{Matches: &expression,
+			Role: model.MessageRoleAssistant}}}
 	}
 	fits := func(schema string) *model.TestCheck {
-		return &model.TestCheck{Expect: model.TestExpectation{ResultJSON: &model.ResultExpectation{Schema: model.JSONObject(schema)}}}
+		return &model.TestCheck{
+			Expect: model.TestExpectation{ResultJSON: &model.ResultExpectation{Schema: model.JSONObject(schema)}}}
 	}
 	repeated := func(n int, c *model.TestCheck) (all []*model.TestCheck) {
 		for range n {
@@ -42,14 +44,19 @@ func TestBoundsOfChecks(t *testing.T) {
 		{repeated(1, fits(`{"$ref":"file:///etc/passwd"}`)), "checks.0.expect.resultJson.schema"},
 		{repeated(1, &model.TestCheck{}), "checks.0.expect"},
 		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Tag: &name, TurnsAtMost: &many}}), "checks.0.expect"},
-		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Tag: &name}, Weight: new(int32(101))}), "checks.0.weight"},
-		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{Min: 1}}}), "checks.0.expect.called"},
+		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Tag: &name}, Weight: new(int32(101))}),
+			"checks.0.weight"},
+		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{Min: 1}}}),
+			"checks.0.expect.called"},
 		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{
 			NeverCalledExpectation: model.NeverCalledExpectation{TechnicalName: &name}, Min: 3, Max: &many,
 		}}}), "checks.0.expect.called.max"},
-		{repeated(1, &model.TestCheck{Expect: model.TestExpectation{NeverSays: &model.SaidExpectation{Role: model.MessageRoleUser}}}), "checks.0.expect.neverSays"},
+		{repeated(1, &model.TestCheck{
+			Expect: model.TestExpectation{NeverSays: &model.SaidExpectation{Role: model.MessageRoleUser}}}),
+			"checks.0.expect.neverSays"},
 	} {
-		_, err := model.NewSimulationTest(model.CreateSimulationTestInput{Name: "a", Scenario: "b", MaxTurns: 1, Checks: test.checks}, time.Time{})
+		_, err := model.NewSimulationTest(model.CreateSimulationTestInput{Name: "a", Scenario: "b", MaxTurns: 1,
+			Checks: test.checks}, time.Time{})
 		if test.path == "" {
 			require.NoError(t, err)
 			continue
@@ -84,7 +91,8 @@ func TestWeigh(t *testing.T) {
 		{new(0.75), []model.CheckResult{check(three, true)}, nil, []*int32{one}, false, new(1.0)},
 		{new(0.75), []model.CheckResult{check(one, true)}, nil, []*int32{three}, false, new(1.0)},
 		{new(0.75), []model.CheckResult{check(three, false)}, nil, []*int32{three}, true, new(0.0)},
-		{nil, []model.CheckResult{check(one, true)}, []model.CriterionResult{{Weight: three, Passed: true, DoesNotApply: true}}, nil, false, new(1.0)},
+		{nil, []model.CheckResult{check(one, true)},
+			[]model.CriterionResult{{Weight: three, Passed: true, DoesNotApply: true}}, nil, false, new(1.0)},
 	} {
 		of := &model.AgentTestRow{PassAt: test.passAt, CriteriaWeights: test.undecided}
 		for _, result := range test.checks {
@@ -93,7 +101,8 @@ func TestWeigh(t *testing.T) {
 		for _, result := range test.results {
 			of.CriteriaWeights = append(of.CriteriaWeights, result.Weight)
 		}
-		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: of}, CheckResults: test.checks, CriteriaResults: test.results}
+		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: of}, CheckResults: test.checks,
+			CriteriaResults: test.results}
 		require.Equal(t, test.failed, run.Weigh())
 		require.Equal(t, test.score, run.Score)
 	}

@@ -62,7 +62,8 @@ type AgentTestComparisonTest struct {
 
 // CompareExecutions compares an execution with others by their tests. Runs of a test in several bases are one sample.
 func CompareExecutions(
-	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest, correction AgentTestCorrection,
+	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest,
+	correction AgentTestCorrection,
 ) *AgentTestComparison {
 	c := &AgentTestComparison{
 		Bases: bases, Base: bases[0], Head: head, Tests: []*AgentTestComparisonTest{},
@@ -134,7 +135,8 @@ func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 }
 
 func (t *AgentTestComparisonTest) name(as *AgentTestExecutionTest) {
-	t.TestID, t.ExistingID, t.TestName, t.RowNumber, t.RowName = as.TestID, as.ExistingID, as.TestName, as.RowNumber, as.RowName
+	t.TestID, t.ExistingID, t.TestName, t.RowNumber, t.RowName = as.TestID, as.ExistingID, as.TestName, as.RowNumber,
+		as.RowName
 }
 
 func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
@@ -192,7 +194,8 @@ func (c *AgentTestComparison) conclude() {
 	falls, rises := c.Correction.corrected(spreads), c.Correction.corrected(turned)
 	canFall, canRise := decidable(spreads), decidable(turned)
 	for i, test := range judged {
-		p, adjusted := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed), min(1, 2*min(falls[i], rises[i]))
+		p, adjusted := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed),
+			min(1, 2*min(falls[i], rises[i]))
 		test.PValue, test.AdjustedPValue = &p, &adjusted
 		test.Conclusion = conclusionOf(falls[i], rises[i], canFall[i] || canRise[i])
 		if test.Conclusion == AgentTestConclusionCannotDecide || test.Conclusion == AgentTestConclusionNoDifference {
@@ -200,7 +203,8 @@ func (c *AgentTestComparison) conclude() {
 		}
 	}
 	whole := sumOf(spreads)
-	p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed), whole.twoSided()
+	p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed),
+		whole.twoSided()
 	c.PValue, c.StratifiedPValue = &p, &stratified
 	c.Conclusion = conclusionOf(whole.fall(), whole.rise(), whole.least <= significantSide*rounding)
 	if c.Conclusion == AgentTestConclusionCannotDecide || c.Conclusion == AgentTestConclusionNoDifference {

@@ -37,7 +37,8 @@ func TestFisherCountsAllSpreads(t *testing.T) {
 		// Of more than some 500 runs a side, p may be less than any number but 0.
 		most := rapid.SampledFrom([]int32{6, 60, 300}).Draw(t, "most")
 		n := rapid.Int32Range(0, most)
-		passedA, failedA, passedB, failedB := n.Draw(t, "passedA"), n.Draw(t, "failedA"), n.Draw(t, "passedB"), n.Draw(t, "failedB")
+		passedA, failedA, passedB, failedB := n.Draw(t, "passedA"), n.Draw(t, "failedA"), n.Draw(t, "passedB"),
+			n.Draw(t, "failedB")
 		p := fisher(passedA, failedA, passedB, failedB)
 		require.Equal(t, exactly(int64(passedA), int64(failedA), int64(passedB), int64(failedB)), p)
 		require.True(t, p > 0 && p <= 1)
@@ -77,22 +78,25 @@ func TestConclusions(t *testing.T) {
 		change     AgentTestChange
 		conclusion AgentTestConclusion
 	}{
-		"it fell":                       {ran(5, 0), ran(0, 5), AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
-		"it rose":                       {ran(0, 4), ran(4, 0), AgentTestChangeNewlyPassing, AgentTestConclusionImproved},
-		"too few, though it fell":       {ran(3, 0), ran(0, 3), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
-		"one run each":                  {ran(1, 0), ran(0, 1), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
-		"one run each, both passed":     {ran(1, 0), ran(1, 0), AgentTestChangeStillPassing, AgentTestConclusionCannotDecide},
-		"all passed":                    {ran(5, 0), ran(5, 0), AgentTestChangeStillPassing, AgentTestConclusionNoDifference},
-		"all failed":                    {ran(0, 5), ran(0, 5), AgentTestChangeStillFailing, AgentTestConclusionNoDifference},
-		"one failure decides nothing":   {ran(5, 0), ran(4, 1), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
-		"half and half":                 {ran(3, 2), ran(2, 3), AgentTestChangeStillFailing, AgentTestConclusionNoDifference},
-		"a flaky one that passes now":   {ran(4, 1), ran(5, 0), AgentTestChangeNewlyPassing, AgentTestConclusionCannotDecide},
-		"a small fall of many":          {ran(95, 5), ran(80, 20), AgentTestChangeStillFailing, AgentTestConclusionRegressed},
-		"nothing judged in the head":    {ran(5, 0), &AgentTestRunCounts{Total: 5, Error: 4, Cancelled: 1}, AgentTestChangeUndecided, AgentTestConclusionCannotDecide},
-		"nothing judged in the base":    {&AgentTestRunCounts{Total: 5, Queued: 5}, ran(5, 0), AgentTestChangeUndecided, AgentTestConclusionCannotDecide},
-		"errors are none of the sample": {&AgentTestRunCounts{Total: 9, Passed: 5, Error: 4}, ran(0, 5), AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
-		"it was not there":              {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
-		"it is gone":                    {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
+		"it fell":                     {ran(5, 0), ran(0, 5), AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
+		"it rose":                     {ran(0, 4), ran(4, 0), AgentTestChangeNewlyPassing, AgentTestConclusionImproved},
+		"too few, though it fell":     {ran(3, 0), ran(0, 3), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
+		"one run each":                {ran(1, 0), ran(0, 1), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
+		"one run each, both passed":   {ran(1, 0), ran(1, 0), AgentTestChangeStillPassing, AgentTestConclusionCannotDecide},
+		"all passed":                  {ran(5, 0), ran(5, 0), AgentTestChangeStillPassing, AgentTestConclusionNoDifference},
+		"all failed":                  {ran(0, 5), ran(0, 5), AgentTestChangeStillFailing, AgentTestConclusionNoDifference},
+		"one failure decides nothing": {ran(5, 0), ran(4, 1), AgentTestChangeNewlyFailing, AgentTestConclusionCannotDecide},
+		"half and half":               {ran(3, 2), ran(2, 3), AgentTestChangeStillFailing, AgentTestConclusionNoDifference},
+		"a flaky one that passes now": {ran(4, 1), ran(5, 0), AgentTestChangeNewlyPassing, AgentTestConclusionCannotDecide},
+		"a small fall of many":        {ran(95, 5), ran(80, 20), AgentTestChangeStillFailing, AgentTestConclusionRegressed},
+		"nothing judged in the head": {ran(5, 0), &AgentTestRunCounts{Total: 5, Error: 4, Cancelled: 1},
+			AgentTestChangeUndecided, AgentTestConclusionCannotDecide},
+		"nothing judged in the base": {&AgentTestRunCounts{Total: 5, Queued: 5}, ran(5, 0), AgentTestChangeUndecided,
+			AgentTestConclusionCannotDecide},
+		"errors are none of the sample": {&AgentTestRunCounts{Total: 9, Passed: 5, Error: 4}, ran(0, 5),
+			AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
+		"it was not there": {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
+		"it is gone":       {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +119,8 @@ func TestConclusions(t *testing.T) {
 func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 	test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
 	for status, n := range map[AgentTestRunStatus]int32{
-		AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed, AgentTestRunStatusError: counts.Error,
+		AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed,
+		AgentTestRunStatusError: counts.Error,
 	} {
 		for range n {
 			test.Runs = append(test.Runs, &AgentTestRun{Status: status})
@@ -131,8 +136,10 @@ func TestComparedExecutions(t *testing.T) {
 	renamed := stood("b", ran(0, 2))
 	renamed.TestName = "Renamed"
 	c := CompareExecutions([]*AgentTestExecution{{ID: "base"}}, &AgentTestExecution{ID: "head"},
-		[]*AgentTestExecutionTest{deleted, stood("a", ran(1, 1)), stood("b", ran(2, 0)), stood("c", ran(1, 1)), stood("e", ran(2, 0))},
-		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)), stood("e", &AgentTestRunCounts{Total: 2, Error: 2})},
+		[]*AgentTestExecutionTest{deleted, stood("a", ran(1, 1)), stood("b", ran(2, 0)), stood("c", ran(1, 1)),
+			stood("e", ran(2, 0))},
+		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)),
+			stood("e", &AgentTestRunCounts{Total: 2, Error: 2})},
 		AgentTestCorrectionHolm)
 	var ids, names []string
 	var changes []AgentTestChange
@@ -158,7 +165,8 @@ func TestComparedExecutions(t *testing.T) {
 	require.Equal(t, ran(2, 4), c.HeadCounts)
 	require.InDelta(t, 0.567, *c.PValue, 1e-3)
 	require.InDelta(t, 7.0/12, *c.StratifiedPValue, 1e-9)
-	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion, "1/6 * 1/2 * 1/2 is the rarest that could have been seen")
+	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion,
+		"1/6 * 1/2 * 1/2 is the rarest that could have been seen")
 
 	// Many tests with one run each decide together what none of them decides alone.
 	var before, after []*AgentTestExecutionTest

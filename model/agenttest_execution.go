@@ -11,7 +11,8 @@ import (
 // Bounds of an execution.
 const (
 	maxRepeats = 20
-	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated. So it bounds its tests, too.
+	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated. So it bounds its tests,
+	// too.
 	MaxRuns = 4_000
 	// MaxRunsValues bounds the values of the rows of its runs, in bytes.
 	MaxRunsValues = 20_000_000
@@ -35,7 +36,8 @@ type AgentTestExecution struct {
 	Votes     int32
 	State     AgentTestExecutionStatus `bun:"status"`
 	RetryOfID *string
-	// ScheduleID is the schedule that started it, which may have been deleted, and ScheduledFor the time that it did so for.
+	// ScheduleID is the schedule that started it, which may have been deleted, and ScheduledFor the time that it did so
+	// for.
 	ScheduleID   *string
 	ScheduledFor *time.Time
 	// RejudgeOfID is the execution whose conversations are judged again, by JudgeModel; nil if it holds its own.
@@ -79,8 +81,8 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 	}
 }
 
-// IsOfRecord reports whether its runs say something of the tests as they are: neither of a prompt that is only tried nor of
-// conversations that were held before.
+// IsOfRecord reports whether its runs say something of the tests as they are: neither of a prompt that is only tried
+// nor of conversations that were held before.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
 // IsNode marks a Node.
@@ -147,8 +149,9 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 // NewExecution returns the execution that the input describes, before it is created.
 func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 	return &AgentTestExecution{
-		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes), StopRepeating: in.StopRepeating,
-		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes),
+		StopRepeating: in.StopRepeating,
+		IsDraft:       in.Prompt != nil, DraftPrompt: in.Prompt,
 	}
 }
 
@@ -237,9 +240,9 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 }
 
 // PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test all pass, and how
-// many tests have so many judged runs. For one test it is C(passed, k) / C(judged, k), which is unbiased. For several it
-// is their mean as long as all of them have k judged runs; beyond that it falls from k-1 by as much as the mean of those
-// that have, so it never grows because a test drops out. Each is rounded once.
+// many tests have so many judged runs. For one test it is C(passed, k) / C(judged, k), which is unbiased. For several
+// it is their mean as long as all of them have k judged runs; beyond that it falls from k-1 by as much as the mean of
+// those that have, so it never grows because a test drops out. Each is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)
@@ -302,8 +305,8 @@ func (c *AgentTestRunCounts) PassRate() *float64 {
 // PassRateInterval is where the pass rate may truly be, at 95 %; nil when no run was judged.
 func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }
 
-// FlakyTestIds are the ids of the tests whose runs both passed and failed, those of all their tallies on their own, in the
-// order of the tallies.
+// FlakyTestIds are the ids of the tests whose runs both passed and failed, those of all their tallies on their own, in
+// the order of the tallies.
 func FlakyTestIds(tallies []TestTally) []string {
 	ids := []string{}
 	for i := range tallies {

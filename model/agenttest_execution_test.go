@@ -22,12 +22,15 @@ func TestPassHatK(t *testing.T) {
 		want    []float64
 		tests   []int32
 	}{
-		"nothing judged":   {[]model.TestTally{tally(0, 0, 3)}, []float64{}, []int32{}},
-		"one test":         {[]model.TestTally{tally(4, 1, 0)}, []float64{0.8, 0.6, 0.4, 0.2, 0}, []int32{1, 1, 1, 1, 1}},
-		"two tests":        {[]model.TestTally{tally(3, 2, 0), tally(5, 0, 0)}, []float64{0.8, 0.65, 0.55, 0.5, 0.5}, []int32{2, 2, 2, 2, 2}},
-		"errors":           {[]model.TestTally{tally(1, 1, 3), tally(3, 0, 2)}, []float64{0.75, 0.5, 0.5}, []int32{2, 2, 1}},
-		"the bad one ends": {[]model.TestTally{tally(0, 1, 4), tally(4, 1, 0)}, []float64{0.4, 0.3, 0.2, 0.1, 0}, []int32{2, 1, 1, 1, 1}},
-		"rounded once":     {[]model.TestTally{tally(4, 1, 0), tally(4, 1, 0), tally(4, 1, 0)}, []float64{0.8, 0.6, 0.4, 0.2, 0}, []int32{3, 3, 3, 3, 3}},
+		"nothing judged": {[]model.TestTally{tally(0, 0, 3)}, []float64{}, []int32{}},
+		"one test":       {[]model.TestTally{tally(4, 1, 0)}, []float64{0.8, 0.6, 0.4, 0.2, 0}, []int32{1, 1, 1, 1, 1}},
+		"two tests": {[]model.TestTally{tally(3, 2, 0), tally(5, 0, 0)}, []float64{0.8, 0.65, 0.55, 0.5, 0.5},
+			[]int32{2, 2, 2, 2, 2}},
+		"errors": {[]model.TestTally{tally(1, 1, 3), tally(3, 0, 2)}, []float64{0.75, 0.5, 0.5}, []int32{2, 2, 1}},
+		"the bad one ends": {[]model.TestTally{tally(0, 1, 4), tally(4, 1, 0)}, []float64{0.4, 0.3, 0.2, 0.1, 0},
+			[]int32{2, 1, 1, 1, 1}},
+		"rounded once": {[]model.TestTally{tally(4, 1, 0), tally(4, 1, 0), tally(4, 1, 0)},
+			[]float64{0.8, 0.6, 0.4, 0.2, 0}, []int32{3, 3, 3, 3, 3}},
 		"nothing passed":   {[]model.TestTally{tally(0, 2, 0)}, []float64{0, 0}, []int32{1, 1}},
 		"no tests, either": {nil, []float64{}, []int32{}},
 	} {

@@ -21,7 +21,8 @@ type ChatRecording struct {
 
 // NewTestFromSimulationChat returns the simulation test that goes on from a message of the chat, and warnings
 // of what it does not repeat; BAD_INPUT with every bound that it breaks, UNPROCESSABLE where the chat breaks one.
-func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording, now time.Time) (*SimulationTest, []string, error) {
+func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording,
+	now time.Time) (*SimulationTest, []string, error) {
 	last, err := r.lastMessage(in.UpToSequence)
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +41,8 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	r.checkVariables(variables, warn)
 	recorder := mockRecorder{recording: &r, upTo: last, variables: variables, warn: warn}
 	test, err := NewSimulationTest(CreateSimulationTestInput{
-		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria, Checks: in.Checks, MaxTurns: in.MaxTurns,
+		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria,
+		Checks: in.Checks, MaxTurns: in.MaxTurns,
 		ConversationContext: r.messages(last, warn), Variables: r.Chat.DataBag, ToolMocking: recorder.mocking(),
 	}, now)
 	return test, warnings, faultsOfChat(err)
@@ -53,7 +55,8 @@ func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	last := r.Chat.LastSequence
 	switch {
 	case upTo == nil && last > maxStartingMessages:
-		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at most %[1]d",
+		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at "+
+			"most %[1]d",
 			maxStartingMessages, last)
 	case upTo == nil:
 		return last, nil
@@ -85,7 +88,8 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 		at := m.Timestamp
 		messages = append(messages, &TestMessage{Role: m.Role, Text: string(text), Timestamp: &at})
 		if m.Sequence == upTo && m.IsConversationEnded {
-			warn("message %d ended the conversation, and the contact goes on from there; give a lower upToSequence to test how it comes to its end", upTo)
+			warn("message %d ended the conversation, and the contact goes on from there; give a lower upToSequence to test "+
+				"how it comes to its end", upTo)
 		}
 	}
 	return messages
@@ -95,7 +99,8 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 func (r *ChatRecording) checkVariables(variables map[string]string, warn func(string, ...any)) {
 	for _, field := range r.Agent.Fields {
 		if field.IsMandatory && !field.IsSystem && strings.TrimSpace(variables[field.Name]) == "" {
-			warn("the agent's field %q is mandatory, and the chat has no value for it: runs of the test fail until its variables have one", field.Name)
+			warn("the agent's field %q is mandatory, and the chat has no value for it: runs of the test fail until its "+
+				"variables have one", field.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

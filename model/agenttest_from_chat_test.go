@@ -25,7 +25,8 @@ func recorded(calls ...*ToolCall) ChatRecording {
 		if i%2 == 1 {
 			role = MessageRoleUser
 		}
-		r.Messages = append(r.Messages, &SimulationChatMessage{Sequence: int32(i + 1), Role: role, Text: text, Timestamp: now})
+		r.Messages = append(r.Messages, &SimulationChatMessage{Sequence: int32(i + 1), Role: role, Text: text,
+			Timestamp: now})
 	}
 	return r
 }
@@ -51,7 +52,8 @@ func called(target string, sequence int32, arguments, result string) *ToolCall {
 func fromChat(t *testing.T, upTo *int32, r ChatRecording) (*SimulationTest, []string) {
 	t.Helper()
 	test, warnings, err := NewTestFromSimulationChat(CreateTestFromSimulationChatInput{
-		SimulationChatID: "chat", Scenario: "You want Monday.", Criteria: []string{"It is kind."}, MaxTurns: 10, UpToSequence: upTo,
+		SimulationChatID: "chat", Scenario: "You want Monday.", Criteria: []string{"It is kind."}, MaxTurns: 10,
+		UpToSequence: upTo,
 	}, r, now)
 	require.NoError(t, err)
 	return test, warnings
@@ -63,7 +65,8 @@ func TestATestStartsFromTheChat(t *testing.T) {
 	require.Empty(t, warnings)
 	require.Equal(t, "Chat of 2026-03-01 09:30", test.Name)
 	require.Len(t, test.ConversationMessages, 5)
-	require.Equal(t, TestMessage{Role: MessageRoleAssistant, Text: "Welcome.", Timestamp: &now}, test.ConversationMessages[0])
+	require.Equal(t, TestMessage{Role: MessageRoleAssistant, Text: "Welcome.", Timestamp: &now},
+		test.ConversationMessages[0])
 	require.JSONEq(t, `{"day":"Monday"}`, string(test.Variables))
 	require.Empty(t, test.ToolMocking.MockedTools)
 
@@ -79,7 +82,8 @@ func TestATestStartsFromTheChat(t *testing.T) {
 	odd.Agent.Fields = []AgentField{{Name: "name", IsMandatory: true}, {Name: "now", IsMandatory: true, IsSystem: true}}
 	test, warnings = fromChat(t, nil, odd)
 	require.Equal(t, chars(maxTestMessage), test.ConversationMessages[1].Text)
-	for i, text := range []string{`field "name" is mandatory`, `"day" is not a field`, "message 1 is empty", "the first 10000", "message 5 ended the conversation"} {
+	for i, text := range []string{`field "name" is mandatory`, `"day" is not a field`, "message 1 is empty",
+		"the first 10000", "message 5 ended the conversation"} {
 		require.Contains(t, warnings[i], text)
 	}
 	require.Len(t, warnings, 5)
@@ -104,17 +108,28 @@ func TestBoundsOfATestFromAChat(t *testing.T) {
 	}{
 		"beyond": {recorded(), Unprocessable, "upToSequence", "at most 5, the sequence of the chat's last message",
 			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(6)) }},
-		"far beyond":    {recorded(), Unprocessable, "upToSequence", "at most 5,", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
-		"before":        {recorded(), BadInput, "upToSequence", "between 0 and 200", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
-		"too long":      {long, Unprocessable, "upToSequence", "must be given and be at most 200: the chat has 201 messages, and a test starts from at most 200", func(*CreateTestFromSimulationChatInput) {}},
-		"too many":      {long, BadInput, "upToSequence", "between 0 and 200", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
-		"no scenario":   {recorded(), BadInput, "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
-		"no criteria":   {recorded(), BadInput, "criteria", "at least one", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{} }},
-		"a criterion":   {recorded(), BadInput, "criteria.0", "2000", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{chars(2001)} }},
-		"turns":         {recorded(), BadInput, "maxTurns", "30", func(in *CreateTestFromSimulationChatInput) { in.MaxTurns = 31 }},
-		"name":          {recorded(), BadInput, "name", "255", func(in *CreateTestFromSimulationChatInput) { in.Name = new(chars(256)) }},
-		"the chat's":    {crowded, Unprocessable, "simulationChatId", "its variables must have at most 200", func(*CreateTestFromSimulationChatInput) {}},
-		"not the chat'": {crowded, BadInput, "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
+		"far beyond": {recorded(), Unprocessable, "upToSequence", "at most 5,",
+			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
+		"before": {recorded(), BadInput, "upToSequence", "between 0 and 200",
+			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
+		"too long": {long, Unprocessable, "upToSequence", "must be given and be at most 200: the chat has 201 " +
+			"messages, and a test starts from at most 200", func(*CreateTestFromSimulationChatInput) {}},
+		"too many": {long, BadInput, "upToSequence", "between 0 and 200",
+			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
+		"no scenario": {recorded(), BadInput, "scenario", "empty",
+			func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
+		"no criteria": {recorded(), BadInput, "criteria", "at least one",
+			func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{} }},
+		"a criterion": {recorded(), BadInput, "criteria.0", "2000",
+			func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{chars(2001)} }},
+		"turns": {recorded(), BadInput, "maxTurns", "30",
+			func(in *CreateTestFromSimulationChatInput) { in.MaxTurns = 31 }},
+		"name": {recorded(), BadInput, "name", "255",
+			func(in *CreateTestFromSimulationChatInput) { in.Name = new(chars(256)) }},
+		"the chat's": {crowded, Unprocessable, "simulationChatId", "its variables must have at most 200",
+			func(*CreateTestFromSimulationChatInput) {}},
+		"not the chat'": {crowded, BadInput, "scenario", "empty",
+			func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,13 +150,16 @@ func TestMocksOfRecordedCalls(t *testing.T) {
 		want     string
 		warnings []string
 	}{
-		"one answer": {5, []*ToolCall{called("a", 2, `{"x":1}`, "yes"), called("a", 4, `{"x":2}`, "yes")}, `{"resultTemplate":"yes","delaySeconds":0,"rules":null}`, nil},
-		"other arguments": {5, []*ToolCall{called("a", 2, `{"x":1,"y":{"b":1,"a":2}}`, "one"), called("a", 4, `{"x":"two"}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":[
+		"one answer": {5, []*ToolCall{called("a", 2, `{"x":1}`, "yes"), called("a", 4, `{"x":2}`, "yes")},
+			`{"resultTemplate":"yes","delaySeconds":0,"rules":null}`, nil},
+		"other arguments": {5, []*ToolCall{called("a", 2, `{"x":1,"y":{"b":1,"a":2}}`, "one"),
+			called("a", 4, `{"x":"two"}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":[
 			{"when":[{"argument":"x","equals":"1","matches":null,"present":null},{"argument":"y","equals":"{\"a\":2,\"b\":1}","matches":null,"present":null}],
 				"callIndex":null,"resultTemplate":"one","delaySeconds":0,"failure":null},
 			{"when":[{"argument":"x","equals":"two","matches":null,"present":null},{"argument":"y","equals":null,"matches":null,"present":false}],
 				"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`, nil},
-		"the same call again, after the cut": {1, []*ToolCall{called("a", 2, `{"x":1}`, "one"), called("a", 2, `{"x":1}`, "two"), called("a", 4, `{"x":1}`, "three")},
+		"the same call again, after the cut": {1, []*ToolCall{called("a", 2, `{"x":1}`, "one"),
+			called("a", 2, `{"x":1}`, "two"), called("a", 4, `{"x":1}`, "three")},
 			`{"resultTemplate":"three","delaySeconds":0,"rules":[
 			{"when":[{"argument":"x","equals":"1","matches":null,"present":null}],"callIndex":0,"resultTemplate":"one","delaySeconds":0,"failure":null},
 			{"when":[{"argument":"x","equals":"1","matches":null,"present":null}],"callIndex":1,"resultTemplate":"two","delaySeconds":0,"failure":null},
@@ -150,18 +168,24 @@ func TestMocksOfRecordedCalls(t *testing.T) {
 			`{"resultTemplate":"two","delaySeconds":0,"rules":[{"when":[],"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`, nil},
 		"on both sides of the cut": {3, []*ToolCall{called("a", 2, `{}`, "one"), called("a", 4, `{}`, "two")},
 			`{"resultTemplate":"two","delaySeconds":0,"rules":[{"when":[],"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`, nil},
-		"a failure": {5, []*ToolCall{called("a", 2, `{}`, "!the tool answered 404 Not Found: none")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
+		"a failure": {5, []*ToolCall{called("a", 2, `{}`, "!the tool answered 404 Not Found: none")},
+			`{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":404,"body":"none"}}]}`, nil},
-		"it failed first": {1, []*ToolCall{called("a", 2, `{}`, "!the tool did not answer in time"), called("a", 2, `{}`, "")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
+		"it failed first": {1, []*ToolCall{called("a", 2, `{}`, "!the tool did not answer in time"),
+			called("a", 2, `{}`, "")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":[],"callIndex":0,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"Timeout","status":null}},
 			{"when":[],"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"EmptyBody","status":null}}]}`, nil},
 		"other failures": {5, []*ToolCall{called("a", 2, `{}`, "!the host of the tool cannot be found")}, `null`,
 			[]string{"no mock can repeat, and is left out: the host", "no call of call_a can be repeated"}},
-		"too long":       {5, []*ToolCall{called("a", 2, `{}`, long), called("a", 2, `{}`, "short")}, `{"resultTemplate":"short","delaySeconds":0,"rules":null}`, []string{"50001 characters"}},
-		"braces in JSON": {5, []*ToolCall{called("a", 2, `{}`, `{"x":"\\{day} {d\"}"}`)}, `{"resultTemplate":"{\"x\":\"\\\\\\u007bday} {d\\\"}\"}","delaySeconds":0,"rules":null}`, nil},
-		"braces in text": {5, []*ToolCall{called("a", 2, `{"who":{"n":1}}`, "{day} {who.n} {other}")}, `{"resultTemplate":"{day} {who.n} {other}","delaySeconds":0,"rules":null}`,
+		"too long": {5, []*ToolCall{called("a", 2, `{}`, long), called("a", 2, `{}`, "short")},
+			`{"resultTemplate":"short","delaySeconds":0,"rules":null}`, []string{"50001 characters"}},
+		"braces in JSON": {5, []*ToolCall{called("a", 2, `{}`, `{"x":"\\{day} {d\"}"}`)},
+			`{"resultTemplate":"{\"x\":\"\\\\\\u007bday} {d\\\"}\"}","delaySeconds":0,"rules":null}`, nil},
+		"braces in text": {5, []*ToolCall{called("a", 2, `{"who":{"n":1}}`, "{day} {who.n} {other}")},
+			`{"resultTemplate":"{day} {who.n} {other}","delaySeconds":0,"rules":null}`,
 			[]string{"holds {day}, for which", "holds {who.n}, for which"}},
-		"an argument that no rule can name": {5, []*ToolCall{called("a", 2, `{"":1}`, "one"), called("a", 2, `{"":2}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":null}`,
+		"an argument that no rule can name": {5, []*ToolCall{called("a", 2, `{"":1}`, "one"),
+			called("a", 2, `{"":2}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":null}`,
 			[]string{"cannot be told from others", "cannot be told from others"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +233,8 @@ func TestWhichCallsAreMocked(t *testing.T) {
 	search.Kind, search.TargetID = ToolCallKindRetrieval, nil
 	wrong := called("", 4, `{}`, "!there is no tool x")
 	wrong.TargetID = nil
-	r := recorded(called("a", 2, `{}`, "real"), called("s", 2, `{}`, "42"), called("gone", 2, `{}`, "x"), transfer, inner, lost, later, search, wrong)
+	r := recorded(called("a", 2, `{}`, "real"), called("s", 2, `{}`, "42"), called("gone", 2, `{}`, "x"), transfer, inner,
+		lost, later, search, wrong)
 	test, warnings := fromChat(t, nil, r)
 	require.Equal(t, &ToolMocking{
 		MockedTools:      []MockedTool{{ToolID: "a", Mock: Mock{ResultTemplate: new("real")}}},
@@ -224,15 +249,18 @@ func TestWhichCallsAreMocked(t *testing.T) {
 	// Mocks of the chat stay as they were, even those of wrong calls.
 	mocked := called("a", 2, `{}`, "from the mock")
 	mocked.Mocked = true
-	r = recorded(mocked, called("a", 2, `{}`, "!the arguments do not fit"), called("b", 2, `{}`, "real"), called("s", 2, `{}`, "!the arguments do not fit"))
+	r = recorded(mocked, called("a", 2, `{}`, "!the arguments do not fit"), called("b", 2, `{}`, "real"),
+		called("s", 2, `{}`, "!the arguments do not fit"))
 	own := ToolMocking{
-		MockedTools:      []MockedTool{{ToolID: "a", Mock: Mock{ResultTemplate: new("Hello {day}"), DelaySeconds: 3}}, {ToolID: "gone"}},
+		MockedTools: []MockedTool{{ToolID: "a", Mock: Mock{ResultTemplate: new("Hello {day}"), DelaySeconds: 3}},
+			{ToolID: "gone"}},
 		MockedSubAgents:  []MockedSubAgent{{SubAgentID: "gone"}},
 		MockAllSubAgents: true, SideEffects: SideEffectsDeny,
 	}
 	r.Chat.ToolMocking = own
 	test, warnings = fromChat(t, nil, r)
-	require.Equal(t, []MockedTool{own.MockedTools[0], {ToolID: "b", Mock: Mock{ResultTemplate: new("real")}}}, test.ToolMocking.MockedTools)
+	require.Equal(t, []MockedTool{own.MockedTools[0], {ToolID: "b", Mock: Mock{ResultTemplate: new("real")}}},
+		test.ToolMocking.MockedTools)
 	require.Empty(t, test.ToolMocking.MockedSubAgents)
 	require.True(t, test.ToolMocking.MockAllSubAgents && test.ToolMocking.Denies())
 	require.Equal(t, []string{

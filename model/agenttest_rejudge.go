@@ -10,14 +10,15 @@ import (
 // MaxRejudgements bounds how often the conversations of an execution are judged again.
 const MaxRejudgements = 20
 
-// HeldConversation is what is known of the conversation of a run beside what was said and called. Whoever judges it again
-// decides by it.
+// HeldConversation is what is known of the conversation of a run beside what was said and called. Whoever judges it
+// again decides by it.
 type HeldConversation struct {
 	// EndedBy is "agent", "contact", or "limit" if the turns were used up.
 	EndedBy string `json:"endedBy"`
 	// IsMeasured is true if TookMs and SpentMicro are known.
 	IsMeasured bool `json:"isMeasured,omitempty"`
-	// TookMs is how long the agent took for its answers, and SpentMicro what agent and contact cost, in millionths of a credit.
+	// TookMs is how long the agent took for its answers, and SpentMicro what agent and contact cost, in millionths of a
+	// credit.
 	TookMs     float64 `json:"tookMs,omitempty"`
 	SpentMicro int64   `json:"spentMicro,omitempty"`
 	// Tag is what the agent's classifier said, if it was asked; empty for no tag.
@@ -32,7 +33,8 @@ type JudgeAgreement struct {
 	Criteria, SameCriteria int32
 }
 
-// Choose completes the input with the first of the models that can judge, if it asks for none. BAD_INPUT when it asks for another.
+// Choose completes the input with the first of the models that can judge, if it asks for none. BAD_INPUT when it asks
+// for another.
 func (in *RejudgeAgentTestExecutionInput) Choose(models []string) error {
 	if in.Model == nil {
 		in.Model = &models[0]
@@ -92,7 +94,8 @@ func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTest
 	}
 	judged, other := *test, in.Tests[at]
 	err := (&SimulationTest{&judged}).Update(UpdateSimulationTestInput{
-		Criteria: other.Criteria, CriteriaWeights: other.CriteriaWeights, Checks: other.Checks, PassAt: other.PassAt, JudgeSees: other.JudgeSees,
+		Criteria: other.Criteria, CriteriaWeights: other.CriteriaWeights, Checks: other.Checks, PassAt: other.PassAt,
+		JudgeSees: other.JudgeSees,
 	}, test.UpdatedAt)
 	var fault *Error
 	if errors.As(err, &fault) {
@@ -103,8 +106,8 @@ func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTest
 	return &judged, err
 }
 
-// Compare notes how many criteria of the run were decided by another one too, which held its conversation, and how many of them
-// came to the same.
+// Compare notes how many criteria of the run were decided by another one too, which held its conversation, and how many
+// of them came to the same.
 func (r *AgentTestRun) Compare(held *AgentTestRun) {
 	before := map[string]*CriterionResult{}
 	for i := range held.CriteriaResults {

@@ -92,8 +92,8 @@ func (r TestRow) key() string {
 	return "#" + hex.EncodeToString(digest[:16])
 }
 
-// TagsExpected are the tags that a classification test expects: of one with rows, the texts in the column that its placeholder
-// names. What else fills it, and where it is only a part, is not known before the test is run.
+// TagsExpected are the tags that a classification test expects: of one with rows, the texts in the column that its
+// placeholder names. What else fills it, and where it is only a part, is not known before the test is run.
 func (t *AgentTestRow) TagsExpected() []string {
 	column, isPlaceholder := strings.CutPrefix(t.TagExpected, "{")
 	column, isWhole := strings.CutSuffix(column, "}")

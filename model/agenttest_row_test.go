@@ -39,7 +39,8 @@ func TestBoundsOfRowsAndStartingCalls(t *testing.T) {
 			in.ConversationContext = []*TestMessage{{Role: user, Text: "Hello"}, {Role: user, Text: "Hello", ToolCalls: call}}
 		},
 		"conversationContext.1.toolCalls.0.result": func(in *CreateSimulationTestInput) {
-			in.ConversationContext = []*TestMessage{{Role: user, Text: "Hello"}, {Role: agent, Text: "Hello", ToolCalls: []TestMessageCall{{TechnicalName: "find"}}}}
+			in.ConversationContext = []*TestMessage{{Role: user, Text: "Hello"},
+				{Role: agent, Text: "Hello", ToolCalls: []TestMessageCall{{TechnicalName: "find"}}}}
 		},
 	} {
 		in := valid()
@@ -50,9 +51,10 @@ func TestBoundsOfRowsAndStartingCalls(t *testing.T) {
 		require.Contains(t, known.Fields, path)
 		require.Len(t, known.Fields, 1, path)
 	}
-	_, err := NewClassificationTest(CreateClassificationTestInput{Name: "a", TagExpected: "b", ConversationContext: &ConversationContext{
-		Messages: []TestMessage{{Role: user, Text: "Hello"}, {Role: agent, Text: "Hello", ToolCalls: call}},
-	}}, time.Time{})
+	_, err := NewClassificationTest(CreateClassificationTestInput{Name: "a", TagExpected: "b",
+		ConversationContext: &ConversationContext{
+			Messages: []TestMessage{{Role: user, Text: "Hello"}, {Role: agent, Text: "Hello", ToolCalls: call}},
+		}}, time.Time{})
 	require.ErrorContains(t, err, "conversationContext.messages.1.toolCalls")
 
 	in := valid()
@@ -72,8 +74,10 @@ func TestTagsThatRowsExpect(t *testing.T) {
 		return test
 	}
 	require.Equal(t, []string{"{tag}"}, table("{tag}").TagsExpected(), "without rows nothing fills it")
-	require.Equal(t, []string{"New", "Old"}, table("{tag}", `{"tag":"New"}`, `{"tag":"Old"}`, `{"tag":"New"}`).TagsExpected())
-	require.Equal(t, []string{"New"}, table("{tag}", `{"tag":"New"}`, `{"tag":7}`, `{"other":"x"}`).TagsExpected(), "the data bag may fill it")
+	require.Equal(t, []string{"New", "Old"}, table("{tag}", `{"tag":"New"}`, `{"tag":"Old"}`, `{"tag":"New"}`).
+		TagsExpected())
+	require.Equal(t, []string{"New"}, table("{tag}", `{"tag":"New"}`, `{"tag":7}`, `{"other":"x"}`).TagsExpected(),
+		"the data bag may fill it")
 	require.Empty(t, table("{kind} {tag}", `{"tag":"New"}`).TagsExpected())
 	require.Equal(t, []string{"New"}, table("New", `{"tag":"Old"}`).TagsExpected())
 }

@@ -25,7 +25,8 @@ type AgentTestRun struct {
 	TestName string
 	// Position orders the runs of an execution.
 	Position int32
-	// RowKey is that of the test's row that it runs, empty without rows. The others are the row as it was, nil without rows.
+	// RowKey is that of the test's row that it runs, empty without rows. The others are the row as it was, nil without
+	// rows.
 	RowKey    string
 	RowNumber *int32
 	RowName   *string
@@ -35,8 +36,8 @@ type AgentTestRun struct {
 	// RejudgeOfID is the run whose conversation is judged again; nil if it holds its own.
 	RejudgeOfID *string
 	Status      AgentTestRunStatus
-	// Snapshot is the test, without its rows, and the agent as they were when the run was created. The execution keeps them for all of its runs, so
-	// it is there only where it was asked for.
+	// Snapshot is the test, without its rows, and the agent as they were when the run was created. The execution keeps
+	// them for all of its runs, so it is there only where it was asked for.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
 	// IsDraft says that the agent of the snapshot has the draft prompt of the execution.
@@ -58,7 +59,8 @@ type AgentTestRun struct {
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
-	// Extracted are the values that the agent wants to know, by name; nil if none were extracted. ExtractionError is why they could not be.
+	// Extracted are the values that the agent wants to know, by name; nil if none were extracted. ExtractionError is why
+	// they could not be.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 	// Compared criteria were decided before too, on the same conversation, and Agreed of them came to the same.
@@ -165,7 +167,8 @@ func (t *AgentTestRow) weight() (sum int32) {
 	return sum
 }
 
-// HasIdleWeights reports whether weights count for nothing: without a score below 1 to reach, all that has a weight must hold.
+// HasIdleWeights reports whether weights count for nothing: without a score below 1 to reach, all that has a weight
+// must hold.
 func (t *AgentTestRow) HasIdleWeights() bool {
 	return t.weight() > 0 && (t.PassAt == nil || *t.PassAt >= 1)
 }

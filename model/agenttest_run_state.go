@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// The transitions of a run. Each method is called on the run as it is stored, with its execution, both of them locked, and
-// returns the run as it goes on; nil when it stays as it is. What it returns may be the same run, changed.
+// The transitions of a run. Each method is called on the run as it is stored, with its execution, both of them locked,
+// and returns the run as it goes on; nil when it stays as it is. What it returns may be the same run, changed.
 
-// Claimed is the run taken up by a worker at its attempt, of which the queue has no two that are the same. An attempt behind
-// a running one means that the worker before was lost: the run goes on with the new one, but is given up as an Error of the
-// infrastructure after MaxLost of them, and ends when its execution was cancelled. Final runs, and those with this or a later
-// attempt, stay as they are.
+// Claimed is the run taken up by a worker at its attempt, of which the queue has no two that are the same. An attempt
+// behind a running one means that the worker before was lost: the run goes on with the new one, but is given up as an
+// Error of the infrastructure after MaxLost of them, and ends when its execution was cancelled. Final runs, and those
+// with this or a later attempt, stay as they are.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil
@@ -41,8 +41,8 @@ func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	return outcome
 }
 
-// Released is the run given back by the worker with the claim, without what led nowhere; or the end of it, when its execution
-// was cancelled. It counts as no lost worker.
+// Released is the run given back by the worker with the claim, without what led nowhere; or the end of it, when its
+// execution was cancelled. It counts as no lost worker.
 func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *AgentTestRun {
 	if !r.isClaimedBy(claim) {
 		return nil
@@ -50,7 +50,8 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 	released := &AgentTestRun{
 		Owned: r.Owned, ID: r.ID, ExecutionID: r.ExecutionID, TestedID: r.TestedID, Status: AgentTestRunStatusQueued,
 		Claim: r.Claim, Lost: r.Lost,
-		Messages: []TestMessage{}, ToolCalls: []*ToolCall{}, CheckResults: []CheckResult{}, CriteriaResults: []CriterionResult{},
+		Messages: []TestMessage{}, ToolCalls: []*ToolCall{}, CheckResults: []CheckResult{},
+		CriteriaResults: []CriterionResult{},
 	}
 	if execution.State == AgentTestExecutionStatusCancelled {
 		released.Status, released.StartedAt = AgentTestRunStatusCancelled, r.StartedAt
@@ -67,7 +68,8 @@ func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 		r.Status = AgentTestRunStatusCancelled
 	default:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
-			Cause: RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several times",
+			Cause: RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several " +
+				"times",
 		}
 	}
 	return r
@@ -78,8 +80,9 @@ func (r *AgentTestRun) isClaimedBy(claim int32) bool {
 	return r.Status == AgentTestRunStatusRunning && r.Claim == claim
 }
 
-// Count makes a transition of a run of the execution part of it: its version, its own state and how many runs are left; and
-// completes the run's version and times. It returns the position of the run that follows a run that has ended, if one may.
+// Count makes a transition of a run of the execution part of it: its version, its own state and how many runs are left;
+// and completes the run's version and times. It returns the position of the run that follows a run that has ended, if
+// one may.
 func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32, follows bool) {
 	e.Version++
 	run.Version = e.Version

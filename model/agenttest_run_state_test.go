@@ -8,7 +8,8 @@ import (
 )
 
 var runStatuses = []AgentTestRunStatus{
-	AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed, AgentTestRunStatusError,
+	AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed,
+	AgentTestRunStatusError,
 	AgentTestRunStatusCancelled, AgentTestRunStatusSkipped,
 }
 
@@ -39,7 +40,8 @@ func TestEveryEventInEveryState(t *testing.T) {
 			[2]string{"Running", "Running"}, [2]string{"Running", "Cancelled"},
 		},
 		{
-			"claimed by an attempt that is known", func(r *AgentTestRun, e *AgentTestExecution) *AgentTestRun { return r.Claimed(e, claim, at) },
+			"claimed by an attempt that is known",
+			func(r *AgentTestRun, e *AgentTestExecution) *AgentTestRun { return r.Claimed(e, claim, at) },
 			[2]string{}, [2]string{},
 		},
 		{
@@ -54,7 +56,8 @@ func TestEveryEventInEveryState(t *testing.T) {
 			[2]string{}, [2]string{"Passed", "Passed"},
 		},
 		{
-			"finished by a worker that lost it", func(r *AgentTestRun, _ *AgentTestExecution) *AgentTestRun { return r.Finished(passed(claim - 1)) },
+			"finished by a worker that lost it",
+			func(r *AgentTestRun, _ *AgentTestExecution) *AgentTestRun { return r.Finished(passed(claim - 1)) },
 			[2]string{}, [2]string{},
 		},
 		{
@@ -62,7 +65,8 @@ func TestEveryEventInEveryState(t *testing.T) {
 			[2]string{}, [2]string{"Queued", "Cancelled"},
 		},
 		{
-			"released by a worker that lost it", func(r *AgentTestRun, e *AgentTestExecution) *AgentTestRun { return r.Released(e, claim-1) },
+			"released by a worker that lost it",
+			func(r *AgentTestRun, e *AgentTestExecution) *AgentTestRun { return r.Released(e, claim-1) },
 			[2]string{}, [2]string{},
 		},
 		{
@@ -80,7 +84,8 @@ func TestEveryEventInEveryState(t *testing.T) {
 					want = e.running[i]
 				}
 				run := &AgentTestRun{Status: status, Claim: claim}
-				require.Equal(t, want, after(e.event(run, &AgentTestExecution{State: of})), "%s %s in an execution that is %s", status, e.name, of)
+				require.Equal(t, want, after(e.event(run, &AgentTestExecution{State: of})), "%s %s in an execution that is %s",
+					status, e.name, of)
 			}
 		}
 	}

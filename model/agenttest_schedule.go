@@ -52,7 +52,8 @@ type AgentTestSchedule struct {
 	LastRunAt *time.Time
 	// LastExecutionID is that of an execution that may have been deleted.
 	LastExecutionID *string
-	// LastError is why it could not start an execution when it last should have; nil if it did. LastFailedAt is when it last could not.
+	// LastError is why it could not start an execution when it last should have; nil if it did. LastFailedAt is when it
+	// last could not.
 	LastError    *string
 	LastFailedAt *time.Time
 	CreatedAt    time.Time
@@ -72,14 +73,16 @@ type (
 	AgentTestScheduleEdge = Edge[*AgentTestSchedule]
 )
 
-// NewAgentTestSchedule returns the schedule that the input describes, or BAD_INPUT with every bound that it breaks. What it
-// runs is the caller's to look up.
+// NewAgentTestSchedule returns the schedule that the input describes, or BAD_INPUT with every bound that it breaks.
+// What it runs is the caller's to look up.
 func NewAgentTestSchedule(in CreateAgentTestScheduleInput, now time.Time) (*AgentTestSchedule, error) {
 	s := &AgentTestSchedule{ID: NewID("schedule"), CreatedAt: now}
 	return s, s.Update(UpdateAgentTestScheduleInput{
-		Name: &in.Name, TestIds: in.TestIds, FolderID: in.FolderID, AgentID: in.AgentID, Repeats: &in.Repeats, StopRepeating: in.StopRepeating, Concurrency: &in.Concurrency,
-		VirtualTime: &in.VirtualTime, Votes: &in.Votes, Cron: in.Cron, TimeZone: &in.TimeZone, AfterPromptChange: &in.AfterPromptChange,
-		IsEnabled: &in.IsEnabled, BaselineID: in.BaselineID,
+		Name: &in.Name, TestIds: in.TestIds, FolderID: in.FolderID, AgentID: in.AgentID, Repeats: &in.Repeats,
+		StopRepeating: in.StopRepeating, Concurrency: &in.Concurrency,
+		VirtualTime: &in.VirtualTime, Votes: &in.Votes, Cron: in.Cron, TimeZone: &in.TimeZone,
+		AfterPromptChange: &in.AfterPromptChange,
+		IsEnabled:         &in.IsEnabled, BaselineID: in.BaselineID,
 	}, now)
 }
 
@@ -150,7 +153,8 @@ func (in UpdateAgentTestScheduleInput) Retargets() bool {
 // Execution is what the schedule starts.
 func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 	in := StartAgentTestExecutionInput{
-		TestIds: s.TestIds, FolderID: s.FolderID, Repeats: s.Repeats, StopRepeating: s.StopRepeating, Concurrency: s.Concurrency,
+		TestIds: s.TestIds, FolderID: s.FolderID, Repeats: s.Repeats, StopRepeating: s.StopRepeating,
+		Concurrency: s.Concurrency,
 		VirtualTime: s.VirtualTime, Votes: &s.Votes,
 	}
 	if in.TestIds == nil && in.FolderID == nil {

@@ -12,7 +12,8 @@ import (
 
 func scheduleInput(cron, zone string) model.CreateAgentTestScheduleInput {
 	return model.CreateAgentTestScheduleInput{
-		Name: "Nightly", AgentID: new("agent_1"), Repeats: 1, Concurrency: 5, Votes: 1, Cron: &cron, TimeZone: zone, IsEnabled: true,
+		Name: "Nightly", AgentID: new("agent_1"), Repeats: 1, Concurrency: 5, Votes: 1, Cron: &cron, TimeZone: zone,
+		IsEnabled: true,
 	}
 }
 
@@ -74,7 +75,8 @@ func TestSchedulesThatCannotBe(t *testing.T) {
 	in := scheduleInput("0 3 * * *", "UTC")
 	in.FolderID, in.Repeats, in.Votes = new("folder_1"), 21, 2
 	_, err := model.NewAgentTestSchedule(in, time.Now())
-	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given, or else folderId or agentId: exactly one of them; votes must be 1, 3 or 5")
+	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given, or else folderId or "+
+		"agentId: exactly one of them; votes must be 1, 3 or 5")
 }
 
 func TestSchedulesStopRepeating(t *testing.T) {
@@ -87,8 +89,10 @@ func TestSchedulesStopRepeating(t *testing.T) {
 	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{Name: new("Hourly")}, now))
 	require.NotNil(t, s.Execution().StopRepeating)
 	one := &model.StopRepeating{Good: new(0.9)}
-	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: one}, now), "stopRepeating must have both good and bad, or neither")
-	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: &model.StopRepeating{}, RemoveStopRepeating: true}, now),
+	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: one}, now),
+		"stopRepeating must have both good and bad, or neither")
+	require.ErrorContains(t, s.Update(model.UpdateAgentTestScheduleInput{StopRepeating: &model.StopRepeating{},
+		RemoveStopRepeating: true}, now),
 		"removeStopRepeating must not be given together with stopRepeating")
 	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{RemoveStopRepeating: true}, now))
 	require.Nil(t, s.Execution().StopRepeating)

@@ -2,8 +2,8 @@ package model
 
 import "math"
 
-// StopRepeating says when a test of an execution is repeated no more. Without rates, it is as soon as a run failed. With both
-// of them, it is as soon as Wald's sequential probability ratio test decides between them.
+// StopRepeating says when a test of an execution is repeated no more. Without rates, it is as soon as a run failed.
+// With both of them, it is as soon as Wald's sequential probability ratio test decides between them.
 type StopRepeating struct {
 	Good *float64 `json:"good,omitempty"`
 	Bad  *float64 `json:"bad,omitempty"`
@@ -27,9 +27,10 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 	}
 }
 
-// IsDecided reports whether the judged runs of a test have decided. The likelihood of a bad test against a good one exceeds
-// 1/0.05 at any time in at most 5 % of the tests that are good, however many runs are looked at and however
-// often (Ville's inequality); and the other way round. So it does in those that are better than good, or worse than bad.
+// IsDecided reports whether the judged runs of a test have decided. The likelihood of a bad test against a good one
+// exceeds 1/0.05 at any time in at most 5 % of the tests that are good, however many runs are looked at and however
+// often (Ville's inequality); and the other way round. So it does in those that are better than good, or worse than
+// bad.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
 		return failed > 0

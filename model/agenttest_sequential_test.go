@@ -33,7 +33,8 @@ func TestFalseAlarmsOfTestsThatAreRepeatedUntilTheyAreDecided(t *testing.T) {
 		}
 		return bad / executions, good / executions, runs / executions
 	}
-	for _, stop := range []*StopRepeating{{new(0.9), new(0.5)}, {new(0.95), new(0.8)}, {new(0.999), new(0.6)}, {new(0.6), new(0.3)}} {
+	for _, stop := range []*StopRepeating{{new(0.9), new(0.5)}, {new(0.95), new(0.8)}, {new(0.999), new(0.6)},
+		{new(0.6), new(0.3)}} {
 		for _, better := range []float64{0, (1 - *stop.Good) / 2, 1 - *stop.Good} {
 			bad, _, _ := play(stop, *stop.Good+better)
 			require.LessOrEqual(t, bad, 0.05, "%v against %v", *stop.Good, *stop.Bad)
@@ -51,7 +52,8 @@ func TestFalseAlarmsOfTestsThatAreRepeatedUntilTheyAreDecided(t *testing.T) {
 
 func TestRatesThatCannotBeToldApart(t *testing.T) {
 	t.Parallel()
-	for _, stop := range []*StopRepeating{{new(0.9), nil}, {nil, new(0.5)}, {new(0.5), new(0.5)}, {new(1.0), new(0.5)}, {new(0.9), new(0.0)}} {
+	for _, stop := range []*StopRepeating{{new(0.9), nil}, {nil, new(0.5)}, {new(0.5), new(0.5)}, {new(1.0), new(0.5)},
+		{new(0.9), new(0.0)}} {
 		var faults Fields
 		faults.stopRepeating(stop)
 		require.NotEmpty(t, faults)

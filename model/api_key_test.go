@@ -10,7 +10,8 @@ import (
 )
 
 func newKey(t require.TestingT, company string) (*APIKey, string) {
-	key, secret, err := NewAPIKey(Signer{}, company, CreateAPIKeyInput{Name: "a", Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
+	key, secret, err := NewAPIKey(Signer{}, company, CreateAPIKeyInput{Name: "a", Scopes: []APIKeyScope{APIKeyScopeRead}},
+		now)
 	require.NoError(t, err)
 	return key, secret
 }
@@ -40,7 +41,8 @@ func TestMistypedSecretsAreRefused(t *testing.T) {
 		at := rapid.IntRange(0, len(secret)-1).Draw(r, "at")
 		wrong := rapid.ByteRange(' ', '~').Filter(func(b byte) bool { return b != secret[at] }).Draw(r, "wrong")
 		for _, mistyped := range []string{
-			secret[:at] + string(wrong) + secret[at+1:], secret[:at] + secret[at+1:], secret[:at] + string(wrong) + secret[at:], secret[:at],
+			secret[:at] + string(wrong) + secret[at+1:], secret[:at] + secret[at+1:], secret[:at] + string(wrong) + secret[at:],
+			secret[:at],
 		} {
 			_, _, ok := ParseAPIKey(mistyped)
 			require.False(r, ok, mistyped)
@@ -77,7 +79,8 @@ func TestAPIKeyBounds(t *testing.T) {
 	}
 	read := []APIKeyScope{APIKeyScopeRead}
 	faults(t, create(CreateAPIKeyInput{}), "scopes", "at least one")
-	faults(t, create(CreateAPIKeyInput{Scopes: []APIKeyScope{"read", "root"}}), "scopes.1", "read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
+	faults(t, create(CreateAPIKeyInput{Scopes: []APIKeyScope{"read", "root"}}), "scopes.1",
+		"read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
 	for _, at := range []time.Time{now, now.Add(-time.Hour), now.Add(time.Nanosecond), {}} {
 		faults(t, create(CreateAPIKeyInput{Scopes: read, ExpiresAt: &at}), "expiresAt", "future")
 	}

@@ -38,25 +38,36 @@ type bounded[V any] struct {
 }
 
 var texts = []bounded[int]{
-	{field: "name", least: 1, most: 255, text: "255", write: agentWith(func(a *CreateAgentInput, n int) { a.Name = chars(n) })},
-	{field: "prompt", least: 1, most: 50_000, text: "50000", write: agentWith(func(a *CreateAgentInput, n int) { a.Prompt = chars(n) })},
-	{field: "inboundWelcomeMessage", most: 5_000, text: "5000", write: agentWith(func(a *CreateAgentInput, n int) { a.InboundWelcomeMessage = new(chars(n)) })},
-	{field: "outboundWelcomeMessage", most: 5_000, text: "5000", write: agentWith(func(a *CreateAgentInput, n int) { a.OutboundWelcomeMessage = new(chars(n)) })},
-	{field: "tags.0", least: 1, most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) { a.Tags = []string{chars(n)} })},
-	{field: "fields.0.name", least: 1, most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) { a.Fields = []*AgentField{{Name: strings.Repeat("a", n)}} })},
-	{field: "classificationTags.0.name", least: 1, most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) { a.ClassificationTags = []*ClassificationTag{{Name: chars(n)}} })},
-	{field: "classificationTags.0.definition", most: 2_000, text: "2000", write: agentWith(func(a *CreateAgentInput, n int) {
-		a.ClassificationTags = []*ClassificationTag{{Name: "a", Definition: chars(n)}}
-	})},
+	{field: "name", least: 1, most: 255, text: "255",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.Name = chars(n) })},
+	{field: "prompt", least: 1, most: 50_000, text: "50000",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.Prompt = chars(n) })},
+	{field: "inboundWelcomeMessage", most: 5_000, text: "5000",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.InboundWelcomeMessage = new(chars(n)) })},
+	{field: "outboundWelcomeMessage", most: 5_000, text: "5000",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.OutboundWelcomeMessage = new(chars(n)) })},
+	{field: "tags.0", least: 1, most: 100, text: "100",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.Tags = []string{chars(n)} })},
+	{field: "fields.0.name", least: 1, most: 100, text: "100",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.Fields = []*AgentField{{Name: strings.Repeat("a", n)}} })},
+	{field: "classificationTags.0.name", least: 1, most: 100, text: "100",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.ClassificationTags = []*ClassificationTag{{Name: chars(n)}} })},
+	{field: "classificationTags.0.definition", most: 2_000, text: "2000",
+		write: agentWith(func(a *CreateAgentInput, n int) {
+			a.ClassificationTags = []*ClassificationTag{{Name: "a", Definition: chars(n)}}
+		})},
 	{field: "extractedValues.0.name", least: 1, most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) {
 		a.ExtractedValues = []*ExtractedValue{{Name: chars(n), Type: ExtractedValueTypeNom}}
 	})},
 	{field: "extractedValues.0.definition", most: 2_000, text: "2000", write: agentWith(func(a *CreateAgentInput, n int) {
 		a.ExtractedValues = []*ExtractedValue{{Name: "a", Definition: chars(n), Type: ExtractedValueTypeText}}
 	})},
-	{field: "name", least: 1, most: 255, text: "255", write: toolWith(func(in *CreateToolInput, n int) { in.Name = chars(n) })},
-	{field: "technicalName", least: 1, most: 64, text: "64", write: toolWith(func(in *CreateToolInput, n int) { in.TechnicalName = strings.Repeat("a", n) })},
-	{field: "description", most: 2_000, text: "2000", write: toolWith(func(in *CreateToolInput, n int) { in.Description = new(chars(n)) })},
+	{field: "name", least: 1, most: 255, text: "255",
+		write: toolWith(func(in *CreateToolInput, n int) { in.Name = chars(n) })},
+	{field: "technicalName", least: 1, most: 64, text: "64",
+		write: toolWith(func(in *CreateToolInput, n int) { in.TechnicalName = strings.Repeat("a", n) })},
+	{field: "description", most: 2_000, text: "2000",
+		write: toolWith(func(in *CreateToolInput, n int) { in.Description = new(chars(n)) })},
 	{field: "parameters", least: 17, most: 20_000, text: "20,000", write: toolWith(func(in *CreateToolInput, n int) {
 		in.Parameters = JSONObject(`{"type":"object"}`)
 		if n > 17 {
@@ -71,21 +82,33 @@ var texts = []bounded[int]{
 	{field: "description", most: 2_000, text: "2000", write: func(n int) error {
 		return AddSubAgentInput{Name: "a", TechnicalName: "a", Description: new(chars(n))}.Validate()
 	}},
-	{field: "name", least: 1, most: 255, text: "255", write: datasetWith(func(in *CreateDatasetInput, n int) { in.Name = chars(n) })},
-	{field: "description", most: 5_000, text: "5000", write: datasetWith(func(in *CreateDatasetInput, n int) { in.Description = new(chars(n)) })},
-	{field: "parserConfig.delimiter", least: 1, most: 255, text: "255", write: datasetWith(func(in *CreateDatasetInput, n int) { in.ParserConfig.Delimiter = new(chars(n)) })},
-	{field: "name", least: 1, most: 255, text: "255", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.Name = new(chars(n)) })},
-	{field: "promptSettings.prompt", most: 50_000, text: "50000", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.Prompt = new(chars(n)) })},
-	{field: "promptSettings.opener", most: 5_000, text: "5000", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.Opener = new(chars(n)) })},
-	{field: "promptSettings.emptyResponse", most: 5_000, text: "5000", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.EmptyResponse = new(chars(n)) })},
-	{field: "chatId", least: 1, most: 64, text: "64", write: func(n int) error { return ConnectKnowledgeBaseChatInput{ChatID: chars(n)}.Validate() }},
-	{field: "text", least: 1, most: 4_000, text: "4000", write: func(n int) error { return SendSimulationMessageInput{Text: chars(n)}.Validate() }},
+	{field: "name", least: 1, most: 255, text: "255",
+		write: datasetWith(func(in *CreateDatasetInput, n int) { in.Name = chars(n) })},
+	{field: "description", most: 5_000, text: "5000",
+		write: datasetWith(func(in *CreateDatasetInput, n int) { in.Description = new(chars(n)) })},
+	{field: "parserConfig.delimiter", least: 1, most: 255, text: "255",
+		write: datasetWith(func(in *CreateDatasetInput, n int) { in.ParserConfig.Delimiter = new(chars(n)) })},
+	{field: "name", least: 1, most: 255, text: "255",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.Name = new(chars(n)) })},
+	{field: "promptSettings.prompt", most: 50_000, text: "50000",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.Prompt = new(chars(n)) })},
+	{field: "promptSettings.opener", most: 5_000, text: "5000",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.Opener = new(chars(n)) })},
+	{field: "promptSettings.emptyResponse", most: 5_000, text: "5000",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) { in.PromptSettings.EmptyResponse = new(chars(n)) })},
+	{field: "chatId", least: 1, most: 64, text: "64",
+		write: func(n int) error { return ConnectKnowledgeBaseChatInput{ChatID: chars(n)}.Validate() }},
+	{field: "text", least: 1, most: 4_000, text: "4000",
+		write: func(n int) error { return SendSimulationMessageInput{Text: chars(n)}.Validate() }},
 	{field: "name", least: 1, most: 100, text: "100", write: func(n int) error {
-		_, _, err := NewAPIKey(Signer{}, "company_a", CreateAPIKeyInput{Name: chars(n), Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
+		_, _, err := NewAPIKey(Signer{}, "company_a",
+			CreateAPIKeyInput{Name: chars(n), Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
 		return err
 	}},
-	{field: "name", least: 1, most: 255, text: "255", write: campaignWith(func(in *CreateCampaignInput, n int) { in.Name = chars(n) })},
-	{field: "name", least: 1, most: 100, text: "100", write: func(n int) error { return ownField(strings.Repeat("a", n)) }},
+	{field: "name", least: 1, most: 255, text: "255",
+		write: campaignWith(func(in *CreateCampaignInput, n int) { in.Name = chars(n) })},
+	{field: "name", least: 1, most: 100, text: "100",
+		write: func(n int) error { return ownField(strings.Repeat("a", n)) }},
 	{field: "filter.nameContains", most: 255, text: "255", write: func(n int) error {
 		return (&CampaignFilter{NameContains: new(chars(n))}).Validate()
 	}},
@@ -96,7 +119,8 @@ var texts = []bounded[int]{
 }
 
 var lists = []bounded[int]{
-	{field: "tags", most: 50, text: "50", write: agentWith(func(a *CreateAgentInput, n int) { a.Tags = many(n, func(name string) string { return name }) })},
+	{field: "tags", most: 50, text: "50",
+		write: agentWith(func(a *CreateAgentInput, n int) { a.Tags = many(n, func(name string) string { return name }) })},
 	{field: "fields", most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) {
 		a.Fields = many(n, func(name string) *AgentField { return &AgentField{Name: name} })
 	})},
@@ -104,7 +128,8 @@ var lists = []bounded[int]{
 		a.ClassificationTags = many(n, func(name string) *ClassificationTag { return &ClassificationTag{Name: name} })
 	})},
 	{field: "extractedValues", most: 100, text: "100", write: agentWith(func(a *CreateAgentInput, n int) {
-		a.ExtractedValues = many(n, func(name string) *ExtractedValue { return &ExtractedValue{Name: name, Type: ExtractedValueTypeNom} })
+		a.ExtractedValues = many(n,
+			func(name string) *ExtractedValue { return &ExtractedValue{Name: name, Type: ExtractedValueTypeNom} })
 	})},
 	{field: "datasetIds", most: 100, text: "100", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) {
 		in.DatasetIds = many(n, func(name string) string { return name })
@@ -121,36 +146,58 @@ var lists = []bounded[int]{
 }
 
 var numbers = []bounded[float64]{
-	{field: "llmSettings.temperature", least: 0, most: 2, text: "between 0 and 2", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.Temperature = &v })},
-	{field: "llmSettings.topP", least: 0, most: 1, text: "between 0 and 1", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.TopP = &v })},
-	{field: "llmSettings.presencePenalty", least: -2, most: 2, text: "between -2 and 2", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.PresencePenalty = &v })},
-	{field: "llmSettings.frequencyPenalty", least: -2, most: 2, text: "between -2 and 2", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.FrequencyPenalty = &v })},
-	{field: "promptSettings.similarityThreshold", least: 0, most: 1, text: "between 0 and 1", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.PromptSettings.SimilarityThreshold = &v })},
-	{field: "promptSettings.keywordsSimilarityWeight", least: 0, most: 1, text: "between 0 and 1", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.PromptSettings.KeywordsSimilarityWeight = &v })},
-	{field: "endpoint.timeoutSeconds", least: 0.1, most: 60, text: "between 0.1 and 60", write: toolWith(func(in *CreateToolInput, v float64) {
-		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: v}
-	})},
-	{field: "toolMocking.mockedTools.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60", write: func(v float64) error {
-		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedTools: []MockedTool{{ToolID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
-	}},
-	{field: "toolMocking.mockedSubAgents.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60", write: func(v float64) error {
-		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedSubAgents: []MockedSubAgent{{SubAgentID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
-	}},
+	{field: "llmSettings.temperature", least: 0, most: 2, text: "between 0 and 2",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.Temperature = &v })},
+	{field: "llmSettings.topP", least: 0, most: 1, text: "between 0 and 1",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.TopP = &v })},
+	{field: "llmSettings.presencePenalty", least: -2, most: 2, text: "between -2 and 2",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.PresencePenalty = &v })},
+	{field: "llmSettings.frequencyPenalty", least: -2, most: 2, text: "between -2 and 2",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.LlmSettings.FrequencyPenalty = &v })},
+	{field: "promptSettings.similarityThreshold", least: 0, most: 1, text: "between 0 and 1",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v float64) { in.PromptSettings.SimilarityThreshold = &v })},
+	{field: "promptSettings.keywordsSimilarityWeight", least: 0, most: 1, text: "between 0 and 1",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput,
+			v float64) {
+			in.PromptSettings.KeywordsSimilarityWeight = &v
+		})},
+	{field: "endpoint.timeoutSeconds", least: 0.1, most: 60, text: "between 0.1 and 60",
+		write: toolWith(func(in *CreateToolInput, v float64) {
+			in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: v}
+		})},
+	{field: "toolMocking.mockedTools.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60",
+		write: func(v float64) error {
+			return StartSimulationChatInput{AgentID: "a",
+				ToolMocking: &ToolMocking{MockedTools: []MockedTool{{ToolID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
+		}},
+	{field: "toolMocking.mockedSubAgents.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60",
+		write: func(v float64) error {
+			return StartSimulationChatInput{AgentID: "a",
+				ToolMocking: &ToolMocking{
+					MockedSubAgents: []MockedSubAgent{{SubAgentID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
+		}},
 }
 
 var counts = []bounded[int32]{
-	{field: "promptSettings.topN", least: 1, most: 100, text: "between 1 and 100", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v int32) { in.PromptSettings.TopN = &v })},
-	{field: "parserConfig.chunkTokenNum", least: 1, most: 2048, text: "between 1 and 2048", write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.ChunkTokenNum = &v })},
-	{field: "parserConfig.taskPageSize", least: 1, most: 1000, text: "between 1 and 1000", write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.TaskPageSize = &v })},
-	{field: "maxAttempts", least: 1, most: 20, text: "between 1 and 20", write: campaignWith(func(in *CreateCampaignInput, v int32) { in.MaxAttempts = v })},
-	{field: "retryDelayMinutes", least: 0, most: 43_200, text: "between 0 and 43200", write: campaignWith(func(in *CreateCampaignInput, v int32) { in.RetryDelayMinutes = v })},
+	{field: "promptSettings.topN", least: 1, most: 100, text: "between 1 and 100",
+		write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v int32) { in.PromptSettings.TopN = &v })},
+	{field: "parserConfig.chunkTokenNum", least: 1, most: 2048, text: "between 1 and 2048",
+		write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.ChunkTokenNum = &v })},
+	{field: "parserConfig.taskPageSize", least: 1, most: 1000, text: "between 1 and 1000",
+		write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.TaskPageSize = &v })},
+	{field: "maxAttempts", least: 1, most: 20, text: "between 1 and 20",
+		write: campaignWith(func(in *CreateCampaignInput, v int32) { in.MaxAttempts = v })},
+	{field: "retryDelayMinutes", least: 0, most: 43_200, text: "between 0 and 43200",
+		write: campaignWith(func(in *CreateCampaignInput, v int32) { in.RetryDelayMinutes = v })},
 	{field: "limit", least: 1, most: 1_000, text: "between 1 and 1000", write: func(v int32) error {
 		return ClaimCampaignItemsInput{Limit: v, LeaseSeconds: 60}.Validate()
 	}},
 	{field: "leaseSeconds", least: 5, most: 3_600, text: "between 5 and 3600", write: func(v int32) error {
-		return errors.Join(ClaimCampaignItemsInput{Limit: 1, LeaseSeconds: v}.Validate(), RenewCampaignClaimInput{LeaseSeconds: v}.Validate())
+		return errors.Join(ClaimCampaignItemsInput{Limit: 1, LeaseSeconds: v}.Validate(),
+			RenewCampaignClaimInput{LeaseSeconds: v}.Validate())
 	}},
-	{field: "first", least: 1, most: 100, text: "between 1 and 100", write: func(v int32) error { return PageArgs{First: v}.Validate() }},
+	{field: "first", least: 1, most: 100, text: "between 1 and 100",
+		write: func(v int32) error { return PageArgs{First: v}.Validate() }},
 }
 
 func agentWith[V any](change func(*CreateAgentInput, V)) func(V) error {
@@ -220,7 +267,8 @@ func TestNumbersHaveBounds(t *testing.T) {
 		}
 		for _, v := range []float64{
 			math.Nextafter(b.least, math.Inf(-1)), math.Nextafter(b.most, math.Inf(1)), math.NaN(), math.Inf(1), math.Inf(-1),
-			rapid.Float64Min(math.Nextafter(b.most, math.Inf(1))).Draw(r, "above"), rapid.Float64Max(math.Nextafter(b.least, math.Inf(-1))).Draw(r, "below"),
+			rapid.Float64Min(math.Nextafter(b.most, math.Inf(1))).Draw(r, "above"),
+			rapid.Float64Max(math.Nextafter(b.least, math.Inf(-1))).Draw(r, "below"),
 		} {
 			faults(r, b.write(v), b.field, b.text)
 		}
@@ -228,7 +276,8 @@ func TestNumbersHaveBounds(t *testing.T) {
 		for _, v := range []int32{c.least, c.most, rapid.Int32Range(c.least, c.most).Draw(r, "inside")} {
 			require.NoError(r, c.write(v), c.field)
 		}
-		for _, v := range []int32{c.least - 1, c.most + 1, rapid.Int32Min(c.most+1).Draw(r, "above"), rapid.Int32Max(c.least-1).Draw(r, "below")} {
+		for _, v := range []int32{c.least - 1, c.most + 1, rapid.Int32Min(c.most+1).Draw(r, "above"),
+			rapid.Int32Max(c.least-1).Draw(r, "below")} {
 			faults(r, c.write(v), c.field, c.text)
 		}
 	})

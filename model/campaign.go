@@ -42,7 +42,8 @@ type Campaign struct {
 	counts func() (*CampaignItemCounts, error)
 }
 
-// ShareCounts has all who are given this campaign share its counts, which count returns; the first one that asks calls it.
+// ShareCounts has all who are given this campaign share its counts, which count returns; the first one that asks calls
+// it.
 func (c *Campaign) ShareCounts(count func() (*CampaignItemCounts, error)) {
 	c.counts = sync.OnceValues(count)
 }
@@ -68,7 +69,8 @@ func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 // MissingCampaign is Missing for a campaign that other things are looked up in: it names the argument,
 // since v1 tells this lookup from that of the thing itself.
 func MissingCampaign(argument, id string) *Error {
-	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id), Fields: Fields{argument: {"names no campaign"}}}
+	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id),
+		Fields: Fields{argument: {"names no campaign"}}}
 }
 
 // campaignStatuses is where each state of a campaign leads.
@@ -85,7 +87,8 @@ func NewCampaign(in CreateCampaignInput, now time.Time) (*Campaign, error) {
 		ID: NewID("campaign"), AgentID: in.AgentID, Status: CampaignStatusDraft, OwnFields: []CampaignField{}, CreatedAt: now,
 	}
 	return c, c.Update(UpdateCampaignInput{
-		Name: &in.Name, MaxAttempts: &in.MaxAttempts, RetryDelayMinutes: &in.RetryDelayMinutes, DefaultRegion: in.DefaultRegion,
+		Name: &in.Name, MaxAttempts: &in.MaxAttempts, RetryDelayMinutes: &in.RetryDelayMinutes,
+		DefaultRegion: in.DefaultRegion,
 	}, now)
 }
 
@@ -134,7 +137,8 @@ func (c *Campaign) become(status *CampaignStatus) error {
 		for i, n := range next {
 			names[i] = n.String()
 		}
-		return Errorf(Conflict, "campaign %q is %s, which leads to %s, not to %s", c.ID, c.Status, strings.Join(names, ", "), *status)
+		return Errorf(Conflict, "campaign %q is %s, which leads to %s, not to %s", c.ID, c.Status, strings.Join(names, ", "),
+			*status)
 	}
 	c.Status = *status
 	return nil

@@ -144,7 +144,8 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 	return items, missing.As(Unprocessable)
 }
 
-// inE164 is the form of an international number of ITU-T E.164: a country code and a national number of 7 to 15 digits in all.
+// inE164 is the form of an international number of ITU-T E.164: a country code and a national number of 7 to 15 digits
+// in all.
 var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
@@ -175,7 +176,8 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 }
 
 // phoneLike finds parts of a text that may be phone numbers, in all characters that phoneNumber accepts.
-var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits + "]){6,}")
+var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits +
+	"]){6,}")
 
 // mask replaces the digits of phone numbers in a text, but for the last four of each, by asterisks.
 func mask(text string) string {

@@ -3,7 +3,8 @@ package model
 import "fmt"
 
 // WithoutDuplicates returns the new items that are added, and those whose number another one has: an open item of the
-// campaign, whose id openItems has by its number, or one before it. CONFLICT names them all when the input refuses them.
+// campaign, whose id openItems has by its number, or one before it. CONFLICT names them all when the input refuses
+// them.
 func (in AddCampaignItemsInput) WithoutDuplicates(
 	items []*CampaignItem, openItems map[string]string,
 ) ([]*CampaignItem, []*CampaignItemDuplicate, error) {

@@ -72,7 +72,8 @@ func TestRandomWalksOfAnItem(t *testing.T) {
 		attempts := rapid.Int32Range(1, 4)
 		c := &Campaign{MaxAttempts: attempts.Draw(r, "attempts"), RetryDelayMinutes: rapid.Int32Range(0, 90).Draw(r, "delay")}
 		at := now
-		item := &CampaignItem{ID: "item_1", RunningStatus: CampaignItemStatusPending, PhoneNumber: "+12025550143", DueAt: at, CreatedAt: at}
+		item := &CampaignItem{ID: "item_1", RunningStatus: CampaignItemStatusPending, PhoneNumber: "+12025550143", DueAt: at,
+			CreatedAt: at}
 		want := machine{status: CampaignItemStatusPending, most: c.MaxAttempts}
 		for range rapid.IntRange(1, 40).Draw(r, "moves") {
 			at = at.Add(time.Minute)
@@ -168,7 +169,8 @@ func TestAnUnansweredItemIsTriedAgainAndThenTagged(t *testing.T) {
 	require.Nil(t, i.NextTryDate)
 	moved(t, i, c, AdvanceCampaignItemInput{To: CampaignItemStatusProcessed, Answered: new(false)})
 	require.Equal(t, &CampaignItemResult{
-		Tag: &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#6B7280"}, IsSystem: true, Metadata: JSONObject("{}"),
+		Tag: &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#6B7280"}, IsSystem: true,
+		Metadata: JSONObject("{}"),
 	}, i.Result)
 	require.EqualValues(t, 4, i.EventCount)
 }
@@ -187,12 +189,15 @@ func TestResultsOfItems(t *testing.T) {
 	require.Equal(t, &CampaignItemResult{Metadata: JSONObject("{}")}, processed(nil))
 	booked := processed(&CampaignItemResultInput{
 		Tag: &CampaignItemTagInput{Name: "Booked"}, Metadata: JSONObject(`{"day":"Monday"}`),
-		Conversation: &CampaignItemConversationInput{ID: "call_7", Messages: []*CampaignItemMessageInput{{Timestamp: now, Role: MessageRoleUser, Text: "Yes"}}},
+		Conversation: &CampaignItemConversationInput{ID: "call_7",
+			Messages: []*CampaignItemMessageInput{{Timestamp: now, Role: MessageRoleUser, Text: "Yes"}}},
 	})
 	require.False(t, booked.IsSystem)
 	require.Regexp(t, `^#[0-9A-F]{6}$`, booked.Tag.Color)
-	require.Equal(t, booked.Tag, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Booked"}}).Tag, "equal for one name")
-	require.NotEqual(t, booked.Tag.ID, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Refused"}}).Tag.ID)
+	require.Equal(t, booked.Tag, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Booked"}}).Tag,
+		"equal for one name")
+	require.NotEqual(t, booked.Tag.ID, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Refused"}}).
+		Tag.ID)
 	require.Equal(t, "Yes", booked.Conversation.Messages[0].Text)
 	require.Equal(t, JSONObject("{}"), processed(&CampaignItemResultInput{Summary: new("Short")}).Metadata)
 	require.True(t, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Voicemail"}}).IsSystem)
@@ -204,7 +209,8 @@ func TestResultsOfItems(t *testing.T) {
 func TestReportsHaveBounds(t *testing.T) {
 	t.Parallel()
 	to := func(change func(*CampaignItemResultInput)) AdvanceCampaignItemInput {
-		result := &CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "a"}, Conversation: &CampaignItemConversationInput{ID: "a"}}
+		result := &CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "a"},
+			Conversation: &CampaignItemConversationInput{ID: "a"}}
 		change(result)
 		return AdvanceCampaignItemInput{To: CampaignItemStatusProcessed, Result: result}
 	}
@@ -240,7 +246,8 @@ func TestReportsHaveBounds(t *testing.T) {
 func TestAClaimThatIsNamedMustBeTheItems(t *testing.T) {
 	t.Parallel()
 	c := &Campaign{MaxAttempts: 3}
-	i := &CampaignItem{RunningStatus: CampaignItemStatusPending, ClaimID: new("claim_1"), DueAt: time.Now().Add(time.Minute)}
+	i := &CampaignItem{RunningStatus: CampaignItemStatusPending, ClaimID: new("claim_1"), DueAt: time.Now().
+		Add(time.Minute)}
 	require.NotNil(t, i.ClaimedUntil())
 	_, err := i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_0")}, c, nil, now)
 	require.ErrorContains(t, err, `not under claim "claim_0"`)
@@ -258,7 +265,8 @@ func TestPhoneNumbers(t *testing.T) {
 	t.Parallel()
 	e164 := func(number string, region *string, channel Channel) (string, error) {
 		c := &Campaign{DefaultRegion: region}
-		items, err := c.NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{PhoneNumber: number}}}, &Agent{Channel: channel}, now)
+		items, err := c.NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{PhoneNumber: number}}},
+			&Agent{Channel: channel}, now)
 		if err != nil {
 			return "", err
 		}
@@ -278,7 +286,8 @@ func TestPhoneNumbers(t *testing.T) {
 	got, err = e164("", nil, ChannelWeb)
 	require.NoError(t, err)
 	require.Empty(t, got)
-	for _, given := range []string{"0199001234", "+1", "+999123456789", "hello", "+1202555014a3x", "+12025550143 ext. 7", "+12025550143#7", "+1202\x00", strings.Repeat("1", 41), "+15"} {
+	for _, given := range []string{"0199001234", "+1", "+999123456789", "hello", "+1202555014a3x", "+12025550143 ext. 7",
+		"+12025550143#7", "+1202\x00", strings.Repeat("1", 41), "+15"} {
 		_, err := e164(given, nil, ChannelPhone)
 		faults(t, err, "items.0.phoneNumber", "must ")
 	}
@@ -295,7 +304,8 @@ func TestNumbersInTextsAreMasked(t *testing.T) {
 	for text, want := range map[string]string{
 		"+12025550143": "+*******0143", "call 202-555-0143 now": "call ***-***-0143 now", "code 4711": "code 4711",
 		"Ruf ＋４９３０２３１２５５５５ an": "Ruf ＋********５５５５ an", "+49‐30‐2312‐5555": "+**‐**‐****‐5555",
-		"SIP 486, (202) 555.0143": "SIP 486, (***) ***.0143", "no digits": "no digits", "+33 1 99 00 12 34 or +33 1 99 00 98 76": "+** * ** ** 12 34 or +** * ** ** 98 76",
+		"SIP 486, (202) 555.0143": "SIP 486, (***) ***.0143", "no digits": "no digits",
+		"+33 1 99 00 12 34 or +33 1 99 00 98 76": "+** * ** ** 12 34 or +** * ** ** 98 76",
 	} {
 		require.Equal(t, want, mask(text))
 	}
@@ -314,7 +324,8 @@ func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 		}
 		return in
 	}
-	items, err := c.NewItems(given(`{"firstName":"Ada","offer":"A","other":"kept"}`, `{"offer":"B","firstName":"Al"}`), agent, now)
+	items, err := c.NewItems(given(`{"firstName":"Ada","offer":"A","other":"kept"}`, `{"offer":"B","firstName":"Al"}`),
+		agent, now)
 	require.NoError(t, err)
 	require.EqualValues(t, 8, items[0].Version)
 	require.EqualValues(t, 9, items[1].Version)
@@ -329,7 +340,8 @@ func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 	faults(t, err, "items.0.dataBag.firstName", "must be a text")
 	_, err = c.NewItems(AddCampaignItemsInput{Items: make([]*CampaignItemInput, 0)}, agent, now)
 	require.NoError(t, err)
-	items, err = (&Campaign{}).NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{}}}, &Agent{Channel: ChannelWeb}, now)
+	items, err = (&Campaign{}).NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{}}},
+		&Agent{Channel: ChannelWeb}, now)
 	require.NoError(t, err)
 	require.Equal(t, JSONObject("{}"), items[0].DataBag)
 }

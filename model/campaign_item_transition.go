@@ -115,7 +115,8 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 // Advance applies a report, which is valid, and returns the events that it brings. The agent's tags say which
 // tags of results are the platform's. It returns CONFLICT, and changes nothing, when the item cannot move so,
 // or is not under the claim any more.
-func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag, at time.Time) ([]*CampaignItemEvent, error) {
+func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
+	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
 		return nil, Errorf(Conflict, "campaign item %q is not under claim %q any more", i.ID, *in.ClaimID)
 	}
@@ -153,19 +154,23 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 		report = fmt.Sprintf("%s with answered %t", in.To, *in.Answered)
 	}
 	if i.RunningStatus == CampaignItemStatusPending && !i.hasAttempts(c) {
-		return Errorf(Conflict, "campaign item %q has had %d of %d attempts: it cannot go to %s, it can only be reset, or called once the campaign's maxAttempts is raised",
+		return Errorf(Conflict, "campaign item %q has had %d of %d attempts: it cannot go to %s, it can only be reset, or "+
+			"called once the campaign's maxAttempts is raised",
 			i.ID, i.AttemptCount, c.MaxAttempts, report)
 	}
 	if labels == nil {
-		return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, it can only be reset", i.ID, i.RunningStatus, report)
+		return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, it can only be reset", i.ID, i.RunningStatus,
+			report)
 	}
-	return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, only to %s", i.ID, i.RunningStatus, report, strings.Join(labels, ", "))
+	return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, only to %s", i.ID, i.RunningStatus, report,
+		strings.Join(labels, ", "))
 }
 
 // Expect returns CONFLICT when the item has another version than the one that is given, if one is.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
-		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d", i.ID, i.RunningStatus, i.Version, *version)
+		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d", i.ID, i.RunningStatus,
+			i.Version, *version)
 	}
 	return nil
 }
@@ -179,7 +184,8 @@ func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	i.RunningStatus = CampaignItemStatusPending
 	i.AttemptCount, i.IsPickedUp, i.ClaimID, i.DueAt = 0, false, nil, at
 	i.Result, i.Error, i.ProcessedAt, i.NextTryDate = nil, nil, nil, nil
-	return i.record([]happened{{CampaignItemEventTypeResetCall, fmt.Sprintf("The item was %s and was reset.", was)}}, at), nil
+	return i.record([]happened{{CampaignItemEventTypeResetCall, fmt.Sprintf("The item was %s and was reset.", was)}}, at),
+		nil
 }
 
 // record numbers what happened.
@@ -264,7 +270,10 @@ func noAnswer() *CampaignItemTag {
 }
 
 func isSystemTag(tags []ClassificationTag, name string) bool {
-	return name == noAnswer().Name || slices.ContainsFunc(tags, func(t ClassificationTag) bool { return t.Name == name && t.IsSystem })
+	return name == noAnswer().Name || slices.ContainsFunc(tags, func(t ClassificationTag) bool {
+		return t.Name == name &&
+			t.IsSystem
+	})
 }
 
 // tagColors are what tags that come without a color are shown in.

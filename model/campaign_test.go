@@ -32,7 +32,8 @@ func TestCampaignsLeadOnlyWhereTheTableSays(t *testing.T) {
 		for _, to := range AllCampaignStatus {
 			c := &Campaign{ID: "campaign_1", Name: "a", MaxAttempts: 1, Status: from}
 			err := c.Update(UpdateCampaignInput{Status: &to}, now)
-			legal := slices.Contains(strings.Fields(lead[from.String()]), to.String()) || from == to && from != CampaignStatusArchived
+			legal := slices.Contains(strings.Fields(lead[from.String()]), to.String()) || from == to &&
+				from != CampaignStatusArchived
 			if legal {
 				require.NoError(t, err, "%s to %s", from, to)
 				require.Equal(t, to, c.Status)
@@ -50,7 +51,8 @@ func TestFieldsOfACampaign(t *testing.T) {
 	t.Parallel()
 	agent := &Agent{Fields: []AgentField{{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsSystem: true}}}
 	c := &Campaign{Status: CampaignStatusDraft}
-	_, err := c.AddField(AddCampaignFieldInput{Name: "offer", Description: new("What is offered"), IsMandatory: true}, agent, now)
+	_, err := c.AddField(AddCampaignFieldInput{Name: "offer", Description: new("What is offered"), IsMandatory: true},
+		agent, now)
 	require.NoError(t, err)
 	require.Equal(t, []*CampaignField{
 		{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsSystem: true},

@@ -16,8 +16,10 @@ import (
 func TestParseCredits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"0": "0", "-0": "0", "12": "12", "12.500": "12.5", "0.000001": "0.000001", "-0.000001": "-0.000001", ".5": "0.5", "5.": "5",
-		"1e3": "1000", "1.5E-3": "0.0015", "1e-6": "0.000001", "10e-7": "0.000001", "0.1": "0.1", "0.30000000": "0.3", "007": "7",
+		"0": "0", "-0": "0", "12": "12", "12.500": "12.5", "0.000001": "0.000001", "-0.000001": "-0.000001", ".5": "0.5",
+		"5.":  "5",
+		"1e3": "1000", "1.5E-3": "0.0015", "1e-6": "0.000001", "10e-7": "0.000001", "0.1": "0.1", "0.30000000": "0.3",
+		"007":                  "7",
 		"9223372036854.775807": "9223372036854.775807", "-9223372036854.775808": "-9223372036854.775808",
 	} {
 		got, err := model.ParseCredits(text)
@@ -25,9 +27,12 @@ func TestParseCredits(t *testing.T) {
 		require.Equal(t, want, got.String(), text)
 	}
 	for text, want := range map[string]string{
-		"": "not a decimal", "-": "not a decimal", ".": "not a decimal", "+1": "not a decimal", "--1": "not a decimal", "1-": "not a decimal",
-		"1,5": "not a decimal", "1.2.3": "not a decimal", "1\t": "not a decimal", "0x1": "not a decimal", "NaN": "not a decimal", "Infinity": "not a decimal",
-		"١": "not a decimal", "1e": "not a decimal", "1e1.5": "not a decimal", "1e99": "not a decimal", "1e-99": "not a decimal", "1_000": "not a decimal",
+		"": "not a decimal", "-": "not a decimal", ".": "not a decimal", "+1": "not a decimal", "--1": "not a decimal",
+		"1-":  "not a decimal",
+		"1,5": "not a decimal", "1.2.3": "not a decimal", "1\t": "not a decimal", "0x1": "not a decimal",
+		"NaN": "not a decimal", "Infinity": "not a decimal",
+		"١": "not a decimal", "1e": "not a decimal", "1e1.5": "not a decimal", "1e99": "not a decimal",
+		"1e-99": "not a decimal", "1_000": "not a decimal",
 		"0.0000001": "at most six decimals", "1e-7": "at most six decimals", "0.30000000000000004": "at most six decimals",
 		"9223372036854.775808": "lie between", "-9223372036854.775809": "lie between", "1e32": "lie between",
 		strings.Repeat("1", 65): "at most 64 characters",
@@ -83,7 +88,8 @@ func TestPrices(t *testing.T) {
 	require.EqualValues(t, 0, small.Of(0, 249, 250))
 	require.EqualValues(t, 1, small.Of(0, 250, 250))
 	require.EqualValues(t, 1, small.Of(0, 499, 1_000))
-	dear := model.Prices{Message: model.MaxEntryCredits, InputTokens: model.MaxEntryCredits, OutputTokens: model.MaxEntryCredits}
+	dear := model.Prices{Message: model.MaxEntryCredits, InputTokens: model.MaxEntryCredits,
+		OutputTokens: model.MaxEntryCredits}
 	require.Equal(t, model.MaxEntryCredits, dear.Of(1, 0, 0))
 	require.Equal(t, model.MaxEntryCredits/1_000*999, dear.Of(0, 499, 500))
 	require.Equal(t, model.MaxEntryCredits, dear.Of(math.MaxInt64, math.MaxInt64, math.MaxInt64), "nothing wraps around")

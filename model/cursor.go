@@ -38,8 +38,8 @@ func ParseCursor(s string) (Cursor, error) {
 	return cursor, nil
 }
 
-// OrderedCursor is a place in a list of agents that is not ordered by their time of creation: the value of what they are
-// ordered by, as a text, then the id.
+// OrderedCursor is a place in a list of agents that is not ordered by their time of creation: the value of what they
+// are ordered by, as a text, then the id.
 type OrderedCursor struct {
 	Order   AgentOrder
 	Key, ID string

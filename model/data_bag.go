@@ -55,8 +55,8 @@ func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	return texts
 }
 
-// values records the faults of an object that maps names to any values: texts, numbers, truth values, and lists and objects
-// of them, which count by their JSON. What is null is as good as absent.
+// values records the faults of an object that maps names to any values: texts, numbers, truth values, and lists and
+// objects of them, which count by their JSON. What is null is as good as absent.
 func (f *Fields) values(path string, object JSONObject) {
 	for name, value := range f.members(path, object) {
 		at := path + "." + name
@@ -80,7 +80,8 @@ func (f *Fields) values(path string, object JSONObject) {
 	}
 }
 
-// members returns the members of an object that are not null, and records the faults of their names and of their number.
+// members returns the members of an object that are not null, and records the faults of their names and of their
+// number.
 func (f *Fields) members(path string, object JSONObject) map[string]json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object.text(), &given); err != nil {
@@ -109,7 +110,8 @@ func faultOfValue(value any, depth int) string {
 		}
 	case json.Number:
 		if !NumberInRange(v) {
-			return fmt.Sprintf("must have numbers from -1.79e308 to 1.79e308, with exponents from -%d to %[1]d", maxNumberExponent)
+			return fmt.Sprintf("must have numbers from -1.79e308 to 1.79e308, with exponents from -%d to %[1]d",
+				maxNumberExponent)
 		}
 	case []any:
 		for _, inner := range v {
@@ -143,12 +145,13 @@ func (o JSONObject) withoutNulls() JSONObject {
 	if !bytes.Contains(o, []byte("null")) || err != nil {
 		return o.text()
 	}
-	kept, _ := slices.DeleteFunc(members, func(m ordered.Member) bool { return string(m.Value.(json.RawMessage)) == "null" }).MarshalJSON()
+	kept, _ := slices.DeleteFunc(members,
+		func(m ordered.Member) bool { return string(m.Value.(json.RawMessage)) == "null" }).MarshalJSON()
 	return kept
 }
 
-// NumberInRange reports whether a number can be compared exactly, stored, and read by clients, most of which read 64-bit
-// floating point.
+// NumberInRange reports whether a number can be compared exactly, stored, and read by clients, most of which read
+// 64-bit floating point.
 func NumberInRange(number json.Number) bool {
 	if _, exponent, found := strings.Cut(strings.ToLower(number.String()), "e"); found {
 		if n, err := strconv.Atoi(exponent); err != nil || max(n, -n) > maxNumberExponent {

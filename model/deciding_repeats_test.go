@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// As many runs as are said to decide a suite decide it in four of five cases, and not in nearly all: fewer would not do.
+// As many runs as are said to decide a suite decide it in four of five cases, and not in nearly all: fewer would not
+// do.
 func TestTheRunsThatDecideASuite(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))
@@ -35,8 +36,10 @@ func TestTheRunsThatDecideASuite(t *testing.T) {
 		require.Greater(t, decided, 780, "%v by %d", suite, *repeats)
 		require.Less(t, decided, 970, "%v by %d, where fewer do", suite, *repeats)
 	}
-	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.3), Head: tenRuns(0.6)}, {Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "nothing was seen")
-	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.6), Head: tenRuns(0.5)}}), "no execution has so many")
+	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.3), Head: tenRuns(0.6)},
+		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "nothing was seen")
+	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.6), Head: tenRuns(0.5)}}),
+		"no execution has so many")
 }
 
 func tenRuns(rate float64) *AgentTestRunCounts {

@@ -103,7 +103,8 @@ func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 // every bound that the input breaks. The content type is the caller's to set.
 func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	d := &Document{
-		ID: NewID("document"), DatasetID: in.DatasetID, Status: DocumentStatusPending, IndexingID: NewID("indexing"), CreatedAt: now,
+		ID: NewID("document"), DatasetID: in.DatasetID, Status: DocumentStatusPending, IndexingID: NewID("indexing"),
+		CreatedAt: now,
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {

@@ -20,9 +20,9 @@ type EraseContactInput struct {
 	IsDryRun bool
 }
 
-// Number returns the number in E.164 form, and a regular expression that finds it in texts, in all spellings that are parsed as this
-// number: with its country code or as in its country, whatever separates the digits. BAD_INPUT when it is no phone number with its
-// country code.
+// Number returns the number in E.164 form, and a regular expression that finds it in texts, in all spellings that are
+// parsed as this number: with its country code or as in its country, whatever separates the digits. BAD_INPUT when it
+// is no phone number with its country code.
 func (in EraseContactInput) Number() (number, pattern string, err error) {
 	var faults Fields
 	if number = faults.phoneNumber("phoneNumber", in.PhoneNumber, nil); len(faults) > 0 {
@@ -43,8 +43,10 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	national := phonenumbers.GetNationalSignificantNumber(parsed)
 	code := strconv.Itoa(int(parsed.GetCountryCode()))
 	const plus = `[+` + "\uff0b" + `]|\\+u(?:002[bB]|[fF][fF]0[bB])`
-	prefix := `(?:` + plus + `|` + spaced("00") + `|` + spaced("011") + `)?` + separator + spaced(code) + separator + `(?:` + spaced("0") + separator + `)?`
-	if dialed := digitsOf(phonenumbers.Format(parsed, phonenumbers.NATIONAL)); strings.HasSuffix(dialed, national) && dialed != national {
+	prefix := `(?:` + plus + `|` + spaced("00") + `|` + spaced("011") + `)?` + separator + spaced(code) + separator +
+		`(?:` + spaced("0") + separator + `)?`
+	if dialed := digitsOf(phonenumbers.Format(parsed, phonenumbers.NATIONAL)); strings.HasSuffix(dialed, national) &&
+		dialed != national {
 		prefix += "|" + spaced(strings.TrimSuffix(dialed, national)) + separator
 	}
 	optional := ""
@@ -54,11 +56,13 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
 }
 
-// What phonenumbers passes over between the digits of a number, and the last digits of the escapes that JSON may have for it. The
-// first one is a hyphen that ends no range.
+// What phonenumbers passes over between the digits of a number, and the last digits of the escapes that JSON may have
+// for it. The first one is a hyphen that ends no range.
 const (
-	punctuation        = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
-	punctuationEscapes = "00[aA][0dD]|002[89dDeEfF]|0020|201[0-5]|2212|30[fF][cC]|[fF][fF]0[d-fD-F89]|200[bB]|2060|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
+	punctuation = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000" +
+		"\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
+	punctuationEscapes = "00[aA][0dD]|002[89dDeEfF]|0020|201[0-5]|2212|30[fF][cC]|[fF][fF]0[d-fD-F89]|200[bB]|" +
+		"2060|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
 )
 
 // The digits that phonenumbers reads, beside those of ASCII, and the escapes of all of them.
@@ -78,7 +82,8 @@ const (
 // spellings matches the digit in all the ways that phonenumbers reads, escaped or not.
 func spellings(digit rune) string {
 	n := digit - '0'
-	return fmt.Sprintf(`(?:[%c%c%c%c]|\\+u(?:003%[1]c|066%[1]c|06[fF]%[1]c|[fF][fF]1%[1]c))`, digit, '\u0660'+n, '\u06f0'+n, '\uff10'+n)
+	return fmt.Sprintf(`(?:[%c%c%c%c]|\\+u(?:003%[1]c|066%[1]c|06[fF]%[1]c|[fF][fF]1%[1]c))`, digit, '\u0660'+n, '\u06f0'+
+		n, '\uff10'+n)
 }
 
 var noDigits = regexp.MustCompile(`[^0-9]+`)

@@ -95,8 +95,8 @@ func (f *Fields) AddAll(path string, below Fields) {
 // mostCauses is how many fields the message of an error tells the faults of.
 const mostCauses = 10
 
-// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The message tells those of the
-// first ten fields.
+// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The message tells those of
+// the first ten fields.
 func (f Fields) Err() error {
 	return f.As(BadInput)
 }

@@ -17,8 +17,8 @@ const MaxIDLength = 64
 // importedID is what an id from elsewhere may be: what stands in a path, a header and a cursor as it is.
 var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,63}$`)
 
-// IsID reports whether a text may be the id of something that is imported: 1 to MaxIDLength letters, digits and . _ ~ : @ -
-// of ASCII, the first one a letter or a digit.
+// IsID reports whether a text may be the id of something that is imported: 1 to MaxIDLength letters, digits and . _ ~ :
+// @ - of ASCII, the first one a letter or a digit.
 func IsID(text string) bool { return importedID.MatchString(text) }
 
 // NewID returns a fresh id in TypeID form: the prefix and a UUIDv7 in 26 characters, so that ids

@@ -23,11 +23,12 @@ type ImportAPIKeyInput struct {
 	Secret string
 }
 
-// ImportAPIKey returns a key of the company for a secret that exists already: one of another server, or one of this program
-// that names the company. IsForeign says which. BAD_INPUT has every bound that the input breaks.
+// ImportAPIKey returns a key of the company for a secret that exists already: one of another server, or one of this
+// program that names the company. IsForeign says which. BAD_INPUT has every bound that the input breaks.
 func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *APIKey, isForeign bool, err error) {
 	var faults Fields
-	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes, ExpiresAt: in.ExpiresAt}, now)
+	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes,
+		ExpiresAt: in.ExpiresAt}, now)
 	owner, prefix, isOwn := ParseAPIKey(in.Secret)
 	switch {
 	case isOwn && owner != companyID:

@@ -11,9 +11,11 @@ func TestImportAPIKey(t *testing.T) {
 	t.Parallel()
 	company := NewID("company")
 	take := func(secret string) (*APIKey, bool, error) {
-		return ImportAPIKey(company, ImportAPIKeyInput{Name: "v1", Scopes: []APIKeyScope{APIKeyScopeRead}, Secret: secret}, now)
+		return ImportAPIKey(company, ImportAPIKeyInput{Name: "v1", Scopes: []APIKeyScope{APIKeyScopeRead}, Secret: secret},
+			now)
 	}
-	for _, secret := range []string{"0123456789abcdef01234567", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "sk-live-" + strings.Repeat("aB3", 64)} {
+	for _, secret := range []string{"0123456789abcdef01234567", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "sk-live-" +
+		strings.Repeat("aB3", 64)} {
 		key, isForeign, err := take(secret)
 		require.NoError(t, err, secret)
 		require.True(t, isForeign)
@@ -54,7 +56,8 @@ func TestImportAPIKey(t *testing.T) {
 // Secrets name companies whose ids were made elsewhere, too.
 func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
 	t.Parallel()
-	for _, company := range []string{"acme", "42", "a_b_c", "company_a_b", "company_i", "company_", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", strings.Repeat("z", 64)} {
+	for _, company := range []string{"acme", "42", "a_b_c", "company_a_b", "company_i", "company_",
+		"3F2504E0-4F89-41D3-9A0C-0305E82C3301", strings.Repeat("z", 64)} {
 		key, secret := newKey(t, company)
 		owner, prefix, ok := ParseAPIKey(secret)
 		require.True(t, ok, company)
@@ -66,7 +69,8 @@ func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
 		require.Equal(t, company, owner)
 	}
 	require.Equal(t, "company_01abc", func() string { id, _ := companyOfName("01abc"); return id }())
-	for _, name := range []string{"i!", "i", "iACME", nameOfCompany("acme") + "\n", importedCompany + crockford.EncodeToString([]byte("company_01abc"))} {
+	for _, name := range []string{"i!", "i", "iACME", nameOfCompany("acme") + "\n", importedCompany +
+		crockford.EncodeToString([]byte("company_01abc"))} {
 		if id, ok := companyOfName(name); ok {
 			require.Equal(t, name, nameOfCompany(id))
 		}
@@ -77,10 +81,12 @@ func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
 
 func TestIsID(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"1", "agent_01h2x", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "a.b~c:d@e-f_g", strings.Repeat("9", MaxIDLength), NewID("agent")} {
+	for _, id := range []string{"1", "agent_01h2x", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "a.b~c:d@e-f_g",
+		strings.Repeat("9", MaxIDLength), NewID("agent")} {
 		require.True(t, IsID(id), id)
 	}
-	for _, id := range []string{"", ".", "..", "a/b", "a b", "a\n", "é", "-a", "a%2Fb", "a?b", "a#b", strings.Repeat("9", MaxIDLength+1), "a\x00"} {
+	for _, id := range []string{"", ".", "..", "a/b", "a b", "a\n", "é", "-a", "a%2Fb", "a?b", "a#b",
+		strings.Repeat("9", MaxIDLength+1), "a\x00"} {
 		require.False(t, IsID(id), "%q", id)
 	}
 }

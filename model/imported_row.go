@@ -27,7 +27,8 @@ func (t *Tool) CheckImported() error {
 		return err
 	}
 	var faults Fields
-	faults.endpoint("endpoint", &ToolEndpointInput{Method: t.Endpoint.Method, URL: t.Endpoint.URL, TimeoutSeconds: t.Endpoint.TimeoutSeconds})
+	faults.endpoint("endpoint", &ToolEndpointInput{Method: t.Endpoint.Method, URL: t.Endpoint.URL,
+		TimeoutSeconds: t.Endpoint.TimeoutSeconds})
 	if faults.list("endpoint.headerNames", len(t.Endpoint.HeaderNames), maxHeaders) {
 		for i, name := range t.Endpoint.HeaderNames {
 			if !httpguts.ValidHeaderFieldName(name) || IsReservedHeader(name) {
@@ -50,9 +51,11 @@ func (s *SubAgent) CheckImported() error {
 func (c *KnowledgeBaseChat) CheckImported() error {
 	copied, llm, prompt := *c, c.LlmSettings, c.PromptSettings
 	return copied.merge(&c.Name, 0, 0, &LlmSettingsInput{
-		Temperature: &llm.Temperature, TopP: &llm.TopP, PresencePenalty: &llm.PresencePenalty, FrequencyPenalty: &llm.FrequencyPenalty,
+		Temperature: &llm.Temperature, TopP: &llm.TopP, PresencePenalty: &llm.PresencePenalty,
+		FrequencyPenalty: &llm.FrequencyPenalty,
 	}, &PromptSettingsInput{
-		SimilarityThreshold: &prompt.SimilarityThreshold, KeywordsSimilarityWeight: &prompt.KeywordsSimilarityWeight, TopN: &prompt.TopN,
+		SimilarityThreshold: &prompt.SimilarityThreshold, KeywordsSimilarityWeight: &prompt.KeywordsSimilarityWeight,
+		TopN:   &prompt.TopN,
 		Prompt: &prompt.Prompt, Opener: &prompt.Opener, EmptyResponse: &prompt.EmptyResponse,
 	}, nil)
 }
@@ -60,7 +63,8 @@ func (c *KnowledgeBaseChat) CheckImported() error {
 // CheckImported checks the bounds of a dataset.
 func (d *Dataset) CheckImported() error {
 	copied := *d
-	err := copied.Update(UpdateDatasetInput{ParserConfig: &ParserConfigInput{ChunkTokenNum: &d.ParserConfig.ChunkTokenNum, TaskPageSize: &d.ParserConfig.TaskPageSize}})
+	err := copied.Update(UpdateDatasetInput{ParserConfig: &ParserConfigInput{ChunkTokenNum: &d.ParserConfig.ChunkTokenNum,
+		TaskPageSize: &d.ParserConfig.TaskPageSize}})
 	var faults Fields
 	faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
 	return errors.Join(err, faults.Err())

@@ -42,7 +42,8 @@ type PromptSettings struct {
 	ShowQuote                bool    `json:"showQuote"`
 }
 
-const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say so.\n\n{knowledge}"
+const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say " +
+	"so.\n\n{knowledge}"
 
 // IsNode marks a Node.
 func (*KnowledgeBaseChat) IsNode() {}
@@ -68,7 +69,8 @@ var (
 
 // NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
 // open. Its datasets are connected by the db package. The rerank models are those that are configured.
-func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time, rerankModels ...string) (*KnowledgeBaseChat, error) {
+func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time,
+	rerankModels ...string) (*KnowledgeBaseChat, error) {
 	c := &KnowledgeBaseChat{
 		ID: NewID("kbchat"), CreatedAt: now,
 		LlmSettings: DefaultLlmSettings, PromptSettings: DefaultPromptSettings,
@@ -90,7 +92,8 @@ func (in UpdateKnowledgeBaseChatInput) Validate() error {
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
 // chat would break a bound. datasets is the number of datasets that the chat will have, the rerank models are those
 // that are configured.
-func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time, rerankModels ...string) error {
+func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time,
+	rerankModels ...string) error {
 	before := *c
 	err := c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
 	if in.DatasetIds != nil || *c != before {
@@ -100,7 +103,8 @@ func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int
 	return err
 }
 
-func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput, rerankModels []string) error {
+func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput,
+	rerankModels []string) error {
 	set(&c.Name, name)
 	var faults Fields
 	faults.name("name", c.Name, 255)
@@ -163,8 +167,8 @@ func (s *PromptSettings) merge(faults *Fields, path string, in *PromptSettingsIn
 	set(&s.ShowQuote, in.ShowQuote)
 }
 
-// Trying returns the chat with other prompt settings, which are not saved; the chat itself for nil. BAD_INPUT when they break a
-// bound, UNPROCESSABLE when they name a rerank model that is not configured.
+// Trying returns the chat with other prompt settings, which are not saved; the chat itself for nil. BAD_INPUT when they
+// break a bound, UNPROCESSABLE when they name a rerank model that is not configured.
 func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels ...string) (*KnowledgeBaseChat, error) {
 	if settings == nil {
 		return c, nil

@@ -5,7 +5,8 @@ const AnyLanguage = "auto"
 
 // Languages are those whose words are stemmed, as ISO 639-1 has them.
 var Languages = []string{
-	"ar", "ca", "da", "de", "el", "en", "es", "eu", "fi", "fr", "ga", "hi", "hu", "hy", "id", "it", "lt", "ne", "nl", "no", "pt", "ro",
+	"ar", "ca", "da", "de", "el", "en", "es", "eu", "fi", "fr", "ga", "hi", "hu", "hy", "id", "it", "lt", "ne", "nl", "no",
+	"pt", "ro",
 	"ru", "sr", "sv", "ta", "tr", "yi",
 }
 

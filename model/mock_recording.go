@@ -57,7 +57,8 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking repeats the chat's own mocking, mocks all other targets with the outcomes on record, and denies whatever is left.
+// mocking repeats the chat's own mocking, mocks all other targets with the outcomes on record, and denies whatever is
+// left.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -135,7 +136,8 @@ func (r *mockRecorder) record(mocking *ToolMocking, id string, calls []*ToolCall
 // mocks reports whether a tool or sub-agent is mocked.
 func (m *ToolMocking) mocks(kind ToolCallKind, id string) bool {
 	if kind == ToolCallKindSubAgent {
-		return m.MockAllSubAgents || slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return s.SubAgentID == id })
+		return m.MockAllSubAgents ||
+			slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return s.SubAgentID == id })
 	}
 	return m.MockAllTools || slices.ContainsFunc(m.MockedTools, func(t MockedTool) bool { return t.ToolID == id })
 }
@@ -187,7 +189,8 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	}
 	template := r.literal(call, result)
 	if n := utf8.RuneCountInString(template); n > maxResultTemplate {
-		r.warn("an answer of %s has %d characters, more than the %d that a mock can hand back, and is left out", call.TechnicalName, n, maxResultTemplate)
+		r.warn("an answer of %s has %d characters, more than the %d that a mock can hand back, and is left out",
+			call.TechnicalName, n, maxResultTemplate)
 		return outcome{}, false
 	}
 	return outcome{template: template}, true
@@ -218,8 +221,8 @@ func RecordedFailure(text string) *MockFailure {
 	return nil
 }
 
-// MockPlaceholder is what a mock fills in a template: the name of an argument or a variable, or its path within objects and
-// lists, in braces; behind |json as JSON.
+// MockPlaceholder is what a mock fills in a template: the name of an argument or a variable, or its path within objects
+// and lists, in braces; behind |json as JSON.
 var MockPlaceholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(?:\|json)?\}`)
 
 // literal returns a template that stands for the result. In JSON, braces that a mock would fill stand in texts,

@@ -15,7 +15,8 @@ const (
 
 type numberedKey struct{}
 
-// WithNumberedPages returns a context in which an offset has no bound, for clients that have page numbers and no cursors.
+// WithNumberedPages returns a context in which an offset has no bound, for clients that have page numbers and no
+// cursors.
 func WithNumberedPages(ctx context.Context) context.Context {
 	return context.WithValue(ctx, numberedKey{}, true)
 }
@@ -189,15 +190,16 @@ type Edge[T Node] struct {
 	args PageArgs
 }
 
-// NewPage makes the page that args asked for out of the rows that were read for it, in the order of the list: up to one more
-// than the page holds, so that the page knows whether there are more rows in its direction.
+// NewPage makes the page that args asked for out of the rows that were read for it, in the order of the list: up to one
+// more than the page holds, so that the page knows whether there are more rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
 	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}
 	hasMore := len(page.Nodes) < len(rows)
 	if args.IsBackward() {
 		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = hasMore, args.Before != nil
 	} else {
-		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = args.After != nil || args.Offset != nil && *args.Offset > 0, hasMore
+		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = args.After != nil || args.Offset != nil &&
+			*args.Offset > 0, hasMore
 	}
 	if n := len(page.Nodes); n > 0 {
 		start, end := args.cursorOf(page.Nodes[0]), args.cursorOf(page.Nodes[n-1])

@@ -74,7 +74,9 @@ func (s *CompanySubscription) Warning() string {
 	case s.Budget == nil || s.CreditsUsed < *s.Budget-*s.Budget/5:
 		return ""
 	case s.Status() == CompanySubscriptionStatusExhausted:
-		return "the budget of " + s.Budget.String() + " credits for " + MonthName(s.PeriodStart) + " is used up: no more simulations are started"
+		return "the budget of " + s.Budget.String() + " credits for " + MonthName(s.PeriodStart) +
+			" is used up: no more simulations are started"
 	}
-	return s.CreditsUsed.String() + " of the " + s.Budget.String() + " credits of the budget for " + MonthName(s.PeriodStart) + " are used"
+	return s.CreditsUsed.String() + " of the " + s.Budget.String() + " credits of the budget for " +
+		MonthName(s.PeriodStart) + " are used"
 }

@@ -19,13 +19,14 @@ const (
 	RetentionCampaignItems RetentionKind = "CampaignItems"
 	// RetentionTombstones are notes of deleted agents and campaigns: usage then names them Unknown instead of Deleted.
 	RetentionTombstones RetentionKind = "Tombstones"
-	// RetentionLedger are entries of usage, from their time. In place of older ones there is one for each UTC day, channel, agent
-	// and campaign, and none can be recorded: sums of whole days stay as they are.
+	// RetentionLedger are entries of usage, from their time. In place of older ones there is one for each UTC day,
+	// channel, agent and campaign, and none can be recorded: sums of whole days stay as they are.
 	RetentionLedger RetentionKind = "Ledger"
 )
 
 // AllRetentionKinds are all of them.
-var AllRetentionKinds = []RetentionKind{RetentionChats, RetentionExecutions, RetentionCampaignItems, RetentionTombstones, RetentionLedger}
+var AllRetentionKinds = []RetentionKind{RetentionChats, RetentionExecutions, RetentionCampaignItems,
+	RetentionTombstones, RetentionLedger}
 
 // Retention says how long a company keeps data of a kind.
 type Retention struct {

@@ -15,8 +15,8 @@ type RetrievedChunk struct {
 	MatchedTerms     []MatchedTerm
 }
 
-// MatchedTerm is a word of a question that a chunk holds. The weights of all words of the question add up to 1, and Credit is
-// the part of the weight that the chunk is given, 0 to 1.
+// MatchedTerm is a word of a question that a chunk holds. The weights of all words of the question add up to 1, and
+// Credit is the part of the weight that the chunk is given, 0 to 1.
 type MatchedTerm struct {
 	Word   string
 	Weight float64

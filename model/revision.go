@@ -2,8 +2,8 @@ package model
 
 import "time"
 
-// Unchanged returns CONFLICT when something was last changed at another time than expected, as exact as clients are told it.
-// Nothing is expected by nil.
+// Unchanged returns CONFLICT when something was last changed at another time than expected, as exact as clients are
+// told it. Nothing is expected by nil.
 func Unchanged(typeName, id string, expected *time.Time, changed time.Time) error {
 	at := changed.UTC().Truncate(time.Millisecond)
 	if expected == nil || expected.Truncate(time.Millisecond).Equal(at) {

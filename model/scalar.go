@@ -28,10 +28,11 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 }
 
 // dateTime has the parts of an ISO 8601 date-time: date, hours and minutes, seconds, and offset.
-var dateTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$`)
+var dateTime = regexp.MustCompile(
+	`^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$`)
 
-// parseDateTime reads a date-time, and is the only reader of those that clients send. Seconds, the offset, and its minutes or
-// its colon may be missing. Without an offset the time is in UTC. It returns false for anything else.
+// parseDateTime reads a date-time, and is the only reader of those that clients send. Seconds, the offset, and its
+// minutes or its colon may be missing. Without an offset the time is in UTC. It returns false for anything else.
 func parseDateTime(text string) (time.Time, bool) {
 	parts := dateTime.FindStringSubmatch(text)
 	if parts == nil {
@@ -122,7 +123,8 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	return nil
 }
 
-// hasHalfPair reports whether a JSON text has half of a surrogate pair, which is no character, and which Postgres refuses.
+// hasHalfPair reports whether a JSON text has half of a surrogate pair, which is no character, and which Postgres
+// refuses.
 func hasHalfPair(text []byte) bool {
 	unit := func(at int) rune {
 		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {

@@ -35,7 +35,8 @@ func TestDateTime(t *testing.T) {
 	for _, bad := range []any{
 		nil, 1, true, "", "2026-03-01", "2026-03-01 09:30", "2026-02-30T09:30:00Z", "2026-03-01T24:00:00Z",
 		"0000-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "10000-01-01T00:00:00Z",
-		"2026-03-01T09:30:00+1", "2026-03-01T09:30:00+010", "2026-03-01T09:30:00+25:00", "2026-03-01T09", "2026-03-01T09:30:00.Z",
+		"2026-03-01T09:30:00+1", "2026-03-01T09:30:00+010", "2026-03-01T09:30:00+25:00", "2026-03-01T09",
+		"2026-03-01T09:30:00.Z",
 	} {
 		_, err := UnmarshalDateTime(bad)
 		var known *Error
@@ -83,7 +84,8 @@ func TestErrorsSpeakOfEveryField(t *testing.T) {
 
 func TestScopesOfAPrincipal(t *testing.T) {
 	t.Parallel()
-	read := []APIKeyScope{APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption}
+	read := []APIKeyScope{APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts,
+		APIKeyScopeConsumption}
 	held := map[APIKeyScope][]APIKeyScope{
 		APIKeyScopeRead:        read,
 		APIKeyScopeBrowse:      {APIKeyScopeBrowse},
@@ -98,7 +100,8 @@ func TestScopesOfAPrincipal(t *testing.T) {
 	require.Len(t, held, len(AllAPIKeyScope))
 	for held, can := range held {
 		for _, scope := range AllAPIKeyScope {
-			require.Equal(t, slices.Contains(can, scope), Principal{Scopes: []APIKeyScope{held}}.Can(scope), "%s can %s", held, scope)
+			require.Equal(t, slices.Contains(can, scope), Principal{Scopes: []APIKeyScope{held}}.Can(scope), "%s can %s", held,
+				scope)
 			require.False(t, Principal{}.Can(scope))
 		}
 	}
@@ -112,8 +115,10 @@ func TestScopesOfAPrincipal(t *testing.T) {
 func TestHalfOfASurrogatePairIsNoCharacter(t *testing.T) {
 	t.Parallel()
 	for text, isRefused := range map[string]bool{
-		`{"a":"\ud83d\ude00 \\ud800 \u00e9"}`: false, `{"\uD83D\uDE00":[1]}`: false, `{"a":"😀"}`: false, `{"a":"\\\\"}`: false,
-		`{"a":"\ud800"}`: true, `{"a":"\ud800x"}`: true, `{"a":"\ude00\ud83d"}`: true, `{"\ud83d":1}`: true, `{"a":"\\\ud83d\\ude00"}`: true,
+		`{"a":"\ud83d\ude00 \\ud800 \u00e9"}`: false, `{"\uD83D\uDE00":[1]}`: false, `{"a":"😀"}`: false,
+		`{"a":"\\\\"}`:   false,
+		`{"a":"\ud800"}`: true, `{"a":"\ud800x"}`: true, `{"a":"\ude00\ud83d"}`: true, `{"\ud83d":1}`: true,
+		`{"a":"\\\ud83d\\ude00"}`:    true,
 		`{"a":"\ud83d\ud83d\ude00"}`: true,
 	} {
 		var object JSONObject

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Signer signs the secrets of API keys and access tokens, so that only who has its key can make one that is worth a look
-// into the database. The zero value has no key, and signs nothing.
+// Signer signs the secrets of API keys and access tokens, so that only who has its key can make one that is worth a
+// look into the database. The zero value has no key, and signs nothing.
 type Signer struct{ key []byte }
 
 // signerInfo tells the signer's key apart from others that are derived from the same one.
@@ -40,9 +40,9 @@ const maxSecretLength = 200
 
 // newSecret makes a secret of the kind, and returns it also without what follows its random characters.
 //
-// A secret is the kind, "_", the name of the company, "_", 32 random characters, 16 of signature, if the Signer has a key,
-// and 8 of checksum. So a secret names its company, secret scanners can recognise it, and one that was mistyped or invented
-// is refused without asking the database.
+// A secret is the kind, "_", the name of the company, "_", 32 random characters, 16 of signature, if the Signer has a
+// key, and 8 of checksum. So a secret names its company, secret scanners can recognise it, and one that was mistyped or
+// invented is refused without asking the database.
 func (s Signer) newSecret(kind, companyID string) (body, secret string) {
 	var random [secretLength * 5 / 8]byte
 	_, _ = rand.Read(random[:])
@@ -56,14 +56,15 @@ func (s Signer) newSecret(kind, companyID string) (body, secret string) {
 
 const companyPrefix = "company_"
 
-// importedCompany begins the names of companies with ids of another form. No other name begins with it: ids that were made
-// here have no i.
+// importedCompany begins the names of companies with ids of another form. No other name begins with it: ids that were
+// made here have no i.
 const importedCompany = "i"
 
 // nameOfCompany is what stands for a company in secrets: the part of its id behind the prefix, or, for an id of another
 // form, importedCompany and the whole id in letters and digits.
 func nameOfCompany(id string) string {
-	if name, ok := strings.CutPrefix(id, companyPrefix); ok && !strings.Contains(name, "_") && !strings.HasPrefix(name, importedCompany) {
+	if name, ok := strings.CutPrefix(id, companyPrefix); ok && !strings.Contains(name, "_") &&
+		!strings.HasPrefix(name, importedCompany) {
 		return name
 	}
 	return importedCompany + crockford.EncodeToString([]byte(id))
@@ -86,8 +87,9 @@ func (s Signer) signature(body string) string {
 	return crockford.EncodeToString(mac.Sum(nil)[:signatureLength*5/8])
 }
 
-// Doubts reports whether the text has the form of a secret but not the Signer's signature: whoever knows the form may have
-// invented it. It may also have been made without a key, or with another one. A Signer without a key doubts nothing.
+// Doubts reports whether the text has the form of a secret but not the Signer's signature: whoever knows the form may
+// have invented it. It may also have been made without a key, or with another one. A Signer without a key doubts
+// nothing.
 func (s Signer) Doubts(text string) bool {
 	if s.key == nil {
 		return false

@@ -22,7 +22,8 @@ func TestSignedSecrets(t *testing.T) {
 	require.Equal(t, key.Prefix, prefix)
 	require.True(t, key.Matches(secret))
 	require.False(t, signer.Doubts(secret))
-	_, token, err := NewAccessToken(signer, &APIKey{Owned: Owned{CompanyID: company}, Scopes: in.Scopes}, CreateAccessTokenInput{Scopes: in.Scopes, TTLSeconds: 60}, now)
+	_, token, err := NewAccessToken(signer, &APIKey{Owned: Owned{CompanyID: company}, Scopes: in.Scopes},
+		CreateAccessTokenInput{Scopes: in.Scopes, TTLSeconds: 60}, now)
 	require.NoError(t, err)
 	require.Regexp(t, `^agt_[0-9a-z]{26}_[0-9a-z]{56}$`, token)
 	require.False(t, signer.Doubts(token))

@@ -41,7 +41,8 @@ type SimulationChat struct {
 	EndedAt    *time.Time
 	// EndReason says why the agent ended the chat; nil when a client did.
 	EndReason *string
-	// Extracted are the values that the agent wants to know, by name; nil until they are extracted. ExtractionError is why they could not be.
+	// Extracted are the values that the agent wants to know, by name; nil until they are extracted. ExtractionError is why
+	// they could not be.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 }

@@ -166,8 +166,8 @@ func (s spread) turned() spread {
 	return t
 }
 
-// alike are tests with the same runs: all that they could have shown is the same, whatever they did. Of thousands of rows there are
-// few such kinds, and what is summed over all tests is summed over these.
+// alike are tests with the same runs: all that they could have shown is the same, whatever they did. Of thousands of
+// rows there are few such kinds, and what is summed over all tests is summed over these.
 type alike struct {
 	spread
 	tests int
@@ -220,8 +220,8 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 		}
 		return result
 	}
-	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete: tests that fell more do not
-	// count. Of equal p's the first has the highest sum, which holds for all of them.
+	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete: tests that
+	// fell more do not count. Of equal p's the first has the highest sum, which holds for all of them.
 	most := 0.0
 	for rank, i := range order {
 		if p := tests[i].fall(); rank == 0 || p != tests[order[rank-1]].fall() {
@@ -260,8 +260,9 @@ func decidingRepeats(base, head float64) *int32 {
 	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats)
 }
 
-// decidingRepeatsOfAll is how many runs of each test on each side show the difference of the whole in four of five cases: the sum
-// of the tests' differences has the sum of their variances. It is nil where the rates are the same, and beyond maxRepeats.
+// decidingRepeatsOfAll is how many runs of each test on each side show the difference of the whole in four of five
+// cases: the sum of the tests' differences has the sum of their variances. It is nil where the rates are the same, and
+// beyond maxRepeats.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {
@@ -274,8 +275,9 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	return repeatsFor(difference, same, different, maxRepeats)
 }
 
-// repeatsFor is the size of samples that shows a difference of which one pair of runs has the one variance if nothing changed, and the
-// other if it did, with the correction of Casagrande, Pike and Smith (1978) for exact tests. It is nil beyond most.
+// repeatsFor is the size of samples that shows a difference of which one pair of runs has the one variance if nothing
+// changed, and the other if it did, with the correction of Casagrande, Pike and Smith (1978) for exact tests. It is nil
+// beyond most.
 func repeatsFor(difference, same, different, most float64) *int32 {
 	difference = math.Abs(difference)
 	if difference < 1e-9 { // what rounding leaves of nothing

@@ -28,12 +28,13 @@ func TestWilsonOfPublishedData(t *testing.T) {
 	require.Equal(t, float64(1), wilson(5, 5).High) //nolint:testifylint // exactly
 }
 
-// TestStratifiedTestOfPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it is
-// given late: S = 16, and the exact p is 0.03994.
+// TestStratifiedTestOfPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it
+// is given late: S = 16, and the exact p is 0.03994.
 func TestStratifiedTestOfPublishedData(t *testing.T) {
 	t.Parallel()
 	var strata []spread
-	for _, s := range []struct{ curedLate, diedLate, cured, died int32 }{{0, 5, 0, 6}, {0, 6, 3, 3}, {2, 4, 6, 0}, {6, 0, 5, 1}, {5, 0, 2, 0}} {
+	for _, s := range []struct{ curedLate, diedLate, cured, died int32 }{{0, 5, 0, 6}, {0, 6, 3, 3}, {2, 4, 6, 0},
+		{6, 0, 5, 1}, {5, 0, 2, 0}} {
 		strata = append(strata, spreadOf(ran(s.curedLate, s.diedLate), ran(s.cured, s.died)))
 	}
 	sum := sumOf(strata)
@@ -45,7 +46,8 @@ func TestSpreads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(0, 40)
-		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")), ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
+		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
+			ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
 		s := spreadOf(base, head)
 		// Of two sides as large as each other, Fisher's p is twice the smaller side.
 		if base.Judged() == head.Judged() {
@@ -67,7 +69,8 @@ func TestCorrections(t *testing.T) {
 		n := rapid.Int32Range(0, 6)
 		var tests []spread
 		for range rapid.IntRange(1, 8).Draw(t, "tests") {
-			base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")), ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
+			base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
+				ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
 			tests = append(tests, spreadOf(base, head))
 		}
 		holm := AgentTestCorrectionHolm.corrected(tests)
@@ -141,7 +144,8 @@ func runs(random *rand.Rand, chance float64, repeats int) *AgentTestRunCounts {
 }
 
 // compared runs a suite twice. The first fallen tests pass with the chance now the second time.
-func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64, correction AgentTestCorrection) *AgentTestComparison {
+func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64,
+	correction AgentTestCorrection) *AgentTestComparison {
 	c := &AgentTestComparison{BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction}
 	for i, chance := range before {
 		test := &AgentTestComparisonTest{Base: runs(random, chance, bases*repeats)}
@@ -157,25 +161,26 @@ func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, n
 	return c
 }
 
-// TestAnUnchangedSuiteIsHardlyEverCalledWorse simulates suites in which nothing changed, and counts those that the gate of
-// "agentgraph test run --baseline" would stop.
+// TestAnUnchangedSuiteIsHardlyEverCalledWorse simulates suites in which nothing changed, and counts those that the gate
+// of "agentgraph test run --baseline" would stop.
 func TestAnUnchangedSuiteIsHardlyEverCalledWorse(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ tests, bases, repeats, suites int }{
 		{20, 1, 5, 400}, {20, 3, 5, 400}, {200, 1, 5, 60},
 	} {
 		for _, correction := range AllAgentTestCorrection {
-			t.Run(fmt.Sprintf("%d tests, %d times %d runs, %s", size.tests, size.bases, size.repeats, correction), func(t *testing.T) {
-				t.Parallel()
-				random, alarms := rand.New(rand.NewPCG(2, uint64(size.tests))), 0
-				for range size.suites {
-					c := compared(random, suite(random, size.tests), size.bases, size.repeats, 0, 0, correction)
-					if c.isRegressed() {
-						alarms++
+			t.Run(fmt.Sprintf("%d tests, %d times %d runs, %s", size.tests, size.bases, size.repeats, correction),
+				func(t *testing.T) {
+					t.Parallel()
+					random, alarms := rand.New(rand.NewPCG(2, uint64(size.tests))), 0
+					for range size.suites {
+						c := compared(random, suite(random, size.tests), size.bases, size.repeats, 0, 0, correction)
+						if c.isRegressed() {
+							alarms++
+						}
 					}
-				}
-				require.LessOrEqual(t, float64(alarms)/float64(size.suites), significant)
-			})
+					require.LessOrEqual(t, float64(alarms)/float64(size.suites), significant)
+				})
 		}
 	}
 }
@@ -197,9 +202,10 @@ func TestOneTestThatFellIsFound(t *testing.T) {
 
 // isRegressed is what the gate looks at.
 func (c *AgentTestComparison) isRegressed() bool {
-	return c.Conclusion == AgentTestConclusionRegressed || slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {
-		return test.Conclusion == AgentTestConclusionRegressed
-	})
+	return c.Conclusion == AgentTestConclusionRegressed ||
+		slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {
+			return test.Conclusion == AgentTestConclusionRegressed
+		})
 }
 
 // Tests with the same runs are summed up together: the corrections are those of their definitions all the same.

@@ -103,7 +103,8 @@ func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, sea
 	}
 	if in.Headers == nil && len(endpoint.SealedHeaders) > 0 && originOf(in.URL) != originOf(t.Endpoint.URL) {
 		var faults Fields
-		faults.Add("endpoint.headers", "must be given again: they are secrets of another address, and are not sent to this one")
+		faults.Add("endpoint.headers", "must be given again: they are secrets of another address, and are not sent to this "+
+			"one")
 		return faults.Err()
 	}
 	if in.Headers != nil {
@@ -192,7 +193,8 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 			f.Add(path+".headers."+canonical, "must not be given, because every call sets it")
 		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
-			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")
+			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)),
+				"must be a valid HTTP header of at most 4,000 characters")
 		}
 	}
 	return headers

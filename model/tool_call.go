@@ -6,8 +6,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// outcomeUnknown is the error of a call whose outcome is unknown, to be read. Versions before the column wrote it too, and
-// had nothing else to tell such calls by.
+// outcomeUnknown is the error of a call whose outcome is unknown, to be read. Versions before the column wrote it too,
+// and had nothing else to tell such calls by.
 const outcomeUnknown = "the call was begun, and what came of it is not known"
 
 // ToolCall is a call that an agent made in a simulated chat. Once its turn is over it is never changed.

@@ -206,7 +206,8 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 		switch {
 		case !slices.ContainsFunc(connected, func(c connection) bool { return c.id == id }):
 			faults.Add(path, "is not connected to the agent")
-			sentences = append(sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", typeName, id, listed(connected)))
+			sentences = append(sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", typeName, id,
+				listed(connected)))
 		case seen[id]:
 			faults.Add(path, "is mocked twice")
 			sentences = append(sentences, fmt.Sprintf("%s %q is mocked twice", typeName, id))

@@ -19,7 +19,8 @@ func TestMocksOfWhatIsNotConnected(t *testing.T) {
 		fields  Fields
 	}{
 		"connected": {mocking: ToolMocking{
-			MockedTools: []MockedTool{tool("tool_look"), tool("tool_book")}, MockedSubAgents: []MockedSubAgent{sub("sub_expert")},
+			MockedTools:     []MockedTool{tool("tool_look"), tool("tool_book")},
+			MockedSubAgents: []MockedSubAgent{sub("sub_expert")},
 		}},
 		"unknown": {
 			ToolMocking{MockedTools: []MockedTool{tool("tool_book"), tool("x")}},
@@ -33,7 +34,8 @@ func TestMocksOfWhatIsNotConnected(t *testing.T) {
 		},
 		"each kind of its own": {
 			ToolMocking{MockedTools: []MockedTool{tool("sub_expert")}, MockedSubAgents: []MockedSubAgent{sub("tool_book")}},
-			`tool "sub_expert" is not connected to the agent; ` + tools + `; sub-agent "tool_book" is not connected to the agent; ` + subAgents,
+			`tool "sub_expert" is not connected to the agent; ` + tools +
+				`; sub-agent "tool_book" is not connected to the agent; ` + subAgents,
 			Fields{
 				"toolMocking.mockedTools.0.toolId":         {"is not connected to the agent"},
 				"toolMocking.mockedSubAgents.0.subAgentId": {"is not connected to the agent"},

@@ -45,8 +45,9 @@ func NewToolSchema(text string) (*JSONSchema, error) {
 	return NewJSONSchema(text)
 }
 
-// NewJSONSchema compiles a JSON Schema, which is an object. Its errors are sentences without a subject. It refuses references
-// to other documents, which a compiler would read from files, and schemas that take too long to check anything.
+// NewJSONSchema compiles a JSON Schema, which is an object. Its errors are sentences without a subject. It refuses
+// references to other documents, which a compiler would read from files, and schemas that take too long to check
+// anything.
 func NewJSONSchema(text string) (*JSONSchema, error) {
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if _, isObject := document.(map[string]any); err != nil || !isObject {
@@ -85,8 +86,8 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	return schema, nil
 }
 
-// Validate returns a *jsonschema.ValidationError if a value that was read from JSON does not match, and another error if
-// it is too large to check or the context has ended.
+// Validate returns a *jsonschema.ValidationError if a value that was read from JSON does not match, and another error
+// if it is too large to check or the context has ended.
 func (s *JSONSchema) Validate(ctx context.Context, value any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -127,9 +128,9 @@ type visit struct {
 	depth  int
 }
 
-// of counts the steps of a schema, up to a little above the bound. A schema that leads back to itself for the same value
-// counts as too many, because no validator would finish.
-func (s steps) of(schema *jsonschema.Schema, depth int) int {
+// of counts the steps of a schema, up to a little above the bound. A schema that leads back to itself for the same
+// value counts as too many, because no validator would finish.
+func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
 	if schema == nil || depth < 0 {
 		return 0
 	}
@@ -153,7 +154,8 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 		}
 	}
 	// These lead to whichever schema on the way to a value has the anchor, which is known only while checking.
-	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil && schema.RecursiveRef.RecursiveAnchor {
+	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil &&
+		schema.RecursiveRef.RecursiveAnchor {
 		sum = maxSchemaSteps + 1
 	} else if d != nil {
 		add(depth, d.Ref)
@@ -189,7 +191,8 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 		add(within, items...)
 	}
 	add(within, schema.PrefixItems...)
-	add(within, schema.PropertyNames, schema.UnevaluatedProperties, schema.Contains, schema.Items2020, schema.UnevaluatedItems,
+	add(within, schema.PropertyNames, schema.UnevaluatedProperties, schema.Contains, schema.Items2020,
+		schema.UnevaluatedItems,
 		subschema(schema.AdditionalProperties), subschema(schema.Items), subschema(schema.AdditionalItems))
 	sum = min(sum, maxSchemaSteps+1)
 	s.counted[at] = sum

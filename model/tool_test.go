@@ -23,9 +23,12 @@ func TestParametersOfATool(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{}`, `{"type":"string"}`, `{"type":["object"]}`, `[]`, `null`, `{"type":"object"`, `{"type":"object"} x`, `1`,
-		`{"type":"object","properties":[]}`, `{"type":"object","required":"a"}`, `{"type":"object","properties":{"a":{"type":"text"}}}`,
-		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`, `{"type":"object","$ref":"https://a.example/schema"}`,
-		`{"type":"object","$ref":"other.json"}`, `{"type":"object","$ref":"#/$defs/none"}`, `{"$schema":"file:///etc/hostname","type":"object"}`,
+		`{"type":"object","properties":[]}`, `{"type":"object","required":"a"}`,
+		`{"type":"object","properties":{"a":{"type":"text"}}}`,
+		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`,
+		`{"type":"object","$ref":"https://a.example/schema"}`,
+		`{"type":"object","$ref":"other.json"}`, `{"type":"object","$ref":"#/$defs/none"}`,
+		`{"$schema":"file:///etc/hostname","type":"object"}`,
 		`{"type":"object","properties":{"a":{"pattern":"("}}}`,
 	} {
 		faults(t, write(bad), "parameters", "must ")
@@ -41,8 +44,11 @@ func TestEndpointOfATool(t *testing.T) {
 	require.NoError(t, write("http://a.example:8080/x?y={z}"))
 	require.NoError(t, write(address+strings.Repeat("a", 2_000-len(address))))
 	for _, bad := range []string{
-		"", "a.example", "/x", "ftp://a.example", "file:///etc/passwd", "https://", "https://user:password@a.example", "https://:80",
-		"https://a.example/\x00", "https://a.example/\n", "javascript:alert(1)", "https://{a}.example/", "https://a.example:{a}/", "{a}://a.example/", "https://a.example{a}", address + strings.Repeat("a", 2_001-len(address)),
+		"", "a.example", "/x", "ftp://a.example", "file:///etc/passwd", "https://", "https://user:password@a.example",
+		"https://:80",
+		"https://a.example/\x00", "https://a.example/\n", "javascript:alert(1)", "https://{a}.example/",
+		"https://a.example:{a}/", "{a}://a.example/", "https://a.example{a}", address +
+			strings.Repeat("a", 2_001-len(address)),
 	} {
 		faults(t, write(bad), "endpoint.url", "must ")
 	}
@@ -54,7 +60,8 @@ func TestEndpointOfATool(t *testing.T) {
 func TestHeadersOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	write := toolWith(func(in *CreateToolInput, headers string) {
-		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: 1, Headers: JSONObject(headers)}
+		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: 1,
+			Headers: JSONObject(headers)}
 	})
 	list := func(n int) string {
 		all := make([]string, n)
@@ -71,7 +78,8 @@ func TestHeadersOfAnEndpoint(t *testing.T) {
 	}
 	for bad, field := range map[string]string{
 		list(21): "", `{"X-A":1}`: "", `{"X-A":null}`: "", `{"X-A":["a"]}`: "",
-		`{"X-A":"` + strings.Repeat("a", 4_001) + `"}`: ".X-A", `{"X-A":"a\r\nX-B: b"}`: ".X-A", `{"a b":"a"}`: ".a b", `{"":"a"}`: ".", `{"X-A":"a\u0000"}`: ".X-A",
+		`{"X-A":"` + strings.Repeat("a", 4_001) + `"}`: ".X-A", `{"X-A":"a\r\nX-B: b"}`: ".X-A", `{"a b":"a"}`: ".a b",
+		`{"":"a"}`: ".", `{"X-A":"a\u0000"}`: ".X-A",
 	} {
 		err := write(bad)
 		faults(t, err, "endpoint.headers"+field, "must ")

@@ -30,8 +30,8 @@ const dayKeys = OwnUsageKeys + "day:"
 // DayKeys is the pattern of such keys, for LIKE.
 const DayKeys = dayKeys + "%"
 
-// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed; what was
-// recorded wrongly is taken back by an entry below zero. Those that are older than the ledger is kept are summed up by days.
+// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed; what was recorded wrongly is
+// taken back by an entry below zero. Those that are older than the ledger is kept are summed up by days.
 type UsageEntry struct {
 	bun.BaseModel `bun:"table:usage_entries,alias:usage_entry"`
 	Owned
@@ -108,9 +108,11 @@ func SumUsage(entries []*UsageEntry) ([]*UsageDay, []*UsageMonth) {
 		months[month].Entries++
 	}
 	return slices.SortedFunc(maps.Values(days), func(a, b *UsageDay) int {
-			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.CampaignID, b.CampaignID))
+			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID),
+				cmp.Compare(a.CampaignID, b.CampaignID))
 		}), slices.SortedFunc(maps.Values(months), func(a, b *UsageMonth) int {
-			return cmp.Or(a.Month.Compare(b.Month), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.CampaignID, b.CampaignID))
+			return cmp.Or(a.Month.Compare(b.Month), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.AgentID, b.AgentID),
+				cmp.Compare(a.CampaignID, b.CampaignID))
 		})
 }
 
@@ -141,12 +143,14 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	return rows, repeated, faults.Err()
 }
 
-// KeptFrom returns UNPROCESSABLE when entries are of before the ledger begins: nobody knows any more which of them it had.
+// KeptFrom returns UNPROCESSABLE when entries are of before the ledger begins: nobody knows any more which of them it
+// had.
 func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {
 		if entry.At.Before(begin) {
-			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: older entries are kept as sums of days only", begin.Format(time.DateOnly))
+			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: older entries are kept as sums of days only",
+				begin.Format(time.DateOnly))
 		}
 	}
 	return faults.As(Unprocessable)
@@ -183,8 +187,8 @@ type Prices struct {
 	InputTokens, OutputTokens Credits
 }
 
-// Of returns the price of the given numbers of messages and tokens, rounded once to the nearest micro-credit, and at most
-// what one entry may hold.
+// Of returns the price of the given numbers of messages and tokens, rounded once to the nearest micro-credit, and at
+// most what one entry may hold.
 func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
 	const perThousand = 1_000
 	// In thousandths of a micro-credit, of which there may be more than 64 bits hold.

@@ -28,7 +28,8 @@ const (
 
 // retries are the waits before the attempts after the first: they take some three days together.
 var retries = []time.Duration{
-	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 // typePing is the type of messages that only try a webhook.
@@ -71,10 +72,12 @@ func (*Webhook) IsNode() {}
 // Cursor is its place among the company's webhooks.
 func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
 
-// NewWebhook returns the webhook that the input describes with its secret, or BAD_INPUT with every bound that it breaks.
+// NewWebhook returns the webhook that the input describes with its secret, or BAD_INPUT with every bound that it
+// breaks.
 func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, string, error) {
 	w := &Webhook{ID: NewID("webhook"), IsEnabled: true, CreatedAt: now}
-	if err := w.Update(UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events}, now); err != nil {
+	if err := w.Update(UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events},
+		now); err != nil {
 		return nil, "", err
 	}
 	secret, err := w.renewSecret(seal)
@@ -95,7 +98,8 @@ func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	}
 	var faults Fields
 	faults.text("url", w.URL, 1, 2_000)
-	if u, err := url.Parse(w.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
+	if u, err := url.Parse(w.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		u.User != nil {
 		faults.Add("url", "must be an absolute http or https address without credentials")
 	}
 	faults.text("description", w.Description, 0, 500)
@@ -112,7 +116,8 @@ func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.SealedPreviousSecret, w.PreviousSecretUntil, w.UpdatedAt = before, new(now.Add(SecretOverlap)), After(w.UpdatedAt, now)
+	w.SealedPreviousSecret, w.PreviousSecretUntil, w.UpdatedAt = before, new(now.Add(SecretOverlap)),
+		After(w.UpdatedAt, now)
 	return secret, nil
 }
 
@@ -172,9 +177,10 @@ type (
 	WebhookDeliveryEdge = Edge[*WebhookDelivery]
 )
 
-// NewDeliveries returns the same message for several webhooks: what happened, and when. An occasion is told to each of them
-// once; nil for none.
-func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any, now time.Time) ([]*WebhookDelivery, error) {
+// NewDeliveries returns the same message for several webhooks: what happened, and when. An occasion is told to each of
+// them once; nil for none.
+func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any,
+	now time.Time) ([]*WebhookDelivery, error) {
 	deliveries := make([]*WebhookDelivery, len(webhookIDs))
 	for i, id := range webhookIDs {
 		delivery, err := newDelivery(id, messageTypes[event], data, now)
@@ -211,8 +217,8 @@ func (d *WebhookDelivery) Again(now time.Time) {
 	d.Status, d.Failures, d.NextAttemptAt = WebhookDeliveryStatusPending, 0, &now
 }
 
-// Record notes an attempt at a delivery, and what it says of the webhook. A failure is followed by the next attempt, or is
-// the last one. spread, 0 to 1, keeps attempts of many messages apart.
+// Record notes an attempt at a delivery, and what it says of the webhook. A failure is followed by the next attempt, or
+// is the last one. spread, 0 to 1, keeps attempts of many messages apart.
 func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, now time.Time) {
 	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > keptAttempts {
 		d.Attempts = d.Attempts[len(d.Attempts)-keptAttempts:]
@@ -235,7 +241,8 @@ func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, n
 	case a.Status != nil && *a.Status == http.StatusGone:
 		w.disable("it answered 410 Gone", now)
 	case now.Sub(*w.FailingSince) >= maxFailing:
-		w.disable("every attempt since "+w.FailingSince.UTC().Format(time.DateOnly)+" has failed, the last one because "+*a.Error, now)
+		w.disable("every attempt since "+w.FailingSince.UTC().Format(time.DateOnly)+" has failed, the last one because "+
+			*a.Error, now)
 	}
 }
 

@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// What webhooks are told of. The names are part of what receivers rely on. No text of a conversation is among them, and no
-// data of contacts.
+// What webhooks are told of. The names are part of what receivers rely on. No text of a conversation is among them, and
+// no data of contacts.
 type (
 	// ExecutionEnded is the end of an execution of agent tests.
 	ExecutionEnded struct {
@@ -90,15 +90,16 @@ type (
 // mostFailedTests bounds the failed tests that the end of an execution names.
 const mostFailedTests = 20
 
-// Ended is what webhooks are told of a finished execution. Its tallies are those of all its tests; agentName is nil without
-// an agent.
+// Ended is what webhooks are told of a finished execution. Its tallies are those of all its tests; agentName is nil
+// without an agent.
 func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) ExecutionEnded {
 	counts, failed := AgentTestRunCounts{}, FailedTests(tallies)
 	for i := range tallies {
 		counts.add(&tallies[i].AgentTestRunCounts)
 	}
 	return ExecutionEnded{
-		ExecutionID: e.ID, AgentID: e.AgentID, AgentName: agentName, Status: e.Status(), Verdict: counts.Verdict(), IsDraft: e.IsDraft, RejudgeOfID: e.RejudgeOfID,
+		ExecutionID: e.ID, AgentID: e.AgentID, AgentName: agentName, Status: e.Status(), Verdict: counts.Verdict(),
+		IsDraft: e.IsDraft, RejudgeOfID: e.RejudgeOfID,
 		Counts:   EndedCounts{counts.Total, counts.Passed, counts.Failed, counts.Error, counts.Cancelled, counts.Skipped},
 		PassRate: counts.PassRate(), FailedTests: failed[:min(len(failed), mostFailedTests)],
 		CreatedAt: e.CreatedAt.UTC().Format(dateTimeLayout), FinishedAt: e.FinishedAt.UTC().Format(dateTimeLayout),
@@ -138,7 +139,8 @@ func (s *CompanySubscription) Warned() BudgetWarned {
 
 // Indexed is what webhooks are told of a document that is Ready or Failed.
 func (d *Document) Indexed() DocumentIndexed {
-	return DocumentIndexed{DocumentID: d.ID, DatasetID: d.DatasetID, Name: d.Name, ChunkCount: d.ChunkCount, Error: d.Error}
+	return DocumentIndexed{DocumentID: d.ID, DatasetID: d.DatasetID, Name: d.Name, ChunkCount: d.ChunkCount,
+		Error: d.Error}
 }
 
 // Occasion names what is told once: a month, a budget, and whether it is used up.

@@ -46,13 +46,16 @@ func newCollector(getenv func(string) string) (*collector, error) {
 	c := &collector{
 		address: getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), timeout: collectorTimeout, isZip: of("COMPRESSION") == "gzip",
 		header: http.Header{"Content-Type": {"application/x-protobuf"}, "User-Agent": {"agentgraph"}},
-		client: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: collectorTimeout}},
+		client: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
+			TLSHandshakeTimeout: collectorTimeout}},
 	}
 	if c.address == "" {
-		c.address = strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/") + "/v1/traces"
+		c.address = strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/") +
+			"/v1/traces"
 	}
 	// The error leaves out the address, as people put passwords into addresses.
-	if address, err := url.Parse(c.address); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+	if address, err := url.Parse(c.address); err != nil || address.Host == "" || address.Scheme != "http" &&
+		address.Scheme != "https" {
 		return nil, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL")
 	}
 	if text := of("TIMEOUT"); text != "" {
@@ -130,7 +133,8 @@ func (c *collector) send(ctx context.Context, header http.Header, body []byte) (
 	switch {
 	case res.StatusCode/100 == 2:
 		return false, nil
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusBadGateway && res.StatusCode <= http.StatusGatewayTimeout:
+	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusBadGateway &&
+		res.StatusCode <= http.StatusGatewayTimeout:
 		again = true
 	}
 	return again, fmt.Errorf("the collector answered %s", res.Status)

@@ -44,26 +44,37 @@ func newMetrics(version string) *metrics {
 		registry: prometheus.NewRegistry(),
 		names:    names{known: map[string]bool{}},
 
-		requests:          counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, or that of the first error.", "operation", "kind", "code"),
-		requestDuration:   histograms("request_duration_seconds", "How long queries, mutations and requests without an operation took.", requestBounds, "operation"),
+		requests: counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, "+
+			"or that of the first error.", "operation", "kind", "code"),
+		requestDuration: histograms("request_duration_seconds", "How long queries, mutations and requests without an "+
+			"operation took.", requestBounds, "operation"),
 		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
 		requestTrips:      counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
 
-		statements:   prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total", Help: "All SQL statements, inside and outside of requests."}),
+		statements: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total",
+			Help: "All SQL statements, inside and outside of requests."}),
 		tripDuration: histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
 
-		modelCalls:    counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, or the cause of the failure.", "operation", "model", "outcome"),
-		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation", "model"),
-		modelTokens:   counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model", "type"),
+		modelCalls: counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, "+
+			"or the cause of the failure.", "operation", "model", "outcome"),
+		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation",
+			"model"),
+		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model",
+			"type"),
 
-		toolCalls:         counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome is ok or the cause of the failure.", "outcome"),
-		toolDuration:      histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.", modelBounds),
-		retrievals:        counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or failed.", "outcome"),
+		toolCalls: counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome "+
+			"is ok or the cause of the failure.", "outcome"),
+		toolDuration: histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.",
+			modelBounds),
+		retrievals: counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or "+
+			"failed.", "outcome"),
 		retrievalDuration: histogram("retrieval_duration_seconds", "How long retrievals took.", requestBounds),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
+		Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		build,
 		m.requests, m.requestDuration, m.requestStatements, m.requestTrips, m.statements, m.tripDuration,
 		m.modelCalls, m.modelDuration, m.modelTokens, m.toolCalls, m.toolDuration, m.retrievals, m.retrievalDuration)
 	return m
@@ -74,7 +85,8 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 }
 
 func histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels)
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
+		Buckets: bounds}, labels)
 }
 
 func histogram(name, help string, bounds []float64) prometheus.Histogram {

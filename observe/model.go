@@ -59,7 +59,9 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 			if c.withContent {
 				text.WriteString(chunk.Text)
 				if chunk.Finish != "" {
-					c.span.SetAttributes(semconv.GenAIOutputMessagesKey.String(asJSON([]llm.Message{{Role: llm.RoleAssistant, Text: text.String(), ToolCalls: chunk.ToolCalls}})))
+					c.span.SetAttributes(
+						semconv.GenAIOutputMessagesKey.String(
+							asJSON([]llm.Message{{Role: llm.RoleAssistant, Text: text.String(), ToolCalls: chunk.ToolCalls}})))
 				}
 			}
 			if !yield(chunk, err) {
@@ -118,8 +120,9 @@ func (o *Observer) beginModel(ctx context.Context, operation attribute.KeyValue,
 	c := &modelCall{Observer: o, ctx: ctx, begin: time.Now(), operation: operation.Value.AsString(), model: model}
 	if o.traces != nil {
 		c.withContent = o.traces.withContent
-		c.ctx, c.span = o.traces.tracer.Start(ctx, c.operation+" "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-			operation, semconv.GenAIProviderNameKey.String(provider), semconv.GenAIRequestModel(model)))
+		c.ctx, c.span = o.traces.tracer.Start(ctx, c.operation+" "+model, trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(
+				operation, semconv.GenAIProviderNameKey.String(provider), semconv.GenAIRequestModel(model)))
 	}
 	return c
 }
@@ -135,7 +138,8 @@ func (c *modelCall) ask(req llm.Request) {
 		c.span.SetAttributes(semconv.GenAIRequestTopP(*req.TopP))
 	}
 	if c.withContent {
-		c.span.SetAttributes(semconv.GenAISystemInstructionsKey.String(req.System), semconv.GenAIInputMessagesKey.String(asJSON(req.Messages)))
+		c.span.SetAttributes(semconv.GenAISystemInstructionsKey.String(req.System),
+			semconv.GenAIInputMessagesKey.String(asJSON(req.Messages)))
 	}
 }
 
@@ -196,8 +200,9 @@ func (o *Observer) Calls() func(ctx context.Context, technicalName string) (cont
 		begin := time.Now()
 		var span trace.Span
 		if o.traces != nil {
-			ctx, span = o.traces.tracer.Start(ctx, "execute_tool "+name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-				semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(name), semconv.GenAIToolType("function")))
+			ctx, span = o.traces.tracer.Start(ctx, "execute_tool "+name, trace.WithSpanKind(trace.SpanKindClient),
+				trace.WithAttributes(
+					semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(name), semconv.GenAIToolType("function")))
 		}
 		return ctx, func(err error) {
 			outcome := outcomeOf(err)

@@ -73,7 +73,8 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 func (o *Observer) pages(withProfiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4,
+		ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4,
 	}))
 	if withProfiles {
 		// pprof.Cmdline is left out: its flags may hold secrets.

@@ -36,15 +36,20 @@ var (
 	sockets         = describe("sockets", "Open sockets.")
 	topics          = describe("topics", "Chats, executions and campaigns that somebody follows here.")
 	followers       = describe("followers", "Subscribers to them.")
-	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.", "pool", "state")
-	poolMost        = describe("pool_connections_max", "Connections that a pool may have.", "pool")
-	poolAcquires    = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
-	poolWaits       = describe("pool_waits_total", "How often a connection had to be waited for.", "pool")
-	poolWaited      = describe("pool_wait_seconds_total", "For how long connections were waited for.", "pool")
-	busSignals      = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or lost.", "outcome")
-	busListening    = describe("bus_listening", "1 while the replica hears the others. It listens once somebody follows something.")
-	jobs            = describe("jobs", "Jobs in the queue, of all replicas: each says the same. State is waiting, delayed or admitted.", "kind", "state")
-	jobAge          = describe("job_oldest_seconds", "For how long the oldest of them could have been worked on.", "kind", "state")
+	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.",
+		"pool", "state")
+	poolMost     = describe("pool_connections_max", "Connections that a pool may have.", "pool")
+	poolAcquires = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
+	poolWaits    = describe("pool_waits_total", "How often a connection had to be waited for.", "pool")
+	poolWaited   = describe("pool_wait_seconds_total", "For how long connections were waited for.", "pool")
+	busSignals   = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or "+
+		"lost.", "outcome")
+	busListening = describe("bus_listening", "1 while the replica hears the others. It listens once somebody follows "+
+		"something.")
+	jobs = describe("jobs", "Jobs in the queue, of all replicas: each says the same. State is waiting, "+
+		"delayed or admitted.", "kind", "state")
+	jobAge = describe("job_oldest_seconds", "For how long the oldest of them could have been worked on.", "kind",
+		"state")
 )
 
 // state is a prometheus.Collector.
@@ -55,7 +60,8 @@ type state struct {
 }
 
 func (s *state) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inProgress, sockets, topics, followers, poolConnections, poolMost, poolAcquires, poolWaits, poolWaited, busSignals, busListening, jobs, jobAge} {
+	for _, d := range []*prometheus.Desc{inProgress, sockets, topics, followers, poolConnections, poolMost, poolAcquires,
+		poolWaits, poolWaited, busSignals, busListening, jobs, jobAge} {
 		descriptions <- d
 	}
 }

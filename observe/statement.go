@@ -48,7 +48,8 @@ type trip struct {
 	count int
 }
 
-func (s *statements) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+func (s *statements) TraceQueryStart(ctx context.Context, conn *pgx.Conn,
+	data pgx.TraceQueryStartData) context.Context {
 	ctx = s.begin(ctx, trip{time.Now(), data.SQL, 1})
 	if s.spans != nil {
 		ctx = s.spans.TraceQueryStart(ctx, conn, data)
@@ -64,7 +65,8 @@ func (s *statements) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, data pgx
 	}
 }
 
-func (s *statements) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+func (s *statements) TraceBatchStart(ctx context.Context, conn *pgx.Conn,
+	data pgx.TraceBatchStartData) context.Context {
 	t := trip{begin: time.Now(), count: data.Batch.Len()}
 	if t.count > 0 {
 		t.first = data.Batch.QueuedQueries[0].SQL

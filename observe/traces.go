@@ -53,8 +53,9 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	withContent, _ := strconv.ParseBool(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &traces{
-		provider: provider, tracer: provider.Tracer("github.com/agentgraph/agentgraph"), propagator: propagation.TraceContext{},
-		names: names{known: map[string]bool{}}, withContent: withContent,
+		provider: provider, tracer: provider.Tracer("github.com/agentgraph/agentgraph"),
+		propagator: propagation.TraceContext{},
+		names:      names{known: map[string]bool{}}, withContent: withContent,
 	}, nil
 }
 
@@ -75,7 +76,8 @@ func wantsTraces() bool {
 // statements returns a tracer that gives statements spans below the current one. The spans show only a summary, as the
 // texts hold values.
 func (t *traces) statements() *otelpgx.Tracer {
-	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
+	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider),
+		otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelpgx.WithDisableSQLStatementInAttributes(),
 		// They are the same for all statements, and reading them copies the settings each time.
 		otelpgx.WithDisableConnectionDetailsInAttributes(),

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of the cached plans: the memory of all of them and of their documents, and how many plans an operation may have by
-// the values of @skip and @include.
+// Bounds of the cached plans: the memory of all of them and of their documents, and how many plans an operation may
+// have by the values of @skip and @include.
 const (
 	mostBytes    = 32 << 20
 	mostVariants = 8

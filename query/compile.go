@@ -58,7 +58,8 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 			r.column("id")
 			fallthrough
 		case toMany:
-			r.statements = [2]pg.Statement{t.store.OneRow(r.relation.rows, r.key, r.columns, r.joins...), t.store.ManyRows(r.relation.rows, r.columns, r.joins...)}
+			r.statements = [2]pg.Statement{t.store.OneRow(r.relation.rows, r.key, r.columns, r.joins...),
+				t.store.ManyRows(r.relation.rows, r.columns, r.joins...)}
 		}
 	}
 	return c.plan
@@ -66,7 +67,8 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 
 // fix reads a page's arguments now, where they do not depend on variables.
 func (r *read) fix() {
-	if r.field == nil || r.argument != "" || slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
+	if r.field == nil || r.argument != "" ||
+		slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
 		return
 	}
 	var f found
@@ -77,7 +79,8 @@ func (r *read) fix() {
 
 // readsVariable reports whether a value is, or holds, a variable.
 func readsVariable(value *ast.Value) bool {
-	return value.Kind == ast.Variable || slices.ContainsFunc(value.Children, func(c *ast.ChildValue) bool { return readsVariable(c.Value) })
+	return value.Kind == ast.Variable ||
+		slices.ContainsFunc(value.Children, func(c *ast.ChildValue) bool { return readsVariable(c.Value) })
 }
 
 // fields returns what is selected of an object of the type.
@@ -315,7 +318,8 @@ func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind 
 	if !known {
 		return nil
 	}
-	return c.value(c.column(field.Definition.Type, member.Type, field.Selections), r, c.table.columns[row][strings.ToLower(member.Name)])
+	return c.value(c.column(field.Definition.Type, member.Type, field.Selections), r,
+		c.table.columns[row][strings.ToLower(member.Name)])
 }
 
 // follow returns how what a relation leads to from the rows of a read is written.
@@ -343,7 +347,8 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 		child.parent = from.host
 	}
 	for _, known := range c.plan.reads {
-		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() && (rel.shape != toPage || sameArguments(known.field, field)) {
+		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() &&
+			(rel.shape != toPage || sameArguments(known.field, field)) {
 			return known
 		}
 	}

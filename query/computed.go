@@ -31,19 +31,21 @@ var computed = map[string]computation{
 		return appendText(dst, event.ID())
 	}},
 	"AgentTestExecution.status": {[]string{"status", "finished_at"}, func(dst []byte, value func(int) []byte) []byte {
-		execution := model.AgentTestExecution{State: model.AgentTestExecutionStatus(value(0)), FinishedAt: optionalTime(value(1))}
+		execution := model.AgentTestExecution{State: model.AgentTestExecutionStatus(value(0)),
+			FinishedAt: optionalTime(value(1))}
 		return appendText(dst, string(execution.Status()))
 	}},
-	"CampaignItem.claimedUntil": {[]string{"running_status", "claim_id", "due_at"}, func(dst []byte, value func(int) []byte) []byte {
-		item := model.CampaignItem{RunningStatus: model.CampaignItemStatus(value(0)), DueAt: timeOf(value(2))}
-		if value(1) != nil {
-			item.ClaimID = new(string)
-		}
-		if until := item.ClaimedUntil(); until != nil {
-			return appendTime(dst, *until)
-		}
-		return append(dst, "null"...)
-	}},
+	"CampaignItem.claimedUntil": {[]string{"running_status", "claim_id", "due_at"},
+		func(dst []byte, value func(int) []byte) []byte {
+			item := model.CampaignItem{RunningStatus: model.CampaignItemStatus(value(0)), DueAt: timeOf(value(2))}
+			if value(1) != nil {
+				item.ClaimID = new(string)
+			}
+			if until := item.ClaimedUntil(); until != nil {
+				return appendTime(dst, *until)
+			}
+			return append(dst, "null"...)
+		}},
 }
 
 func optionalTime(value []byte) *time.Time {

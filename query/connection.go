@@ -31,11 +31,12 @@ func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedFiel
 	})
 }
 
-// counted is the read that counts the list of r: several pages of a list are counted once. Lists of rows of several kinds are
-// left alone, as the keys of their reads may differ.
+// counted is the read that counts the list of r: several pages of a list are counted once. Lists of rows of several
+// kinds are left alone, as the keys of their reads may differ.
 func (c *compiler) counted(r *read) *read {
 	for _, known := range c.plan.reads {
-		if known.relation == r.relation && known.parent == r.parent && known.from == r.from && known.kinds == nil && r.kinds == nil && sameList(known.field, r.field) {
+		if known.relation == r.relation && known.parent == r.parent && known.from == r.from && known.kinds == nil &&
+			r.kinds == nil && sameList(known.field, r.field) {
 			return known
 		}
 	}

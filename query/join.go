@@ -13,8 +13,8 @@ import (
 // mostJoins bounds the rows that a statement joins to its own.
 const mostJoins = 6
 
-// joins reports whether what a relation leads to is read with the rows that lead there: where that is one row with nothing
-// long in it, so that it may be sent once for each of them, or where there is only one of them.
+// joins reports whether what a relation leads to is read with the rows that lead there: where that is one row with
+// nothing long in it, so that it may be sent once for each of them, or where there is only one of them.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
 	if rel.shape != toOne || from.host != nil || len(from.joins) >= mostJoins || len(kinds[target]) > 0 {
@@ -42,19 +42,22 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 	return true
 }
 
-// isShort reports whether the values of a field of a row take little room: numbers, times, ids, names and values of enums.
+// isShort reports whether the values of a field of a row take little room: numbers, times, ids, names and values of
+// enums.
 func isShort(member reflect.StructField) bool {
 	of := member.Type
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	switch {
-	case of == timeType, of.Kind() == reflect.Bool, of.Kind() == reflect.Int32, of.Kind() == reflect.Int64, of.Kind() == reflect.Float64:
+	case of == timeType, of.Kind() == reflect.Bool, of.Kind() == reflect.Int32, of.Kind() == reflect.Int64,
+		of.Kind() == reflect.Float64:
 		return true
 	case of.Kind() != reflect.String:
 		return false
 	}
-	return of != reflect.TypeFor[string]() || strings.HasSuffix(member.Name, "ID") || strings.HasSuffix(member.Name, "Name")
+	return of != reflect.TypeFor[string]() || strings.HasSuffix(member.Name, "ID") ||
+		strings.HasSuffix(member.Name, "Name")
 }
 
 // joined returns how the one row that a relation leads to is written, which is read with the rows that lead there.
@@ -84,7 +87,8 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 	}
 }
 
-// join returns the rows that a relation leads to as part of the read's own; fields that lead to the same ones share them.
+// join returns the rows that a relation leads to as part of the read's own; fields that lead to the same ones share
+// them.
 func (r *read) join(rel *relation) *read {
 	for _, known := range r.joins {
 		if known.Rows == rel.rows && known.Column == rel.column {

@@ -15,7 +15,8 @@ import (
 // BenchmarkText writes a text as JSON the way plans do, gqlgen does, and encoding/json does.
 func BenchmarkText(b *testing.B) {
 	for name, text := range map[string]string{
-		"plain": strings.Repeat("You are the front desk of a clinic. ", 60), "escaped": strings.Repeat("Say \"hello\",\nthen listen.\t", 80),
+		"plain":   strings.Repeat("You are the front desk of a clinic. ", 60),
+		"escaped": strings.Repeat("Say \"hello\",\nthen listen.\t", 80),
 	} {
 		b.Run(name, func(b *testing.B) {
 			var dst []byte

@@ -17,9 +17,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension through which resolvers read the table by dataloaders: one statement for each level and
-// relation of an operation, however many rows there are. The loaders are fresh for each response, such as one event of a
-// subscription, and for each field of a mutation, which must see what the field before it wrote.
+// Loading is the gqlgen extension through which resolvers read the table by dataloaders: one statement for each level
+// and relation of an operation, however many rows there are. The loaders are fresh for each response, such as one event
+// of a subscription, and for each field of a mutation, which must see what the field before it wrote.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -69,8 +69,8 @@ func (l *loaders) tenant() *db.Tenant {
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: what it reads, with which columns and which window of a page, and for which rows. These are
-// a batch, or a row that was read alone.
+// loaderKey identifies a loader: what it reads, with which columns and which window of a page, and for which rows.
+// These are a batch, or a row that was read alone.
 type loaderKey struct {
 	rows    any
 	what    any
@@ -90,8 +90,8 @@ type readKeys[V any] func(keys []string) (finder[V], error)
 // finder finds what one key leads to.
 type finder[V any] func(key string) (V, error)
 
-// loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given these at
-// once. So nobody waits for other keys, and the number of statements does not depend on timing.
+// loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given
+// these at once. So nobody waits for other keys, and the number of statements does not depend on timing.
 func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string, V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,10 +240,11 @@ func Total(ctx context.Context, row any) (int32, error) {
 	})
 }
 
-// Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields that
-// name the same thing share what was read.
+// Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields
+// that name the same thing share what was read.
 func Value[V any](
-	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (map[string]V, error),
+	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (
+		map[string]V, error),
 ) (V, error) {
 	l := loadersOf(ctx)
 	return load(l, row, loaderKey{what: name}, idOf, func(keys []string) (finder[V], error) {
@@ -253,14 +254,15 @@ func Value[V any](
 }
 
 // Of makes a method of a Tenant what Value reads with.
-func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant, []string) (V, error) {
+func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
+	[]string) (V, error) {
 	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
 }
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }
 
-// ByID returns the row with the id that the field being resolved names, or NOT_FOUND. Fields that name the same row share
-// it, and so what hangs on it is read once for all of them.
+// ByID returns the row with the id that the field being resolved names, or NOT_FOUND. Fields that name the same row
+// share it, and so what hangs on it is read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
@@ -278,8 +280,8 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 	}).Load(l.ctx, id)()
 }
 
-// Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page of
-// them or one; none stands for all.
+// Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page
+// of them or one; none stands for all.
 func Columns(ctx context.Context) []string { return loadersOf(ctx).table.columnsOf(ctx) }
 
 // keyOf is the key that a row leads to by the relation; empty for none.

@@ -77,7 +77,8 @@ func TestLoadersReportErrors(t *testing.T) {
 	})
 	require.ErrorIs(t, err, failed)
 	nowhere := func(any) string { return "" }
-	none, err := load(l, agent, loaderKey{}, nowhere, func([]string) (finder[int], error) { panic("no row leads anywhere") })
+	none, err := load(l, agent, loaderKey{}, nowhere,
+		func([]string) (finder[int], error) { panic("no row leads anywhere") })
 	require.NoError(t, err)
 	require.Zero(t, none)
 }

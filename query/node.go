@@ -30,7 +30,10 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	ctx, t := l.ctx, l.tenant()
 	// What no id can be names nothing.
-	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.ContainsRune(id, 0) || !utf8.ValidString(id) })
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return strings.ContainsRune(id, 0) ||
+			!utf8.ValidString(id)
+	})
 	types, err := t.Types(ctx, possible)
 	if err != nil {
 		return nil, err

@@ -66,8 +66,8 @@ type read struct {
 	from   int
 	// shares says that its keys are those of its parent, whose rows are read by their own ids.
 	shares bool
-	// key is where the statement of one key has it, and isFound that this is not in the Read: it is asked for together with
-	// the one row of its parent that has the key.
+	// key is where the statement of one key has it, and isFound that this is not in the Read: it is asked for together
+	// with the one row of its parent that has the key.
 	key     pg.Key
 	isFound bool
 	// kinds are the kinds of the parent's rows that lead here, whose column is kind; all of them when nil.
@@ -87,8 +87,8 @@ type read struct {
 	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
 	host  *read
 	alias string
-	// wantsRows asks for the rows of a page, wantsNext for whether another page follows, and wantsTotal for the number of all
-	// rows of the list.
+	// wantsRows asks for the rows of a page, wantsNext for whether another page follows, and wantsTotal for the number of
+	// all rows of the list.
 	wantsRows, wantsNext, wantsTotal bool
 	// statements read the rows of one key, and of several.
 	statements [2]pg.Statement

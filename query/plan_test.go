@@ -26,7 +26,8 @@ func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
 	require.False(t, keyOnly.permits(token))
 }
 
-// TestNoMethodHasTheNameOfAField: gqlgen binds a field of the schema to a method before a field of the row, which plans do not see.
+// TestNoMethodHasTheNameOfAField: gqlgen binds a field of the schema to a method before a field of the row, which plans
+// do not see.
 func TestNoMethodHasTheNameOfAField(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}

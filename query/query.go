@@ -62,7 +62,8 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// failed says, once for a plan, that the database did not do what it was asked for: the response comes all the same, but slower.
+// failed says, once for a plan, that the database did not do what it was asked for: the response comes all the same,
+// but slower.
 func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
@@ -76,8 +77,10 @@ func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields 
 	definition := *of.Operation
 	definition.SelectionSet = fields
 	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{
-		RawQuery: of.RawQuery, Variables: of.Variables, OperationName: of.OperationName, Doc: of.Doc, Extensions: of.Extensions,
-		Headers: of.Headers, Operation: &definition, DisableIntrospection: of.DisableIntrospection, RecoverFunc: of.RecoverFunc,
+		RawQuery: of.RawQuery, Variables: of.Variables, OperationName: of.OperationName, Doc: of.Doc,
+		Extensions: of.Extensions,
+		Headers:    of.Headers, Operation: &definition, DisableIntrospection: of.DisableIntrospection,
+		RecoverFunc:        of.RecoverFunc,
 		ResolverMiddleware: of.ResolverMiddleware, RootResolverMiddleware: of.RootResolverMiddleware, Stats: of.Stats,
 	})
 	response := s.ExecutableSchema.Exec(ctx)(ctx)

@@ -23,8 +23,8 @@ const (
 	marks   = isNull | isLarge
 )
 
-// leastLarge is the length from which a value has memory of its own, in bytes: what grows by doubling copies all that it
-// holds, and for a while has it twice.
+// leastLarge is the length from which a value has memory of its own, in bytes: what grows by doubling copies all that
+// it holds, and for a while has it twice.
 const leastLarge = 16 << 10
 
 // mostData is how many bytes data can hold, so that the marks are not part of a place.

@@ -83,8 +83,8 @@ func (a *response) leave(dst []byte) []byte {
 	return dst
 }
 
-// mostGrown is how long a response may become by growing, in bytes: each time it is moved to where it has more room, it is
-// there twice, and what it leaves behind waits to be collected. A longer one is measured before it is kept.
+// mostGrown is how long a response may become by growing, in bytes: each time it is moved to where it has more room, it
+// is there twice, and what it leaves behind waits to be collected. A longer one is measured before it is kept.
 const mostGrown = 1 << 20
 
 // spend charges what was written beyond what was charged, from time to time.
@@ -123,9 +123,10 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 	return append(dst, '}')
 }
 
-// run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
-// are answered. errUnplanned leaves the whole operation to the generated executor.
-func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
+// run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all
+// others are answered. errUnplanned leaves the whole operation to the generated executor.
+func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
+	rest func() []byte) (data []byte, err error) {
 	a, err := p.read(ctx, tenant, variables)
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ func (p *purse) Spend(bytes int) error {
 
 func (p *purse) Ask() error { return p.Spend(0) }
 
-// A response that is far longer than what was read for it is measured first: it never has more memory than it is long, and
-// none worth mentioning if it is longer than the budget.
+// A response that is far longer than what was read for it is measured first: it never has more memory than it is long,
+// and none worth mentioning if it is longer than the budget.
 func TestLongResponsesAreMeasured(t *testing.T) {
 	t.Parallel()
 	const pieces, length = 512, 64 << 10

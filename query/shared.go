@@ -34,7 +34,8 @@ func (p *plan) hasRead(bytes int) {
 	}
 }
 
-// readShared returns a response with everything read on a shared connection, or nil if it is to be read on one of its own.
+// readShared returns a response with everything read on a shared connection, or nil if it is to be read on one of its
+// own.
 func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.BudgetOf(ctx), variables)
 	a.tenant = tenant
@@ -66,8 +67,8 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 	return nil, err
 }
 
-// rows estimates how many rows will be read. What takes Postgres more than its rows tell counts as too many: totals, filters
-// and offsets.
+// rows estimates how many rows will be read. What takes Postgres more than its rows tell counts as too many: totals,
+// filters and offsets.
 func (a *response) rows() int {
 	const tooMany = mostRows + 1
 	rows, total := make([]int, len(a.plan.reads)), 0

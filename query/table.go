@@ -12,8 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowTypes are the types whose objects are rows. A field of theirs that has the name of a field of the row is that column,
-// or a part of it where it is JSON; relations and computed have the rest. A field that is in none of them is not planned.
+// rowTypes are the types whose objects are rows. A field of theirs that has the name of a field of the row is that
+// column, or a part of it where it is JSON; relations and computed have the rest. A field that is in none of them is
+// not planned.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
@@ -177,8 +178,9 @@ var roots = map[string]root{
 	"simulationChat":  byID(db.SimulationChatRows),
 	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(chatsOfAgent),
 
-	"agentTest":           byID(db.AgentTestRows),
-	"agentTests":          all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).that(testsOfAgent),
+	"agentTest": byID(db.AgentTestRows),
+	"agentTests": all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).
+		that(testsOfAgent),
 	"agentTestFolder":     byID(db.AgentTestFolderRows),
 	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
@@ -215,7 +217,8 @@ type Table struct {
 // NewTable returns the table of the store's types. It fails when the table does not fit the schema.
 func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
-		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
+		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{},
+		satisfies: map[string][]string{},
 		relations: map[string]*relation{}, roots: map[string]*root{},
 	}
 	for name, definition := range schema.Types {

@@ -24,7 +24,8 @@ func TestTablesFitTheSchema(t *testing.T) {
 		`is of the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
 		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
 		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
-		`no type is known that has "a"`: {"Agent.knowledgeBaseChatName", one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
+		`no type is known that has "a"`: {"Agent.knowledgeBaseChatName",
+			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
 	} {
 		require.ErrorContains(t, table.check(c.name, c.r), fault, c.name)
 	}
@@ -61,8 +62,10 @@ func TestRowsLeadByKeys(t *testing.T) {
 	require.Equal(t, "chat", key("Agent.knowledgeBaseChat", &model.Agent{ID: "agent", KnowledgeBaseChatID: &chat}))
 	require.Empty(t, key("Agent.knowledgeBaseChat", &model.Agent{ID: "agent"}))
 	require.Equal(t, "agent", key("SimulationChat.agent", &model.SimulationChat{AgentID: "agent"}))
-	require.Equal(t, "agent", key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent", NameStatus: model.NameStatusResolved}))
-	require.Empty(t, key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent", NameStatus: model.NameStatusDeleted}))
+	require.Equal(t, "agent",
+		key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent", NameStatus: model.NameStatusResolved}))
+	require.Empty(t, key("AgentConsumption.agent", &model.AgentConsumption{AgentID: "agent",
+		NameStatus: model.NameStatusDeleted}))
 }
 
 // Fields that lead to the same rows share what was read; a page differs from a list, and a computed key from any other.

@@ -24,7 +24,9 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // idsOfCompany returns every id in the rows of the company.
 func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 	t.Helper()
-	rows, _ := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'id' AND table_name IN (SELECT table_name FROM information_schema.columns WHERE column_name = 'company_id')")
+	rows, _ := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.columns WHERE table_schema = "+
+		"'public' AND column_name = 'id' AND table_name IN (SELECT table_name FROM information_schema.columns WHERE "+
+		"column_name = 'company_id')")
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	var ids []string

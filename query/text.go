@@ -124,7 +124,8 @@ func unescape(text []byte) []byte {
 			r := codeUnit(text, i+1)
 			i += 4
 			if utf16.IsSurrogate(r) {
-				if pair := utf16.DecodeRune(r, codeUnit(text, i+3)); pair != utf8.RuneError && i+2 < len(text) && text[i+1] == '\\' && text[i+2] == 'u' {
+				if pair := utf16.DecodeRune(r, codeUnit(text, i+3)); pair != utf8.RuneError && i+2 < len(text) &&
+					text[i+1] == '\\' && text[i+2] == 'u' {
 					r = pair
 					i += 6
 				} else {

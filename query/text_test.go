@@ -13,7 +13,8 @@ import (
 func TestTextsAreWrittenAsGqlgenDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("ab\"\\\n\t\r\x00\x1fü𝄞\u2028")), 0, 40, -1)).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("ab\"\\\n\t\r\x00\x1fü𝄞\u2028")), 0, 40,
+			-1)).Draw(t, "text")
 		var want bytes.Buffer
 		graphql.MarshalString(text).MarshalGQL(&want)
 		require.Equal(t, want.String(), string(appendText(nil, text)))

@@ -251,9 +251,9 @@ func headOf(n int, alias string) string {
 	return `"` + alias + `":`
 }
 
-// goField returns the field of a struct that a field of its GraphQL type is bound to; false for none. No method of a row, or of
-// what its columns hold, has the name of a field: gqlgen would prefer it. Methods are not looked up here, since the linker
-// then keeps those of all types.
+// goField returns the field of a struct that a field of its GraphQL type is bound to; false for none. No method of a
+// row, or of what its columns hold, has the name of a field: gqlgen would prefer it. Methods are not looked up here,
+// since the linker then keeps those of all types.
 func goField(in reflect.Type, name string) (reflect.StructField, bool) {
 	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })
 }

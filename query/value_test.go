@@ -64,7 +64,8 @@ func TestColumnsAreWritten(t *testing.T) {
 			require.Equal(t, c.want, string(written), name)
 		}
 	}
-	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[[]string](), nil), "a list that the schema has as none")
+	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[[]string](), nil),
+		"a list that the schema has as none")
 	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[map[string]int](), nil))
 }
 
@@ -111,8 +112,9 @@ func TestShortColumns(t *testing.T) {
 	t.Parallel()
 	agent := reflect.TypeFor[model.Agent]()
 	for name, want := range map[string]bool{
-		"ID": true, "Name": true, "Channel": true, "KnowledgeBaseChatID": true, "CreatedAt": true, "IsCallTransferEnabled": true,
-		"Prompt": false, "Fields": false, "Tags": false, "OutboundWelcomeMessage": false,
+		"ID": true, "Name": true, "Channel": true, "KnowledgeBaseChatID": true, "CreatedAt": true,
+		"IsCallTransferEnabled": true,
+		"Prompt":                false, "Fields": false, "Tags": false, "OutboundWelcomeMessage": false,
 	} {
 		member, known := agent.FieldByName(name)
 		require.True(t, known, name)

@@ -24,9 +24,10 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 
 // history returns the last runs of a test, and reads as many of each test of its batch.
 func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRun, error) {
-	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRun, error) {
-		return t.HistoriesOfTests(ctx, ids, first)
-	})
+	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first),
+		func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRun, error) {
+			return t.HistoriesOfTests(ctx, ids, first)
+		})
 	return orEmpty(runs), err
 }
 

@@ -40,10 +40,13 @@ func campaignFields(ctx context.Context, campaign *model.Campaign) ([]*model.Cam
 	return campaign.Fields(agent), nil
 }
 
-// mayFilterItems refuses a filter that tells of contacts what the caller may not read: who can try prefixes finds the number.
+// mayFilterItems refuses a filter that tells of contacts what the caller may not read: who can try prefixes finds the
+// number.
 func mayFilterItems(ctx context.Context, filter *model.CampaignItemFilter) error {
-	if principal, _ := model.PrincipalOf(ctx); filter != nil && filter.PhoneNumberPrefix != nil && !principal.Can(model.APIKeyScopeContacts) {
-		return model.Errorf(model.Forbidden, "the credential does not have the scope contacts, which the filter phoneNumberPrefix needs")
+	if principal, _ := model.PrincipalOf(ctx); filter != nil && filter.PhoneNumberPrefix != nil &&
+		!principal.Can(model.APIKeyScopeContacts) {
+		return model.Errorf(model.Forbidden, "the credential does not have the scope contacts, which the filter "+
+			"phoneNumberPrefix needs")
 	}
 	return nil
 }

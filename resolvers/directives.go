@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires resolves a field only if the caller has the scope, or one that the field is open to, and, with keyOnly, uses an
-// API key rather than a token.
+// requires resolves a field only if the caller has the scope, or one that the field is open to, and, with keyOnly, uses
+// an API key rather than a token.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
@@ -29,12 +29,13 @@ func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.API
 // isOpen reports whether the schema opens the field to a scope that the caller holds itself.
 func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
 	open := field.Directives.ForName("openTo")
-	return open != nil && principal.Reach != nil && open.Arguments.ForName("scope").Value.Raw == string(model.APIKeyScopeChat)
+	return open != nil && principal.Reach != nil && open.Arguments.ForName("scope").
+		Value.Raw == string(model.APIKeyScopeChat)
 }
 
-// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it, and those
-// with a token for one subscription to that: whatever else the schema has, or comes to have, is refused before anything of
-// the operation is done.
+// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it, and
+// those with a token for one subscription to that: whatever else the schema has, or comes to have, is refused before
+// anything of the operation is done.
 type Confinement struct{}
 
 // ExtensionName names the extension.

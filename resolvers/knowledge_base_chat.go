@@ -17,7 +17,8 @@ func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, er
 }
 
 // datasetTexts returns one text for each of the chat's datasets, in order.
-func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat, text func(*model.Dataset) string) ([]string, error) {
+func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat,
+	text func(*model.Dataset) string) ([]string, error) {
 	datasets, err := query.Many[*model.Dataset](ctx, chat)
 	texts := make([]string, len(datasets))
 	for i, d := range datasets {

@@ -35,7 +35,8 @@ func newBench(t *testing.T, flags ...string) *bench {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
 	b.must(t, `mutation { createAgent(input: {
-		name: "Front <desk>", channel: Web, direction: Inbound, language: "en", prompt: "Opening hours: 9 to 5.", inboundWelcomeMessage: "Welcome."
+		name: "Front <desk>", channel: Web, direction: Inbound, language: "en", prompt: "Opening hours: 9 to 5.",
+			inboundWelcomeMessage: "Welcome."
 		classificationTags: [
 			{name: "Complaint", definition: "The parcel was lost or broken."}
 			{name: "Praise", definition: "Somebody is happy."}
@@ -58,9 +59,10 @@ func (b *bench) simulation(t *testing.T, name string, criteria ...string) string
 	var made struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	b.must(t, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`, map[string]any{
-		"input": map[string]any{"agentId": b.agent, "name": name, "scenario": `says: "Goodbye"`, "criteria": criteria},
-	}, &made)
+	b.must(t, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`,
+		map[string]any{
+			"input": map[string]any{"agentId": b.agent, "name": name, "scenario": `says: "Goodbye"`, "criteria": criteria},
+		}, &made)
 	return made.CreateSimulationTest.AgentTest.ID
 }
 
@@ -78,14 +80,16 @@ func (b *bench) test(t *testing.T, args ...string) outcome {
 
 func testAgainst(ctx context.Context, address, key string, args ...string) outcome {
 	var out, log dbtest.Output
-	code := run(ctx, append([]string{"test", args[0], "--url", address, "--api-key", key}, args[1:]...), streams{out: &out, log: &log})
+	code := run(ctx, append([]string{"test", args[0], "--url", address, "--api-key", key}, args[1:]...),
+		streams{out: &out, log: &log})
 	return outcome{code, out.String(), log.String()}
 }
 
 func TestExitCodesOfTestRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	passing, failing, erring := b.simulation(t, "Passing", holds), b.simulation(t, "Failing", holds, fails), b.simulation(t, "Erring", undecided)
+	passing, failing, erring := b.simulation(t, "Passing", holds), b.simulation(t, "Failing", holds, fails),
+		b.simulation(t, "Erring", undecided)
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -93,30 +97,42 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 		log  string
 	}{
 		"passed": {[]string{"--test", passing, "--repeat", "2"}, 0, []string{
-			"Passed     Passing [1]", "Passed     Passing [2]", "2 runs: 2 passed, 0 failed, 0 error, 0 cancelled", "Pass rate: 100 % of 2 judged", "Passed: all 2 runs passed",
+			"Passed     Passing [1]", "Passed     Passing [2]", "2 runs: 2 passed, 0 failed, 0 error, 0 cancelled",
+			"Pass rate: 100 % of 2 judged", "Passed: all 2 runs passed",
 		}, ""},
 		"failed": {[]string{"--test", passing, "--test", failing}, 1, []string{
 			"Failed     Failing [1]", "✗ " + fails, "Failed: 1 of 2 runs failed",
 		}, "1 of 2 runs failed"},
-		"error":                    {[]string{"--test", passing, "--test", erring}, 3, []string{"Error      Erring [1]", "Judge: "}, "1 of 2 runs could not be judged"},
-		"failed and error":         {[]string{"--agent", b.agent}, 1, nil, "1 of 3 runs failed"},
-		"enough passed":            {[]string{"--test", passing + "," + failing, "--min-pass-rate", "0.5"}, 0, []string{"Passed: the pass rate is 50 %"}, ""},
-		"too few passed":           {[]string{"--test", passing, "--test", failing, "--min-pass-rate", "0.51"}, 1, nil, "the pass rate is 50 %, below 51 %"},
-		"enough passed, and error": {[]string{"--agent", b.agent, "--min-pass-rate", "0.5"}, 3, nil, "1 of 3 runs could not be judged"},
-		"nothing judged":           {[]string{"--test", erring, "--min-pass-rate", "0"}, 3, nil, "1 of 1 runs could not be judged"},
-		"unknown test":             {[]string{"--test", "agenttest_x"}, 2, nil, `"agenttest_x" does not exist`},
-		"unknown folder":           {[]string{"--folder", "x"}, 2, nil, "does not exist"},
-		"unknown baseline":         {[]string{"--test", passing, "--baseline", "x"}, 2, nil, `--baseline: execution "x" does not exist`},
-		"nothing to run":           {nil, 2, nil, "--agent, --folder or --test must name what to run"},
-		"two things to run":        {[]string{"--test", passing, "--folder", "x"}, 2, nil, "--folder and --test can't be used together"},
-		"too often":                {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
-		"too many baselines":       {[]string{"--test", passing, "--baseline", "1,2,3,4,5,6"}, 2, nil, "--baseline: at most 5 executions, not 6"},
-		"no rate":                  {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 2, nil, "--min-pass-rate must be 0 to 1"},
-		"unknown flag":             {[]string{"--tset", "x"}, 2, nil, "unknown flag --tset"},
-		"unknown agent":            {[]string{"--agent", "nope"}, 2, nil, `agent "nope" does not exist`},
-		"no timeout":               {[]string{"--test", passing, "--timeout=-1s"}, 2, nil, "--timeout must not be negative"},
-		"in time":                  {[]string{"--test", passing, "--timeout", "10m"}, 0, []string{"Passed: all 1 runs passed"}, ""},
-		"no directory":             {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 2, nil, "--junit: there is no directory /nowhere/at"},
+		"error": {[]string{"--test", passing, "--test", erring}, 3,
+			[]string{"Error      Erring [1]", "Judge: "}, "1 of 2 runs could not be judged"},
+		"failed and error": {[]string{"--agent", b.agent}, 1, nil, "1 of 3 runs failed"},
+		"enough passed": {[]string{"--test", passing + "," + failing, "--min-pass-rate", "0.5"}, 0,
+			[]string{"Passed: the pass rate is 50 %"}, ""},
+		"too few passed": {[]string{"--test", passing, "--test", failing, "--min-pass-rate", "0.51"}, 1, nil,
+			"the pass rate is 50 %, below 51 %"},
+		"enough passed, and error": {[]string{"--agent", b.agent, "--min-pass-rate", "0.5"}, 3, nil,
+			"1 of 3 runs could not be judged"},
+		"nothing judged": {[]string{"--test", erring, "--min-pass-rate", "0"}, 3, nil,
+			"1 of 1 runs could not be judged"},
+		"unknown test":   {[]string{"--test", "agenttest_x"}, 2, nil, `"agenttest_x" does not exist`},
+		"unknown folder": {[]string{"--folder", "x"}, 2, nil, "does not exist"},
+		"unknown baseline": {[]string{"--test", passing, "--baseline", "x"}, 2, nil,
+			`--baseline: execution "x" does not exist`},
+		"nothing to run": {nil, 2, nil, "--agent, --folder or --test must name what to run"},
+		"two things to run": {[]string{"--test", passing, "--folder", "x"}, 2, nil,
+			"--folder and --test can't be used together"},
+		"too often": {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
+		"too many baselines": {[]string{"--test", passing, "--baseline", "1,2,3,4,5,6"}, 2, nil,
+			"--baseline: at most 5 executions, not 6"},
+		"no rate": {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 2, nil,
+			"--min-pass-rate must be 0 to 1"},
+		"unknown flag":  {[]string{"--tset", "x"}, 2, nil, "unknown flag --tset"},
+		"unknown agent": {[]string{"--agent", "nope"}, 2, nil, `agent "nope" does not exist`},
+		"no timeout":    {[]string{"--test", passing, "--timeout=-1s"}, 2, nil, "--timeout must not be negative"},
+		"in time": {[]string{"--test", passing, "--timeout", "10m"}, 0,
+			[]string{"Passed: all 1 runs passed"}, ""},
+		"no directory": {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 2, nil,
+			"--junit: there is no directory /nowhere/at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,10 +164,11 @@ func TestTestCommandsSayWhyAServerDoesNotAnswer(t *testing.T) {
 		"nobody":    {"http://127.0.0.1:1", b.key, 3, "the server at http://127.0.0.1:1 cannot be reached: "},
 		"wrong key": {b.url, "ag_wrong", 3, "API key"},
 		"no scope":  {b.url, reader, 3, "simulate"},
-		"redirect":  {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently and no GraphQL: is its address right?"},
-		"no url":    {"example", b.key, 2, "--url must be an address"},
-		"password":  {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must hold no password"},
-		"no key":    {b.url, " ", 2, "--api-key or AGENTGRAPH_API_KEY must hold a key"},
+		"redirect": {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently and no GraphQL: is its address " +
+			"right?"},
+		"no url":   {"example", b.key, 2, "--url must be an address"},
+		"password": {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must hold no password"},
+		"no key":   {b.url, " ", 2, "--api-key or AGENTGRAPH_API_KEY must hold a key"},
 	} {
 		ran := testAgainst(t.Context(), c.url, c.key, "run", "--agent", b.agent)
 		require.Equal(t, c.code, ran.code, "%s: %s", name, ran.log)
@@ -172,13 +189,15 @@ func TestReportsOfTestRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	// A row of this name, one without a name in that place, and a test that is called like both.
-	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "row 2", values: {n: 1}}, {values: {n: 2}}]}) {
+	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "row 2", values: {n: 1}},
+		{values: {n: 2}}]}) {
 		agentTest { id } } }`, map[string]any{"id": b.simulation(t, "Passing", holds)}, nil)
 	namesake := b.simulation(t, "Passing (row 2)", holds)
 	b.simulation(t, "Failing & \x0b<odd>", holds, fails)
 	b.simulation(t, "Erring", undecided)
 	b.must(t, `mutation ($id: ID!) { createClassificationTest(input: {
-		agentId: $id, name: "Classified", tagExpected: "Praise", conversationContext: {messages: [{role: user, text: "My parcel is lost and broken."}]}
+		agentId: $id, name: "Classified", tagExpected: "Praise", conversationContext: {messages: [{role: user,
+			text: "My parcel is lost and broken."}]}
 	}) { agentTest { id } } }`, map[string]any{"id": b.agent}, nil)
 	dir := t.TempDir()
 	junit, report := filepath.Join(dir, "junit.xml"), filepath.Join(dir, "report.json")
@@ -214,7 +233,8 @@ func TestReportsOfTestRuns(t *testing.T) {
 	whole := readReport(t, report)
 	require.Equal(t, "Failed", whole.Outcome)
 	require.Equal(t, 1, whole.ExitCode)
-	require.Equal(t, map[string]int{"total": 12, "queued": 0, "running": 0, "passed": 6, "failed": 4, "error": 2, "cancelled": 0, "skipped": 0}, whole.Execution.Counts)
+	require.Equal(t, map[string]int{"total": 12, "queued": 0, "running": 0, "passed": 6, "failed": 4, "error": 2,
+		"cancelled": 0, "skipped": 0}, whole.Execution.Counts)
 	require.InDelta(t, 0.6, *whole.Execution.PassRate, 1e-9)
 	require.Len(t, whole.Runs, 12)
 	for _, run := range whole.Runs {
@@ -280,11 +300,13 @@ func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
 	require.Equal(t, 4, ran.code, ran.out+ran.log)
 	require.Contains(t, ran.out, "--timeout is over: cancelling the execution on the server\n")
 	require.Contains(t, ran.out, "2 runs: 0 passed, 0 failed, 0 error, 2 cancelled")
-	require.Contains(t, ran.log, "the execution was cancelled after 0 of 2 runs, because it took longer than --timeout 200ms")
+	require.Contains(t, ran.log, "the execution was cancelled after 0 of 2 runs, because it took longer than --timeout "+
+		"200ms")
 	report := readReport(t, file)
 	require.Equal(t, "Cancelled", report.Outcome)
 	require.NotNil(t, report.Execution.FinishedAt)
-	execution, err := dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)).AgentTestExecution(t.Context(), report.Execution.ID)
+	execution, err := dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)).
+		AgentTestExecution(t.Context(), report.Execution.ID)
 	require.NoError(t, err)
 	require.True(t, execution.VirtualTime)
 }
@@ -304,7 +326,8 @@ func TestATestRunOnATerminal(t *testing.T) {
 		shown <- all.String()
 	}()
 	var log bytes.Buffer
-	code := run(t.Context(), []string{"test", "run", "--url", b.url, "--api-key", b.key, "--agent", b.agent, "--repeat", "5"}, streams{out: terminal, log: &log})
+	code := run(t.Context(), []string{"test", "run", "--url", b.url, "--api-key", b.key, "--agent", b.agent, "--repeat",
+		"5"}, streams{out: terminal, log: &log})
 	require.NoError(t, terminal.Close())
 	text := <-shown
 	require.NoError(t, screen.Close())
@@ -343,7 +366,8 @@ func TestATestRunAgainstABaseline(t *testing.T) {
 	worse := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good, "--min-pass-rate", "0")
 	require.Equal(t, 1, worse.code, worse.out)
 	require.Contains(t, worse.log, "worse than the baseline "+good)
-	require.Contains(t, worse.out, "Greets: newly failing (5/5 [57–100 %] before, 0/5 [0–43 %] now, p = 0.0079), regressed")
+	require.Contains(t, worse.out, "Greets: newly failing (5/5 [57–100 %] before, 0/5 [0–43 %] now, p = 0.0079), "+
+		"regressed")
 
 	var newest struct {
 		AgentTestExecutions struct{ Nodes []struct{ ID string } }

@@ -95,7 +95,8 @@ func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
 	junit := filepath.Join(t.TempDir(), "junit.xml")
 	ran := make(chan outcome, 1)
 	go func() {
-		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--reconnect", "0s", "--junit", junit)
+		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--reconnect", "0s",
+			"--junit", junit)
 	}()
 	<-proxy.streams
 	proxy.pointTo(t, "http://127.0.0.1:1")
@@ -126,7 +127,8 @@ func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
 	require.NoError(t, err)
 	one.Status = model.AgentTestRunStatusPassed
 	require.NoError(t, tenant.FinishRun(t.Context(), one))
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Passed     Passing") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Passed     Passing") }, time.Minute,
+		10*time.Millisecond)
 	proxy.pointTo(t, "http://127.0.0.1:1")
 	proxy.CloseClientConnections()
 	require.Equal(t, 3, <-ran, out.String())

@@ -65,12 +65,14 @@ func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, first.cmd.Wait(), "it ends in order")
-	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND lost = 0"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND "+
+		"lost = 0"))
 	s.startReplica(t, "--workers", "20")
 	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way again")
 	close(s.gate)
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
-	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND lost = 0"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND "+
+		"lost = 0"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 }
 
@@ -85,13 +87,17 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, underWay)
 	s.Await(t, func() bool { return s.waiting.Load() == underWay }, "some are under way")
 	begun := time.Now()
-	_, err := s.Tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
+	_, err := s.Tenant.CancelAgentTestExecution(t.Context(),
+		model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay, "what waits is cancelled at once")
+	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay,
+		"what waits is cancelled at once")
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
-	t.Logf("%d runs in two other processes ended within %s of their cancellation", underWay, time.Since(begun).Round(time.Millisecond))
+	t.Logf("%d runs in two other processes ended within %s of their cancellation", underWay, time.Since(begun).
+		Round(time.Millisecond))
 	s.Await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))
-	require.Equal(t, 1, s.Count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Cancelled' AND finished_at IS NOT NULL"))
+	require.Equal(t, 1, s.Count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Cancelled' AND "+
+		"finished_at IS NOT NULL"))
 	s.Await(t, func() bool { return s.Count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
 }

@@ -33,7 +33,8 @@ func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 		// At 0 it is stricter than later.
 		verdict, _ := json.Marshal(fmt.Sprintf(`{"evidence":[],"rationale":"So it is.","passed":%t}`, asked.Add(1) > 1))
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", verdict)
+		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: "+
+			"[DONE]\n\n", verdict)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -42,7 +43,8 @@ func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	b := newBench(t, "--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key", "strict-key")
+	b := newBench(t, "--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",
+		"strict-key")
 	test := b.simulation(t, "Judged", holds, undecided)
 
 	ran := b.test(t, "run", "--test", test, "--votes", "3")
@@ -63,11 +65,13 @@ func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 			}
 		}
 	}
-	b.must(t, `query ($id: ID!) { agentTest(id: $id) { lastRun { id execution { votes } criteriaResults { decidedBy agreement } } } }`,
+	b.must(t, `query ($id: ID!) { agentTest(id: $id) { lastRun { id execution { votes } criteriaResults { decidedBy
+		agreement } } } }`,
 		map[string]any{"id": test}, &read)
 	run := read.AgentTest.LastRun
 	require.Equal(t, 3, run.Execution.Votes)
-	require.Equal(t, []string{"Program", "Model"}, []string{run.CriteriaResults[0].DecidedBy, run.CriteriaResults[1].DecidedBy})
+	require.Equal(t, []string{"Program", "Model"}, []string{run.CriteriaResults[0].DecidedBy,
+		run.CriteriaResults[1].DecidedBy})
 	require.Nil(t, run.CriteriaResults[0].Agreement)
 	require.InDelta(t, 2.0/3, *run.CriteriaResults[1].Agreement, 1e-9)
 	require.Contains(t, b.test(t, "show", run.ID).out, "✓ "+undecided+" (67 % of votes)")
@@ -79,15 +83,19 @@ func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
 	require.Zero(t, ran.code, "%s%s", ran.out, ran.log)
 	require.EqualValues(t, 4, asked.Load())
 
-	b.must(t, `query ($id: ID!) { agentTest(id: $id) { lastRun { id execution { id votes } } } }`, map[string]any{"id": test}, &read)
+	b.must(t, `query ($id: ID!) { agentTest(id: $id) { lastRun { id execution { id votes } } } }`,
+		map[string]any{"id": test}, &read)
 	again := b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID)
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
 	require.EqualValues(t, 5, asked.Load(), "nothing is said again")
-	require.Contains(t, again.out, "Judged by strict: 1 of 1 run came to the same as before, and 2 of 2 criteria in the same words\n")
-	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test, criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
+	require.Contains(t, again.out, "Judged by strict: 1 of 1 run came to the same as before, and 2 of 2 criteria in the "+
+		"same words\n")
+	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
+		criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")
 	require.Equal(t, 1, again.code, "%s%s", again.out, again.log)
-	require.Contains(t, b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--model", "dear").log, "model must be one of strict")
+	require.Contains(t, b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--model", "dear").log,
+		"model must be one of strict")
 	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
@@ -96,7 +104,8 @@ func TestAJudgeIsMeasured(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	asked.Store(1) // after which the judge says yes
-	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key", "strict-key"}
+	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",
+		"strict-key"}
 	o := ran(t, append([]string{"judge", "eval", "--json"}, flags...)...)
 	require.Equal(t, 1, o.code, o.log)
 	var measured struct {
@@ -116,15 +125,20 @@ func TestAJudgeIsMeasured(t *testing.T) {
 	require.Contains(t, o.log, fmt.Sprintf("the judge passed %d criteria that do not hold", measured.FalsePasses))
 
 	file := filepath.Join(t.TempDir(), "ours.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets, holds: true}]}]`), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets, holds: true}]}]`),
+		0o600))
 	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
 	require.Zero(t, o.code, o.log)
-	require.Contains(t, o.out, "strict: 1 of 1 verdicts are right\nFalse passes: 0 of 0 that do not hold\nFalse failures: 0 of 1 that hold\nWithout a verdict: 0\n")
-	o = ran(t, append([]string{"judge", "eval", file, "--openai-api-key", "k"}, append(flags[:4:4], "--judge-api-key", "wrong")...)...)
+	require.Contains(t, o.out, "strict: 1 of 1 verdicts are right\nFalse passes: 0 of 0 that do not hold\nFalse "+
+		"failures: 0 of 1 that hold\nWithout a verdict: 0\n")
+	o = ran(t, append([]string{"judge", "eval", file, "--openai-api-key", "k"},
+		append(flags[:4:4], "--judge-api-key", "wrong")...)...)
 	require.Equal(t, 3, o.code, o.log)
 	require.Contains(t, o.out, "! Ours: greets\n")
 
-	require.NoError(t, os.WriteFile(file, []byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets}]}]`), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets}]}]`), 0o600))
 	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
 	require.Equal(t, 2, o.code)
 	require.Contains(t, o.log, "conversation 0 (Ours): each of the criteria needs criterion and holds")
@@ -138,7 +152,8 @@ func TestAJudgeNeedsAProvider(t *testing.T) {
 		"--contact-model chatty": "the model of the contact, chatty, has no provider",
 		"--judge-api-key k":      "--judge-base-url and --judge-api-key need a --judge-model",
 	} {
-		o := ran(t, append([]string{"serve", "--database-url", "postgres://127.0.0.1:1/none", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)...)
+		o := ran(t, append([]string{"serve", "--database-url", "postgres://127.0.0.1:1/none", "--listen", "127.0.0.1:0"},
+			strings.Fields(args)...)...)
 		require.NotZero(t, o.code)
 		require.Contains(t, o.log, says)
 	}

@@ -18,10 +18,12 @@ func (b *bench) inFolder(t *testing.T, folder, test string, criteria ...string) 
 	var made struct {
 		CreateAgentTestFolder struct{ Folder struct{ ID string } }
 	}
-	b.must(t, `mutation ($agent: ID!, $name: String!) { createAgentTestFolder(input: {agentId: $agent, name: $name}) { folder { id } } }`,
+	b.must(t, `mutation ($agent: ID!, $name: String!) { createAgentTestFolder(input: {agentId: $agent,
+		name: $name}) { folder { id } } }`,
 		map[string]any{"agent": b.agent, "name": folder}, &made)
 	folderID, testID = made.CreateAgentTestFolder.Folder.ID, b.simulation(t, test, criteria...)
-	b.must(t, `mutation ($test: ID!, $folder: ID!) { updateSimulationTest(input: {testId: $test, folderId: $folder}) { agentTest { id } } }`,
+	b.must(t, `mutation ($test: ID!, $folder: ID!) { updateSimulationTest(input: {testId: $test,
+		folderId: $folder}) { agentTest { id } } }`,
 		map[string]any{"test": testID, "folder": folderID}, nil)
 	return folderID, testID
 }
@@ -32,8 +34,10 @@ func TestSeveralFoldersAndAgentsAddUp(t *testing.T) {
 	b.inFolder(t, "A", "Fails in A", fails)
 	folderB, _ := b.inFolder(t, "B", "Passes in B", holds)
 	b.inFolder(t, "C", "Passes in C", holds)
-	b.must(t, `mutation ($agent: ID!) { createAgentTestFolder(input: {agentId: $agent, name: "Empty"}) { folder { id } } }`, map[string]any{"agent": b.agent}, nil)
-	for _, args := range [][]string{{"--folder", "A", "--folder", "B"}, {"--folder", "a," + folderB}, {"--folder", folderB, "--folder", "A"}} {
+	b.must(t, `mutation ($agent: ID!) { createAgentTestFolder(input: {agentId: $agent,
+		name: "Empty"}) { folder { id } } }`, map[string]any{"agent": b.agent}, nil)
+	for _, args := range [][]string{{"--folder", "A", "--folder", "B"}, {"--folder", "a," + folderB},
+		{"--folder", folderB, "--folder", "A"}} {
 		o := b.test(t, append([]string{"run"}, args...)...)
 		require.Equal(t, 1, o.code, o.out+o.log)
 		require.Contains(t, o.out, "Failed: 1 of 2 runs failed")
@@ -64,11 +68,13 @@ func TestNamesThatSeveralHaveAreRefusedWithTheCandidates(t *testing.T) {
 	var made struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
-	b.must(t, `mutation { createAgent(input: {name: "Front <desk>", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, &made)
+	b.must(t, `mutation { createAgent(input: {name: "Front <desk>", channel: Web, direction: Inbound, language: "en",
+		prompt: "Help."}) { agent { id } } }`, nil, &made)
 	b.agent = made.CreateAgent.Agent.ID
 	folder, test := b.inFolder(t, "smoke", "Greets", fails)
 	for _, c := range []struct{ flag, name, candidate string }{
-		{"--agent", "Front <desk>", `"Front <desk>" (` + first + `)`}, {"--folder", "SMOKE", `"smoke" of agent "Front <desk>" (` + folder + `)`},
+		{"--agent", "Front <desk>", `"Front <desk>" (` + first + `)`},
+		{"--folder", "SMOKE", `"smoke" of agent "Front <desk>" (` + folder + `)`},
 		{"--test", "Greets", `"Greets" of agent "Front <desk>" (` + test + `)`},
 	} {
 		o := b.test(t, "run", c.flag, c.name)
@@ -105,7 +111,8 @@ func TestNamesThatSeveralHaveAreRefusedWithTheCandidates(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "show", "Greets").code)
 	require.Contains(t, b.test(t, "show", test).out, "Greets")
 	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "one name is written so")
-	b.must(t, `mutation ($id: ID!) { deleteAgent(input: {agentId: $id}) { deletedId } }`, map[string]any{"id": b.agent}, nil)
+	b.must(t, `mutation ($id: ID!) { deleteAgent(input: {agentId: $id}) { deletedId } }`, map[string]any{"id": b.agent},
+		nil)
 	require.Contains(t, b.test(t, "show", "greets").out, "Greets")
 }
 
@@ -115,7 +122,8 @@ func TestATestRunNamesThePageOfTheConsole(t *testing.T) {
 	b.simulation(t, "Greets", holds)
 	report := filepath.Join(t.TempDir(), "report.json")
 	o := b.test(t, "run", "--agent", b.agent, "--json", report)
-	require.Contains(t, o.out, "\nConsole: "+b.url+"/console/tests?agent="+b.agent+"&execution="+readReport(t, report).Execution.ID+"\n")
+	require.Contains(t, o.out, "\nConsole: "+b.url+"/console/tests?agent="+b.agent+"&execution="+readReport(t, report).
+		Execution.ID+"\n")
 	require.NotContains(t, o.out, "\x1b")
 	off := newBench(t, "--console", "off")
 	off.simulation(t, "Greets", holds)
@@ -152,7 +160,8 @@ func TestExecutionsAreListed(t *testing.T) {
 		args  []string
 		count int
 	}{
-		{nil, 2}, {[]string{"--agent", "front <desk>"}, 2}, {[]string{"--status", "Completed"}, 2}, {[]string{"--status", "Running,Queued"}, 0},
+		{nil, 2}, {[]string{"--agent", "front <desk>"}, 2}, {[]string{"--status", "Completed"}, 2},
+		{[]string{"--status", "Running,Queued"}, 0},
 		{[]string{"--verdict", "Failed"}, 1}, {[]string{"--limit", "1"}, 1},
 	} {
 		o := b.test(t, append([]string{"executions", "--json"}, c.args...)...)
@@ -208,14 +217,17 @@ func TestNamesAreCompleted(t *testing.T) {
 	b := newBench(t, "--workers", "0")
 	b.inFolder(t, "Regression, slow", "Greets everybody", holds)
 	for line, completed := range map[string]string{
-		"chat|fr": "Front <desk>", "test|run|--agent|Fr": "Front <desk>", "test|list|--agent|Front <desk>,f": "Front <desk>,Front <desk>",
-		"test|run|--folder|reg": `Regression\, slow`, "test|show|gr": "Greets everybody", "test|run|--test|": "Greets everybody",
+		"chat|fr": "Front <desk>", "test|run|--agent|Fr": "Front <desk>",
+		"test|list|--agent|Front <desk>,f": "Front <desk>,Front <desk>",
+		"test|run|--folder|reg":            `Regression\, slow`, "test|show|gr": "Greets everybody",
+		"test|run|--test|": "Greets everybody",
 	} {
 		o := process(t, "", b.environment(t), append([]string{"__complete"}, strings.Split(line, "|")...)...)
 		require.Zero(t, o.code, o.log)
 		require.Equal(t, completed+"\n:4\n", o.out, line)
 	}
-	nobody := process(t, "", []string{"AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=k"}, "__complete", "test", "run", "--agent", "f")
+	nobody := process(t, "", []string{"AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=k"}, "__complete", "test",
+		"run", "--agent", "f")
 	require.Equal(t, outcome{0, ":4\n", "Completion ended with directive: ShellCompDirectiveNoFileComp\n"}, nobody)
 }
 

@@ -55,7 +55,8 @@ func TestListAndShowTests(t *testing.T) {
 		require.Contains(t, unknown.log, what)
 		require.Empty(t, unknown.out)
 	}
-	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "Mon\u001bday", values: {day: "Monday"}}, {values: {day: "Tuesday"}}]}) { agentTest { id } } }`,
+	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "Mon\u001bday",
+		values: {day: "Monday"}}, {values: {day: "Tuesday"}}]}) { agentTest { id } } }`,
 		map[string]any{"id": test}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test, "--concurrency", "1").code)
 	shown = b.test(t, "show", test)

@@ -35,7 +35,8 @@ type typist struct {
 func onTerminal(t *testing.T, env []string, args ...string) *typist {
 	t.Helper()
 	//nolint:gosec // The tests' own program.
-	w := &typist{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...), done: make(chan struct{})}
+	w := &typist{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...),
+		done: make(chan struct{})}
 	w.cmd.Env = append([]string{asCommand + "=1", "TERM=xterm"}, env...)
 	keys, err := pty.StartWithSize(w.cmd, &pty.Winsize{Rows: 40, Cols: 60})
 	require.NoError(t, err)
@@ -50,7 +51,8 @@ func onTerminal(t *testing.T, env []string, args ...string) *typist {
 
 func (w *typist) await(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(w.seen.String(), text) }, time.Minute, 5*time.Millisecond, text)
+	require.Eventually(t, func() bool { return strings.Contains(w.seen.String(), text) }, time.Minute, 5*time.Millisecond,
+		text)
 }
 
 func (w *typist) press(t *testing.T, keys string) {
@@ -104,7 +106,8 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	document := file("agents.graphql", `query Named($name: String!, $first: Int!) { agents(filter: {nameContains: $name}, first: $first) { nodes { name } } }
+	document := file("agents.graphql",
+		`query Named($name: String!, $first: Int!) { agents(filter: {nameContains: $name}, first: $first) { nodes { name } } }
 		query All { agents { totalCount } }`)
 	variables := file("variables.json", `{"name": "nobody", "first": 1}`)
 	query := func(args ...string) outcome {
@@ -112,7 +115,8 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 	}
 	found := `{"data":{"agents":{"nodes":[{"name":"Front <desk>"}]}}}` + "\n"
 	require.Equal(t, outcome{0, found, ""}, query("--var", "name=desk", "--var", "first=1"))
-	require.Equal(t, outcome{0, found, ""}, query("--var", "name=desk", "--variables", variables), "a flag goes before the file")
+	require.Equal(t, outcome{0, found, ""}, query("--var", "name=desk", "--variables", variables),
+		"a flag goes before the file")
 	require.Equal(t, `{"data":{"agents":{"nodes":[]}}}`+"\n", query("--variables", variables).out)
 
 	wrong := query("--var", "name=desk", "--var", "first=1000")
@@ -120,26 +124,33 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 	require.Contains(t, wrong.out, `"BAD_INPUT"`, "the response is printed all the same")
 	require.Contains(t, wrong.log, "first")
 	require.Contains(t, query("--var", "nmae=x").log, "--var: the operation has no variable $nmae")
-	require.Contains(t, process(t, "", env, "query", document).log, "--operation must name one of the document's operations: Named, All")
+	require.Contains(t, process(t, "", env, "query", document).log,
+		"--operation must name one of the document's operations: Named, All")
 	require.Contains(t, process(t, "{ agents {", env, "query", "-").log, "the document is not GraphQL")
 	require.Equal(t, 2, process(t, "", env, "query", "missing.graphql").code)
 	require.Contains(t, process(t, "", env, "query", "").log, "the document is empty")
-	require.Contains(t, process(t, "", env, "query", "fragment f on Agent { id }").log, "the document has no query, mutation or subscription")
+	require.Contains(t, process(t, "", env, "query", "fragment f on Agent { id }").log,
+		"the document has no query, mutation or subscription")
 
-	require.Equal(t, `{"data":{"agents":{"totalCount":1}}}`+"\n", process(t, "", env, "query", "{ agents { totalCount } }").out)
+	require.Equal(t, `{"data":{"agents":{"totalCount":1}}}`+"\n",
+		process(t, "", env, "query", "{ agents { totalCount } }").out)
 	require.Contains(t, process(t, "", env, "query", "{ agents {").log, "the document is not GraphQL: document:1")
 
 	indented := onTerminal(t, env, "query", document, "--operation", "All")
 	require.Zero(t, indented.code())
-	require.Equal(t, "{\r\n  \"data\": {\r\n    \"agents\": {\r\n      \"totalCount\": 1\r\n    }\r\n  }\r\n}\r\n", indented.seen.String())
+	require.Equal(t, "{\r\n  \"data\": {\r\n    \"agents\": {\r\n      \"totalCount\": 1\r\n    }\r\n  }\r\n}\r\n",
+		indented.seen.String())
 
 	var begun struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
-	b.must(t, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`, map[string]any{"id": b.agent}, &begun)
+	b.must(t, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
+		map[string]any{"id": b.agent}, &begun)
 	id := begun.StartSimulationChat.SimulationChat.ID
-	b.must(t, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Goodbye"}) { simulationChat { id } } }`, map[string]any{"id": id}, nil)
-	followed := process(t, `subscription ($id: ID!) { simulationChatMessages(simulationChatId: $id) { role } }`, env, "query", "-", "--var", "id="+id)
+	b.must(t, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id,
+		text: "Goodbye"}) { simulationChat { id } } }`, map[string]any{"id": id}, nil)
+	followed := process(t, `subscription ($id: ID!) { simulationChatMessages(simulationChatId: $id) { role } }`, env,
+		"query", "-", "--var", "id="+id)
 	require.Equal(t, 0, followed.code, followed.log)
 	require.Equal(t, 3, strings.Count(followed.out, "\n"), "a line for each event")
 }
@@ -189,7 +200,8 @@ func TestAChatOnATerminal(t *testing.T) {
 	chat.await(t, "Front <desk>: Welcome.\r\nYou: ")
 	chat.press(t, "What are your opening hours?\n")
 	chat.await(t, "9 to 5")
-	require.Eventually(t, func() bool { return strings.HasSuffix(chat.seen.String(), "\r\nYou: ") }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasSuffix(chat.seen.String(), "\r\nYou: ") }, time.Minute,
+		5*time.Millisecond)
 	require.Equal(t, 2, strings.Count(chat.seen.String(), "Front <desk>: "), chat.seen.String())
 	chat.press(t, "\x03")
 	require.Equal(t, 4, chat.code(), "Ctrl-C")

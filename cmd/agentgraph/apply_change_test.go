@@ -107,33 +107,56 @@ func TestEachChangeIsShownMadeAndGone(t *testing.T) {
 		shown     []string
 		mutations string
 	}{
-		{"description: When we are open.", "description: null", []string{`~ change dataset "Opening hours"`, "description: When we are open. → null"}, "updateDataset"},
+		{"description: When we are open.", "description: null", []string{`~ change dataset "Opening hours"`,
+			"description: When we are open. → null"}, "updateDataset"},
 		{"chunkTokenNum: 256", "chunkTokenNum: null", []string{"parserConfig.chunkTokenNum: 256 → 512"}, "updateDataset"},
-		{"datasetIds: [opening]", "datasetIds: null", []string{`~ change knowledge base chat "Hours"`, "datasetIds: [opening] → []"}, "updateKnowledgeBaseChat"},
-		{"llmSettings: {temperature: 0}", "llmSettings: null", []string{"llmSettings.temperature: 0 → 0.1"}, "updateKnowledgeBaseChat"},
-		{"{zeta: {type: string}, alpha: {type: number, minimum: 0.5}}", "{alpha: {type: number, minimum: 0.5}, zeta: {type: string}}", []string{`~ change tool "Book"`, "parameters:"}, "updateTool"},
+		{"datasetIds: [opening]", "datasetIds: null", []string{`~ change knowledge base chat "Hours"`,
+			"datasetIds: [opening] → []"}, "updateKnowledgeBaseChat"},
+		{"llmSettings: {temperature: 0}", "llmSettings: null", []string{"llmSettings.temperature: 0 → 0.1"},
+			"updateKnowledgeBaseChat"},
+		{"{zeta: {type: string}, alpha: {type: number, minimum: 0.5}}",
+			"{alpha: {type: number, minimum: 0.5}, zeta: {type: string}}", []string{`~ change tool "Book"`, "parameters:"},
+			"updateTool"},
 		{"api.example.com/book", "api.example.com/book/2", []string{"endpoint:", "api.example.com/book/2"}, "updateTool"},
 		{"description: Books.", "description: null", []string{"description: Books. → null"}, "updateTool"},
-		{"{name: Look, technicalName: look}", "{name: Look up, technicalName: look}", []string{"name: Look → Look up"}, "updateTool"},
-		{"      Be brief.", "      Be very brief.", []string{`~ change agent "Front desk"`, "-Be brief.", "+Be very brief."}, "updateAgent"},
-		{"inboundWelcomeMessage: Hello.", "inboundWelcomeMessage: null", []string{"inboundWelcomeMessage: Hello. → null"}, "updateAgent"},
-		{"fields: [{name: firstName, isMandatory: true}]", "fields: null", []string{"fields: [{name: firstName, isMandatory: true}] → []"}, "updateAgent"},
-		{"knowledgeBaseChatId: hours", "knowledgeBaseChatId: null", []string{"knowledgeBaseChatId: hours → null"}, "disconnectKnowledgeBaseChat"},
-		{"knowledgeBaseChatId: null", "knowledgeBaseChatId: hours", []string{"knowledgeBaseChatId: null → hours"}, "connectKnowledgeBaseChat"},
+		{"{name: Look, technicalName: look}", "{name: Look up, technicalName: look}", []string{"name: Look → Look up"},
+			"updateTool"},
+		{"      Be brief.", "      Be very brief.", []string{`~ change agent "Front desk"`, "-Be brief.", "+Be very brief."},
+			"updateAgent"},
+		{"inboundWelcomeMessage: Hello.", "inboundWelcomeMessage: null", []string{"inboundWelcomeMessage: Hello. → null"},
+			"updateAgent"},
+		{"fields: [{name: firstName, isMandatory: true}]", "fields: null",
+			[]string{"fields: [{name: firstName, isMandatory: true}] → []"}, "updateAgent"},
+		{"knowledgeBaseChatId: hours", "knowledgeBaseChatId: null", []string{"knowledgeBaseChatId: hours → null"},
+			"disconnectKnowledgeBaseChat"},
+		{"knowledgeBaseChatId: null", "knowledgeBaseChatId: hours", []string{"knowledgeBaseChatId: null → hours"},
+			"connectKnowledgeBaseChat"},
 		{"toolIds: [look, book]", "toolIds: [book]", []string{"toolIds: [book, look] → [book]"}, "disconnectTool"},
 		{"toolIds: [book]", "toolIds: [book, look]", []string{"toolIds: [book] → [book, look]"}, "connectTool"},
 		{"description: Knows more.", "description: Knows best.", []string{"+  description: Knows best."}, "updateSubAgent"},
-		{"technicalName: ask_front}", "technicalName: ask_desk}", []string{"+  technicalName: ask_desk"}, "removeSubAgent addSubAgent"},
-		{"name: Safety", "name: Safety, color: '#112233'", []string{`~ change test folder "Safety" of agent "Front desk"`, "color: \"#6B7280\" → \"#112233\""}, "updateAgentTestFolder"},
-		{"variables: {firstName: Leo}", "variables: {firstName: Max}", []string{`~ change simulation test "Kind" of agent "Front desk"`, "variables: {firstName: Leo} → {firstName: Max}"}, "updateSimulationTest"},
-		{"{firstName: Max}}", "{firstName: Max}, persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], contactSays: [Hello, null]}", []string{`~ change simulation test "Kind"`, "Angry"}, "updateSimulationTest"},
-		{"persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], contactSays: [Hello, null]", "persona: {patience: 2}, judgeSees: [Prompt], contactSays: null", []string{"Angry"}, "updateSimulationTest"},
-		{"persona: {patience: 2}, judgeSees: [Prompt]", "persona: null, judgeSees: null", []string{"patience"}, "updateSimulationTest"},
-		{"resultTemplate: ok", "resultTemplate: fine", []string{"+  resultTemplate: fine"}, "updateSimulationTest updateSimulationTest"},
-		{"text: Done?", "text: Ready?", []string{`~ change classification test "Is done"`, "+  text: Ready?"}, "updateClassificationTest"},
-		{"defaultRegion: GB", "defaultRegion: null", []string{`~ change campaign "Spring"`, "defaultRegion: GB → null"}, "updateCampaign"},
-		{"description: Where., isMandatory: true}", "description: Where., isMandatory: true}, {name: street}", []string{"+- name: street"}, "addCampaignField"},
-		{"      url: https://api.example.com/book/2\n      headers: {Authorization: \"${AGENTGRAPH_TEST_BOOK_TOKEN}\"}\n", "", []string{"endpoint:"}, ""},
+		{"technicalName: ask_front}", "technicalName: ask_desk}", []string{"+  technicalName: ask_desk"},
+			"removeSubAgent addSubAgent"},
+		{"name: Safety", "name: Safety, color: '#112233'", []string{`~ change test folder "Safety" of agent "Front desk"`,
+			"color: \"#6B7280\" → \"#112233\""}, "updateAgentTestFolder"},
+		{"variables: {firstName: Leo}", "variables: {firstName: Max}",
+			[]string{`~ change simulation test "Kind" of agent "Front desk"`, "variables: {firstName: Leo} → {firstName: Max}"},
+			"updateSimulationTest"},
+		{"{firstName: Max}}", "{firstName: Max}, persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], " +
+			"contactSays: [Hello, null]}", []string{`~ change simulation test "Kind"`, "Angry"}, "updateSimulationTest"},
+		{"persona: {mood: Angry, patience: 2}, judgeSees: [Prompt, Date], contactSays: [Hello, null]",
+			"persona: {patience: 2}, judgeSees: [Prompt], contactSays: null", []string{"Angry"}, "updateSimulationTest"},
+		{"persona: {patience: 2}, judgeSees: [Prompt]", "persona: null, judgeSees: null", []string{"patience"},
+			"updateSimulationTest"},
+		{"resultTemplate: ok", "resultTemplate: fine", []string{"+  resultTemplate: fine"},
+			"updateSimulationTest updateSimulationTest"},
+		{"text: Done?", "text: Ready?", []string{`~ change classification test "Is done"`, "+  text: Ready?"},
+			"updateClassificationTest"},
+		{"defaultRegion: GB", "defaultRegion: null", []string{`~ change campaign "Spring"`, "defaultRegion: GB → null"},
+			"updateCampaign"},
+		{"description: Where., isMandatory: true}", "description: Where., isMandatory: true}, {name: street}",
+			[]string{"+- name: street"}, "addCampaignField"},
+		{"      url: https://api.example.com/book/2\n      headers: {Authorization: \"${AGENTGRAPH_TEST_BOOK_TOKEN}\"}\n", "",
+			[]string{"endpoint:"}, ""},
 	} {
 		edit(t, file, change.old, change.now)
 		if change.mutations == "" {
@@ -156,9 +179,11 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	hours := filepath.Join(filepath.Dir(file), "knowledge", "hours.md")
 	require.NoError(t, os.WriteFile(hours, []byte("# Hours\n\n8 to 4\n"), 0o600))
-	require.Contains(t, c.run(t, key, "diff", "-f", file).out, "documents: + hours.md, 16 bytes\n    documents: - hours.md, 16 bytes\n")
+	require.Contains(t, c.run(t, key, "diff", "-f", file).out, "documents: + hours.md, 16 bytes\n    documents: - "+
+		"hours.md, 16 bytes\n")
 	c.good(t, key, "apply", "-f", file)
-	require.Equal(t, []string{"addDocument", "deleteDocument"}, c.mutations, "the new one is there before the old one goes")
+	require.Equal(t, []string{"addDocument", "deleteDocument"}, c.mutations,
+		"the new one is there before the old one goes")
 
 	edit(t, file, `, {name: "a/b.txt", file: other.txt}`, "")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
@@ -176,7 +201,8 @@ func TestPruneDeletesWhatTheFilesDoNotName(t *testing.T) {
 	edit(t, file, "  - {name: Look, technicalName: look}\n", "")
 	edit(t, file, "toolIds: [look, book]", "toolIds: [book]")
 	edit(t, file, "      - {name: Kind, folderId: safe, scenario: Says hello., criteria: [is kind]}\n", "")
-	edit(t, file, "campaigns:\n  - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, description: Where., isMandatory: true}]}\n", "campaigns: []\n")
+	edit(t, file, "campaigns:\n  - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, "+
+		"description: Where., isMandatory: true}]}\n", "campaigns: []\n")
 	c.good(t, key, "apply", "-f", file)
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
 	o := c.run(t, key, "apply", "-f", file, "--prune")
@@ -213,7 +239,8 @@ func TestWhatSomebodyElseChangedIsNotOverwritten(t *testing.T) {
 	}
 	o := c.run(t, key, "apply", "-f", file)
 	require.Equal(t, 1, o.code, o.log)
-	require.Contains(t, o.log, `agent "Front desk": somebody else changed it meanwhile, and nothing of that is overwritten`)
+	require.Contains(t, o.log,
+		`agent "Front desk": somebody else changed it meanwhile, and nothing of that is overwritten`)
 	c.before = nil
 	o = c.run(t, key, "diff", "-f", file)
 	require.Contains(t, o.out, "-Theirs.")
@@ -243,7 +270,8 @@ func TestAnApplyThatFailedGoesOn(t *testing.T) {
 		return 0
 	}
 	require.Contains(t, c.good(t, key, "apply", "-f", file), "2 created, 0 changed, 0 deleted")
-	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations, "the one whose answer was lost is sent again")
+	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations,
+		"the one whose answer was lost is sent again")
 	c.before = nil
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file), "and made once")
 	_, key = newCompany(t, c.store, "Lost")
@@ -285,7 +313,8 @@ func TestSecretsOfToolsStaySecret(t *testing.T) {
 	require.Equal(t, 6, c.run(t, fresh, "diff", "-f", dir).code, "nothing is sent")
 	o = c.run(t, fresh, "apply", "-f", dir)
 	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, "endpoint.headers.Authorization: needs the environment variable BOOK_AUTHORIZATION, which is not set")
+	require.Contains(t, o.log, "endpoint.headers.Authorization: needs the environment variable BOOK_AUTHORIZATION, "+
+		"which is not set")
 	require.Empty(t, c.mutations)
 
 	edit(t, file, `{Authorization: "${AGENTGRAPH_TEST_BOOK_TOKEN}"}`, "{}")
@@ -302,7 +331,8 @@ func TestKeysNeedTheScopes(t *testing.T) {
 	o := c.run(t, newKey(t, tenant, model.APIKeyScopeRead), "apply", "-f", file)
 	require.Equal(t, 1, o.code)
 	require.Contains(t, o.log, "the scope write")
-	c.good(t, newKey(t, tenant, model.APIKeyScopeWrite), "apply", "-f", write(t, "agents: [{name: A, channel: Web, direction: Inbound, language: en, prompt: Help.}]"))
+	c.good(t, newKey(t, tenant, model.APIKeyScopeWrite), "apply", "-f",
+		write(t, "agents: [{name: A, channel: Web, direction: Inbound, language: en, prompt: Help.}]"))
 	o = c.run(t, newKey(t, tenant, model.APIKeyScopeBrowse), "diff", "-f", file)
 	require.Equal(t, 3, o.code, o.log)
 	require.Contains(t, o.log, "the scope prompts")

@@ -100,10 +100,13 @@ func TestFilesThatStandForTooMuchAreRefused(t *testing.T) {
 		require.Equal(t, 1, o.code, o.log)
 		require.Contains(t, o.log, "when its aliases are written out", args)
 	}
-	o := c.run(t, key, "test", "import", write(t, "agentTests: [{agent: A, simulations: [{name: S, scenario: x, criteria: [y], rows: r.jsonl}]}]"))
+	o := c.run(t, key, "test", "import", write(t, "agentTests: [{agent: A, simulations: [{name: S, scenario: x, "+
+		"criteria: [y], rows: r.jsonl}]}]"))
 	require.Contains(t, o.log, "there is no file ")
-	rows := write(t, anAgent+"agentTests: [{agent: A, simulations: [{name: S, scenario: x, criteria: [y], rows: r.jsonl}]}]")
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(rows), "r.jsonl"), []byte(`{"a": `+strings.Repeat("[", 1_000_000)), 0o600))
+	rows := write(t, anAgent+"agentTests: [{agent: A, simulations: [{name: S, scenario: x, criteria: [y], rows: "+
+		"r.jsonl}]}]")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(rows), "r.jsonl"),
+		[]byte(`{"a": `+strings.Repeat("[", 1_000_000)), 0o600))
 	require.Contains(t, c.run(t, key, "diff", "-f", rows).log, "r.jsonl: line 1 must be a JSON object")
 	o = c.run(t, key, "judge", "eval", file)
 	require.NotZero(t, o.code)

@@ -17,7 +17,8 @@ func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	tenant, key := newCompany(t, c.store, "Repeats")
-	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: "Web", Direction: "Inbound", Language: "en", Prompt: "Help."})
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: "Web",
+		Direction: "Inbound", Language: "en", Prompt: "Help."})
 	require.NoError(t, err)
 	var ids []string
 	for range 2 {
@@ -37,7 +38,8 @@ func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
 	require.Contains(t, c.good(t, key, "diff", "-f", dir), "Nothing differs.")
 	require.Contains(t, c.good(t, key, "test", "diff", exported), "Nothing differs.")
 	file := filepath.Join(dir, "agent_desk.yaml")
-	edit(t, file, "id: "+ids[1]+"\n        folderId: null\n        name: Same", "id: "+ids[1]+"\n        folderId: null\n        name: Other")
+	edit(t, file, "id: "+ids[1]+"\n        folderId: null\n        name: Same", "id: "+ids[1]+
+		"\n        folderId: null\n        name: Other")
 	c.good(t, key, "apply", "-f", dir)
 	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
 }
@@ -54,7 +56,8 @@ func TestNamesThatSeveralHave(t *testing.T) {
 	}
 	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
 	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+": say by id which is meant")
+	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+
+		": say by id which is meant")
 	dir := t.TempDir()
 	c.good(t, key, "pull", "--no-ids", dir)
 	require.Contains(t, filesIn(t, dir)["knowledge.yaml"], "id: "+ids[0])
@@ -90,7 +93,8 @@ func TestThingsOfOneNameGoToAnotherCompany(t *testing.T) {
 	c := newCoded(t)
 	_, staging := newCompany(t, c.store, "Staging")
 	_, production := newCompany(t, c.store, "Production")
-	file := write(t, strings.Replace(twins, "language: en, prompt: You are the second.", "language: en, classificationTags: [{name: Good}], prompt: You are the second.", 1))
+	file := write(t, strings.Replace(twins, "language: en, prompt: You are the second.",
+		"language: en, classificationTags: [{name: Good}], prompt: You are the second.", 1))
 	require.Contains(t, c.good(t, staging, "apply", file), "11 created, 0 changed, 0 deleted\n")
 	for range 2 {
 		require.Contains(t, c.good(t, staging, "apply", file), "Nothing differs.\n")
@@ -110,7 +114,8 @@ func TestThingsOfOneNameGoToAnotherCompany(t *testing.T) {
 	c.good(t, production, "apply", dir)
 	again := c.good(t, production, "apply", dir)
 	require.Contains(t, again, "Nothing differs.\n")
-	require.Contains(t, again, "Note: 8 things share their name with others: those of the files were paired with those of the server in their order\n")
+	require.Contains(t, again, "Note: 8 things share their name with others: those of the files were paired with those "+
+		"of the server in their order\n")
 	require.Contains(t, c.good(t, production, "diff", dir, "--prune"), "Nothing differs.\n")
 	moved := c.pulledWith(t, production, []string{"--no-ids"})
 	require.Contains(t, filesIn(t, moved)["agent_twin_2.yaml"], "prompt: You are the second.")
@@ -125,13 +130,15 @@ func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Once")
 	const tests = "agentTests:\n  - agent: A\n"
-	c.good(t, key, "apply", write(t, anAgent+tests+"    simulations: [{name: Old, scenario: x, criteria: [y]}, {name: Other, scenario: x, criteria: [y]}]\n"))
+	c.good(t, key, "apply", write(t, anAgent+tests+"    simulations: [{name: Old, scenario: x, criteria: [y]}, {name: "+
+		"Other, scenario: x, criteria: [y]}]\n"))
 	dir := c.pulledWith(t, key, nil, "name: Other", "name: Old")
 	for text, says := range map[string]string{
-		tests + "    folders: [{key: a, name: F}, {key: b, name: f}]\n":                                                          "folders[1]: has the same name as the test folder at ",
-		tests + "    simulations: [{name: S, scenario: x, criteria: [y]}, {name: S, scenario: z, criteria: [y]}]\n":              "simulations[1]: has the same name as the simulation test at ",
-		tests + "    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: y}]}}]\n": "classifications[0]: has the same name as the simulation test with the id test_",
-		"campaigns: [{name: C, agentId: A}, {name: C, agentId: A}]\n":                                                            `campaigns[1]: has the key "C" of the campaign at `,
+		tests + "    folders: [{key: a, name: F}, {key: b, name: f}]\n":                                             "folders[1]: has the same name as the test folder at ",
+		tests + "    simulations: [{name: S, scenario: x, criteria: [y]}, {name: S, scenario: z, criteria: [y]}]\n": "simulations[1]: has the same name as the simulation test at ",
+		tests + "    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: " +
+			"y}]}}]\n": "classifications[0]: has the same name as the simulation test with the id test_",
+		"campaigns: [{name: C, agentId: A}, {name: C, agentId: A}]\n": `campaigns[1]: has the key "C" of the campaign at `,
 	} {
 		o := c.run(t, key, "apply", write(t, text))
 		require.Equal(t, 1, o.code, o.out)
@@ -142,8 +149,10 @@ func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
 	require.Equal(t, 1, o.code, o.out)
 	require.Contains(t, o.log, "has the same name as the simulation test at ")
 	require.Empty(t, c.mutations)
-	c.good(t, key, "apply", "--prune", "--yes", write(t, strings.Replace(anAgent, "prompt", "classificationTags: [{name: x}], prompt", 1)+
-		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: y}]}}]\n"))
+	c.good(t, key, "apply", "--prune", "--yes", write(t, strings.Replace(anAgent, "prompt", "classificationTags: "+
+		"[{name: x}], prompt", 1)+
+		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: "+
+		"y}]}}]\n"))
 	require.Contains(t, c.mutations, "deleteAgentTest", "it takes the place of what is deleted")
 }
 
@@ -157,12 +166,14 @@ func TestNamesThatAreHandedOn(t *testing.T) {
 	swapped := c.pulledWith(t, key, nil, "name: First", "name: Second", "name: Second", "name: First")
 	o := c.run(t, key, "apply", swapped)
 	require.Equal(t, 1, o.code, o.out)
-	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ gives up only later: apply that renaming first", o.log)
+	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ gives up only "+
+		"later: apply that renaming first", o.log)
 	require.Empty(t, c.mutations)
 	file := filepath.Join(c.pulledWith(t, key, nil, "name: First", "name: Third"), "agent_a.yaml")
 	added, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, append(added, "  - agent: a\n    simulations: [{name: First, scenario: z, criteria: [y]}]\n"...), 0o600))
+	require.NoError(t, os.WriteFile(file, append(added, "  - agent: a\n    simulations: [{name: First, scenario: z, "+
+		"criteria: [y]}]\n"...), 0o600))
 	require.Contains(t, c.good(t, key, "apply", file), "1 created, 1 changed, 0 deleted\n")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", file))
 }

@@ -21,32 +21,49 @@ func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		text string
 		says []string
 	}{
-		"syntax":            {"agents:\n  - name: [A\n", []string{"company.yaml:2: "}},
-		"same key twice":    {"agents: []\nagents: []\n", []string{"company.yaml:2: ", "already defined"}},
-		"no mapping":        {"- a\n", []string{"company.yaml:1: must be a mapping"}},
-		"two documents":     {"agents: []\n---\ntools: []\n", []string{"company.yaml:3: must hold a single document"}},
-		"unknown list":      {"agent: []\n", []string{"company.yaml:1: agent: is not known here; did you mean agents?"}},
-		"unknown key":       {"agents:\n  - name: A\n    pormpt: x\n", []string{"company.yaml:3: agents[0].pormpt: is not known here; did you mean prompt?"}},
-		"unknown key below": {"agents:\n  - name: A\n    fields:\n      - {name: a, mandatory: true}\n", []string{"company.yaml:4: agents[0].fields[0].mandatory: is not known here; did you mean isMandatory?"}},
-		"nothing like it":   {"tools:\n  - technicalName: a\n    zzzzzzzz: x\n", []string{"tools[0].zzzzzzzz: is not known here; known are description, endpoint, id, name"}},
-		"wrong type":        {"agents:\n  - name: A\n    prompt: 5\n", []string{"company.yaml:3: agents[0].prompt: got number, want string"}},
-		"wrong value":       {"agents:\n  - name: A\n    channel: Fax\n", []string{"company.yaml:3: agents[0].channel: value must be one of 'Phone', 'SMS', 'Web', 'WhatsApp'"}},
-		"no name":           {"agents:\n  - channel: Web\n", []string{"company.yaml:2: agents[0]: must have name"}},
-		"null name":         {"agents:\n  - name: null\n", []string{"agents[0].name: got null, want string"}},
-		"several":           {"agents:\n  - name: A\n    channel: Fax\n    prompt: 5\n", []string{":3: agents[0].channel", ":4: agents[0].prompt"}},
+		"syntax":         {"agents:\n  - name: [A\n", []string{"company.yaml:2: "}},
+		"same key twice": {"agents: []\nagents: []\n", []string{"company.yaml:2: ", "already defined"}},
+		"no mapping":     {"- a\n", []string{"company.yaml:1: must be a mapping"}},
+		"two documents":  {"agents: []\n---\ntools: []\n", []string{"company.yaml:3: must hold a single document"}},
+		"unknown list":   {"agent: []\n", []string{"company.yaml:1: agent: is not known here; did you mean agents?"}},
+		"unknown key": {"agents:\n  - name: A\n    pormpt: x\n",
+			[]string{"company.yaml:3: agents[0].pormpt: is not known here; did you mean prompt?"}},
+		"unknown key below": {"agents:\n  - name: A\n    fields:\n      - {name: a, mandatory: true}\n",
+			[]string{"company.yaml:4: agents[0].fields[0].mandatory: is not known here; did you mean isMandatory?"}},
+		"nothing like it": {"tools:\n  - technicalName: a\n    zzzzzzzz: x\n",
+			[]string{"tools[0].zzzzzzzz: is not known here; known are description, endpoint, id, name"}},
+		"wrong type": {"agents:\n  - name: A\n    prompt: 5\n",
+			[]string{"company.yaml:3: agents[0].prompt: got number, want string"}},
+		"wrong value": {"agents:\n  - name: A\n    channel: Fax\n",
+			[]string{"company.yaml:3: agents[0].channel: value must be one of 'Phone', 'SMS', 'Web', 'WhatsApp'"}},
+		"no name":   {"agents:\n  - channel: Web\n", []string{"company.yaml:2: agents[0]: must have name"}},
+		"null name": {"agents:\n  - name: null\n", []string{"agents[0].name: got null, want string"}},
+		"several": {"agents:\n  - name: A\n    channel: Fax\n    prompt: 5\n",
+			[]string{":3: agents[0].channel", ":4: agents[0].prompt"}},
 		"new and unfinished": {"agents:\n  - name: A\n    channel: Web\n", []string{
 			"agents[0].direction: must be Inbound or Outbound", "agents[0].language: must be", "agents[0].prompt: must",
 		}},
-		"no such tool":      {anAgent[:len(anAgent)-2] + ", toolIds: [book]}\n", []string{`company.yaml:2: agents[0].toolIds[0]: there is no tool with the key or name "book", neither in the files nor on the server`}},
-		"no such agent":     {"campaigns: [{name: C, agentId: nobody}]\n", []string{`campaigns[0].agentId: there is no agent with the key or name "nobody"`}},
-		"no agent of tests": {"agentTests: [{agent: nobody}]\n", []string{`agentTests[0].agent: there is no agent with the key or name "nobody"`}},
-		"no such folder":    {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, folderId: f, scenario: x, criteria: [y]}]\n", []string{`simulations[0].folderId: there is no test folder with the key or name "f"`}},
-		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n", []string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
-		"same key":          {"datasets: [{key: k, name: A}, {key: k, name: B}]\n", []string{`datasets[1]: has the key "k" of the dataset at `, "datasets[0]"}},
-		"no such file":      {"datasets: [{name: A, documents: [x.md]}]\n", []string{"datasets[0].documents[0]: there is no file "}},
-		"file elsewhere":    {"datasets: [{name: A, documents: [../x.md]}]\n", []string{"datasets[0].documents[0]: must be a path within the folder knowledge"}},
-		"bad schema":        {"tools:\n  - {name: A, technicalName: a, parameters: {type: strin}}\n", []string{"company.yaml:2: tools[0].parameters: "}},
-		"secret in a file":  {"tools:\n  - {name: A, technicalName: a, endpoint: {url: 'https://a.example', headers: {X: hunter2}}}\n", []string{`tools[0].endpoint.headers.X: must match ^\$\{`}},
+		"no such tool": {anAgent[:len(anAgent)-2] + ", toolIds: [book]}\n",
+			[]string{`company.yaml:2: agents[0].toolIds[0]: there is no tool with the key or name "book", neither in the files nor on the server`}},
+		"no such agent": {"campaigns: [{name: C, agentId: nobody}]\n",
+			[]string{`campaigns[0].agentId: there is no agent with the key or name "nobody"`}},
+		"no agent of tests": {"agentTests: [{agent: nobody}]\n",
+			[]string{`agentTests[0].agent: there is no agent with the key or name "nobody"`}},
+		"no such folder": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, folderId: f, scenario: x, " +
+			"criteria: [y]}]\n", []string{`simulations[0].folderId: there is no test folder with the key or name "f"`}},
+		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
+			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
+			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
+		"same key": {"datasets: [{key: k, name: A}, {key: k, name: B}]\n",
+			[]string{`datasets[1]: has the key "k" of the dataset at `, "datasets[0]"}},
+		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",
+			[]string{"datasets[0].documents[0]: there is no file "}},
+		"file elsewhere": {"datasets: [{name: A, documents: [../x.md]}]\n",
+			[]string{"datasets[0].documents[0]: must be a path within the folder knowledge"}},
+		"bad schema": {"tools:\n  - {name: A, technicalName: a, parameters: {type: strin}}\n",
+			[]string{"company.yaml:2: tools[0].parameters: "}},
+		"secret in a file": {"tools:\n  - {name: A, technicalName: a, endpoint: {url: 'https://a.example', headers: {X: " +
+			"hunter2}}}\n", []string{`tools[0].endpoint.headers.X: must match ^\$\{`}},
 	} {
 		o := c.run(t, key, "apply", "-f", write(t, w.text))
 		require.Equal(t, 1, o.code, "%s: %s%s", name, o.out, o.log)
@@ -58,7 +75,8 @@ func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		require.Empty(t, c.mutations, name)
 	}
 	for says, args := range map[string][]string{
-		"name a YAML file, or a directory with such files: agentgraph diff company/": {"diff"}, "there is no .yaml file in": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
+		"name a YAML file, or a directory with such files: agentgraph diff company/": {"diff"},
+		"there is no .yaml file in": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
 	} {
 		o := c.run(t, key, args...)
 		require.NotZero(t, o.code)

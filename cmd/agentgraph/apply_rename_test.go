@@ -30,13 +30,15 @@ func (c *coded) pulledWith(t *testing.T, key string, flags []string, oldAndNow .
 	dir := t.TempDir()
 	c.good(t, key, append([]string{"pull", dir}, flags...)...)
 	for name, text := range filesIn(t, dir) {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(oldAndNow...).Replace(text)), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(oldAndNow...).Replace(text)),
+			0o600))
 	}
 	return dir
 }
 
 var newNames = []string{
-	"name: Opening hours", "name: Hours", "name: Book\n", "name: Book a table\n", "name: Front desk", "name: Reception", "name: Safety", "name: Security",
+	"name: Opening hours", "name: Hours", "name: Book\n", "name: Book a table\n", "name: Front desk", "name: Reception",
+	"name: Safety", "name: Security",
 	"name: Kind\n", "name: Stays kind\n",
 }
 
@@ -51,7 +53,8 @@ func TestWhatIsRenamedInPulledFilesIsRenamed(t *testing.T) {
 	require.Contains(t, o.out, "0 to create, 5 to change, 0 to delete\n")
 	require.Contains(t, o.out, "name: Front desk → Reception")
 	c.good(t, key, "apply", dir, "--prune", "--yes")
-	require.Equal(t, []string{"updateDataset", "updateTool", "updateAgent", "updateAgentTestFolder", "updateSimulationTest"}, c.mutations)
+	require.Equal(t, []string{"updateDataset", "updateTool", "updateAgent", "updateAgentTestFolder",
+		"updateSimulationTest"}, c.mutations)
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir))
 }
 
@@ -63,8 +66,10 @@ func TestIDsOfAnotherServerGoByTheName(t *testing.T) {
 	c.good(t, staging, "apply", write(t, renamable))
 	dir := c.pulledWith(t, staging, nil)
 	require.Contains(t, c.good(t, production, "apply", dir),
-		"5 created, 0 changed, 0 deleted\nNote: 5 ids in the files are unknown to this server: 0 of these things were found by name, and 5 are new\n")
-	require.Equal(t, "Nothing differs.\nNote: 5 ids in the files are unknown to this server: 5 of these things were found by name, and 0 are new\n",
+		"5 created, 0 changed, 0 deleted\nNote: 5 ids in the files are unknown to this server: 0 of these things were "+
+			"found by name, and 5 are new\n")
+	require.Equal(t, "Nothing differs.\nNote: 5 ids in the files are unknown to this server: 5 of these things were "+
+		"found by name, and 0 are new\n",
 		c.good(t, production, "apply", dir, "--prune"))
 	edit(t, filepath.Join(dir, "tools.yaml"), "id: tool_", "id: dataset_")
 	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: dataset_", "id: tool_")
@@ -157,7 +162,8 @@ func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(renamable)
 	for n := range 300 {
-		fmt.Fprintf(&text, "      - {name: Test %d, scenario: %q, criteria: [is kind]}\n", n, strings.Repeat("Asks again. ", 800))
+		fmt.Fprintf(&text, "      - {name: Test %d, scenario: %q, criteria: [is kind]}\n", n,
+			strings.Repeat("Asks again. ", 800))
 	}
 	file := strings.Replace(text.String(), "simulations: [{name: Kind", "simulations:\n      - {name: Kind", 1)
 	file = strings.Replace(file, "criteria: [is kind]}]\n", "criteria: [is kind]}\n", 1)
@@ -177,16 +183,23 @@ func TestARenamedThingOfShortLinesIsNotDeleted(t *testing.T) {
 	const bullets = "- Be kind\n- Be brief\n- Ask for the day\n- Say goodbye\n- Never swear"
 	documents := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(documents, "knowledge"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(documents, "knowledge", "hours.md"), []byte("Open from 8 to 17."), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(documents, "knowledge", "hours.md"), []byte("Open from 8 to 17."),
+		0o600))
 	for name, of := range map[string]struct{ old, now string }{
-		"short lines":        {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets)},
-		"some of them new":   {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets+"\n- Never lie")},
-		"a short line":       {fmt.Sprintf(anAgent, "a", "Shop", `Say "hello".`), fmt.Sprintf(anAgent, "a", "Store", `Say "hello".`)},
-		"the key":            {fmt.Sprintf(anAgent, "shop", "Shop", bullets), fmt.Sprintf(anAgent, "shop", "Store", "Something else, all of it.")},
-		"what it refers to":  {"datasets: [{name: D}]\nknowledgeBaseChats: [{name: Shop, datasetIds: [D]}]", "knowledgeBaseChats: [{name: Store, datasetIds: [D]}]"},
-		"only the documents": {"datasets: [{name: Shop, documents: [hours.md]}]", "datasets: [{name: Store, documents: [hours.md]}]"},
+		"short lines": {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets)},
+		"some of them new": {fmt.Sprintf(anAgent, "a", "Shop", bullets),
+			fmt.Sprintf(anAgent, "a", "Store", bullets+"\n- Never lie")},
+		"a short line": {fmt.Sprintf(anAgent, "a", "Shop", `Say "hello".`),
+			fmt.Sprintf(anAgent, "a", "Store", `Say "hello".`)},
+		"the key": {fmt.Sprintf(anAgent, "shop", "Shop", bullets),
+			fmt.Sprintf(anAgent, "shop", "Store", "Something else, all of it.")},
+		"what it refers to": {"datasets: [{name: D}]\nknowledgeBaseChats: [{name: Shop, datasetIds: [D]}]",
+			"knowledgeBaseChats: [{name: Store, datasetIds: [D]}]"},
+		"only the documents": {"datasets: [{name: Shop, documents: [hours.md]}]",
+			"datasets: [{name: Store, documents: [hours.md]}]"},
 		"a short scenario": {
-			fmt.Sprintf(anAgent, "a", "Desk", "Help.") + "agentTests: [{agent: a, simulations: [{name: Shop, scenario: Asks, criteria: [is kind]}]}]",
+			fmt.Sprintf(anAgent, "a", "Desk", "Help.") + "agentTests: [{agent: a, simulations: [{name: Shop, scenario: Asks, " +
+				"criteria: [is kind]}]}]",
 			"agentTests: [{agent: Desk, simulations: [{name: Store, scenario: Asks, criteria: [is kind]}]}]",
 		},
 	} {
@@ -204,6 +217,7 @@ func TestARenamedThingOfShortLinesIsNotDeleted(t *testing.T) {
 		c.good(t, key, "apply", "--prune", "--yes", write(t, "agents: []\nknowledgeBaseChats: []\ndatasets: []\n"))
 	}
 	c.good(t, key, "apply", write(t, fmt.Sprintf(anAgent, "a", "Shop", bullets)))
-	o := c.run(t, key, "diff", "--prune", write(t, fmt.Sprintf(anAgent, "a", "Clinic", "- You answer patients\n- Be kind")))
+	o := c.run(t, key, "diff", "--prune",
+		write(t, fmt.Sprintf(anAgent, "a", "Clinic", "- You answer patients\n- Be kind")))
 	require.Contains(t, o.out, "1 to create, 0 to change, 1 to delete", o.log)
 }

@@ -31,8 +31,8 @@ type coded struct {
 
 	mu        sync.Mutex
 	mutations []string
-	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status; with lost it is
-	// carried out, and the answer is lost.
+	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status; with lost it
+	// is carried out, and the answer is lost.
 	before func(mutation string) (status int)
 }
 
@@ -44,7 +44,8 @@ func newCoded(t *testing.T) *coded {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
-	c := &coded{store: store, served: serve(t, address, "", "--secret-key", base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
+	c := &coded{store: store, served: serve(t, address, "", "--secret-key",
+		base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
 	target, err := url.Parse(c.url)
 	require.NoError(t, err)
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
@@ -192,7 +193,8 @@ func TestTheExampleOfTheDocument(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(filepath.Dir(file), "company.yaml"), file))
 	require.NoError(t, os.WriteFile(file, []byte(examples[0]), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(file), "knowledge"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "knowledge", "lemon_cake.md"), []byte("# Lemon cake\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "knowledge", "lemon_cake.md"),
+		[]byte("# Lemon cake\n"), 0o600))
 	require.Equal(t, printed[0], c.good(t, key, "apply", "-f", file))
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file))
 	edit(t, file, "Ask for the day first.", "Ask for the day first, then for allergies.")

@@ -27,7 +27,8 @@ func TestExportAndImportOnTheCommandLine(t *testing.T) {
 	dbtest.Tests(t, acme, 3, 1)
 	_, err := acme.CreateTool(t.Context(), model.CreateToolInput{
 		Name: "CRM", TechnicalName: "crm",
-		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
 	})
 	require.NoError(t, err)
 	command := func(want int, in io.Reader, args ...string) (out, log string) {
@@ -95,7 +96,8 @@ func TestImporterForTheKillTest(t *testing.T) {
 	if address == "" {
 		t.Skip("runs in a process of its own")
 	}
-	os.Exit(run(t.Context(), []string{"import", "--database-url", address, "-"}, streams{in: os.Stdin, out: os.Stdout, log: os.Stderr}))
+	os.Exit(run(t.Context(), []string{"import", "--database-url", address, "-"},
+		streams{in: os.Stdin, out: os.Stdout, log: os.Stderr}))
 }
 
 // An import that is killed leaves nothing that anybody could see or use, and is begun again.
@@ -108,7 +110,8 @@ func TestAKilledImportIsBegunAgain(t *testing.T) {
 	companies, err := store.Companies(t.Context())
 	require.NoError(t, err)
 	var archive, log bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"export", "--company", companies[0].ID, "--database-url", from, "-"}, streams{out: &archive, log: &log}), log.String())
+	require.Zero(t, run(t.Context(), []string{"export", "--company", companies[0].ID, "--database-url", from, "-"},
+		streams{out: &archive, log: &log}), log.String())
 
 	target := dbtest.Open(t, to, dbtest.Options())
 	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestImporterForTheKillTest$")
@@ -134,7 +137,8 @@ func TestAKilledImportIsBegunAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 
-	require.Zero(t, run(t.Context(), []string{"import", "--database-url", to, "-"}, streams{in: &archive, out: io.Discard, log: &log}), log.String())
+	require.Zero(t, run(t.Context(), []string{"import", "--database-url", to, "-"},
+		streams{in: &archive, out: io.Discard, log: &log}), log.String())
 	moved, err := target.Companies(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, companies[:1], moved)

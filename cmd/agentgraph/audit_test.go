@@ -18,8 +18,9 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	dbtest.Tests(t, tenant, 1, 1)
 	command := func(want int, args ...string) string {
 		var out, log bytes.Buffer
-		require.Equal(t, want, run(t.Context(), append([]string{"audit", "export", "--company", "Acme", "--database-url", address}, args...),
-			streams{out: &out, log: &log}), log.String())
+		require.Equal(t, want,
+			run(t.Context(), append([]string{"audit", "export", "--company", "Acme", "--database-url", address}, args...),
+				streams{out: &out, log: &log}), log.String())
 		return out.String() + log.String()
 	}
 	var events []map[string]any

@@ -53,7 +53,8 @@ func TestAuditEventsGoToAWebhook(t *testing.T) {
 	var made struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
-	s.must(t, `mutation { createAgent(input: {name: "Front desk", channel: Web, direction: Inbound, language: "en", prompt: "Be kind."}) { agent { id } } }`, nil, &made)
+	s.must(t, `mutation { createAgent(input: {name: "Front desk", channel: Web, direction: Inbound, language: "en",
+		prompt: "Be kind."}) { agent { id } } }`, nil, &made)
 	second := dbtest.Receive(t, got)
 	require.Len(t, second.Events, 1, "each comes once")
 	require.Equal(t, "CreateAgent", second.Events[0].Action)

@@ -110,7 +110,8 @@ func TestNoFlagTakesTheLastOfTwoValues(t *testing.T) {
 			if flag.Value.Type() == "stringSlice" || strings.HasPrefix(flag.Name, "no-") {
 				return
 			}
-			values := []string{"1", "true", "1m", "2026-03-01", "2.5", "200,1000", t.TempDir(), "on", "holm", "as-run", "read", "info", "Phone", "retell"}
+			values := []string{"1", "true", "1m", "2026-03-01", "2.5", "200,1000", t.TempDir(), "on", "holm", "as-run", "read",
+				"info", "Phone", "retell"}
 			for _, value := range values {
 				if flag.Value.Set(value) != nil {
 					continue
@@ -212,7 +213,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("AGENTGRAPH_CONFIG", path)
-	write("database-url: " + address + "\ncompanies:\n  create:\n    name: From the file\n  list:\n    json: true\nserve:\n  tool-allow: [a.internal, b.internal]\n")
+	write("database-url: " + address + "\ncompanies:\n  create:\n    name: From the file\n  list:\n    json: " +
+		"true\nserve:\n  tool-allow: [a.internal, b.internal]\n")
 	require.Equal(t, 0, ran(t, "companies", "create").code)
 	require.Equal(t, 0, ran(t, "companies", "create", "--name", "From the flag").code)
 	listed := ran(t, "companies", "list")
@@ -237,7 +239,8 @@ func TestSettingsFromAFile(t *testing.T) {
 func TestTablesAsJSON(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	for _, command := range []string{"companies create --name Acme", "plan set --company Acme --name Team --credits 100 --json", "keys create --company Acme --name CI"} {
+	for _, command := range []string{"companies create --name Acme",
+		"plan set --company Acme --name Team --credits 100 --json", "keys create --company Acme --name CI"} {
 		require.Equal(t, 0, ran(t, append(strings.Fields(command), "--database-url", address)...).code)
 	}
 	for command, holds := range map[string]string{

@@ -19,13 +19,15 @@ type completionCommand struct {
 func newCompletion() *cobra.Command {
 	c := &completionCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "completion", Short: "Print a script that has your shell complete commands, flags and names of agents, folders and tests.",
+		Use: "completion", Short: "Print a script that has your shell complete commands, flags and names of agents, " +
+			"folders and tests.",
 		Example: `source <(agentgraph completion bash)
 agentgraph completion zsh > ~/.zfunc/_agentgraph
 agentgraph completion fish > ~/.config/fish/completions/agentgraph.fish
 agentgraph completion powershell >> $PROFILE`,
 	}, []cli.Argument{
-		{Into: &c.Shell, Name: "shell", Enum: []string{"bash", "zsh", "fish", "powershell"}, Help: "bash, zsh, fish or powershell."},
+		{Into: &c.Shell, Name: "shell", Enum: []string{"bash", "zsh", "fish", "powershell"},
+			Help: "bash, zsh, fish or powershell."},
 	})
 }
 
@@ -45,8 +47,9 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 	return fmt.Errorf("there is no script for %s", c.Shell)
 }
 
-// bashNames completes names, which may have spaces. It replaces what cobra's script does with candidates that have no descriptions:
-// that script inserts the common beginning of several names without escapes, and compares names with their case.
+// bashNames completes names, which may have spaces. It replaces what cobra's script does with candidates that have no
+// descriptions: that script inserts the common beginning of several names without escapes, and compares names with
+// their case.
 const bashNames = `
 __agentgraph_complete_names() {
     local name
@@ -83,7 +86,8 @@ func writeBashCompletion(root *cobra.Command, out io.Writer) error {
 		return err
 	}
 	text := strings.Replace(script.String(), bashBeforeRequest, "    __agentgraph_end_quote\n"+bashBeforeRequest, 1)
-	text = strings.Replace(text, bashBeforeSelection, "        __agentgraph_complete_names\n        return 0\n"+bashBeforeSelection, 1)
+	text = strings.Replace(text, bashBeforeSelection, "        __agentgraph_complete_names\n        return 0\n"+
+		bashBeforeSelection, 1)
 	_, err := io.WriteString(out, text+bashNames)
 	return err
 }

@@ -17,7 +17,8 @@ func TestTheLinkOfDevSignsInOnce(t *testing.T) {
 	page, code, found := strings.Cut(shown.ConsoleURL, "#code=")
 	require.True(t, found, shown.ConsoleURL)
 	exchange := func() (status int, body []byte) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"session", strings.NewReader(`{"code":"`+code+`"}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"session",
+			strings.NewReader(`{"code":"`+code+`"}`))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
@@ -36,7 +37,8 @@ func TestTheLinkOfDevSignsInOnce(t *testing.T) {
 	require.NoError(t, json.Unmarshal(body, &session))
 	require.Equal(t, []string{"read", "write", "simulate"}, session.Scopes, "and not admin")
 
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shown.RestURL+"/graphql", strings.NewReader(`{"query":"{ company { name apiKeys { id } } }"}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shown.RestURL+"/graphql",
+		strings.NewReader(`{"query":"{ company { name apiKeys { id } } }"}`))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+session.Token)

@@ -33,8 +33,10 @@ func TestContexts(t *testing.T) {
 	settings := t.TempDir()
 	env := []string{"XDG_CONFIG_HOME=" + settings}
 
-	require.Equal(t, outcome{2, "", "agentgraph: standard input must hold the API key\n"}, process(t, "", env, "context", "add", "one", "--url", url))
-	require.Equal(t, outcome{0, "context one is " + url + "\n", ""}, process(t, one+"\n", env, "context", "add", "one", "--url", url))
+	require.Equal(t, outcome{2, "", "agentgraph: standard input must hold the API key\n"},
+		process(t, "", env, "context", "add", "one", "--url", url))
+	require.Equal(t, outcome{0, "context one is " + url + "\n", ""}, process(t, one+"\n", env, "context", "add", "one",
+		"--url", url))
 	require.Equal(t, 0, process(t, two, env, "context", "add", "two", "--url", url+"/").code)
 	info, err := os.Stat(filepath.Join(settings, "agentgraph", "contexts.yaml"))
 	require.NoError(t, err)
@@ -48,8 +50,10 @@ func TestContexts(t *testing.T) {
 	company := func(name string) string { return `{"data":{"company":{"name":"` + name + "\"}}}\n" }
 	require.Equal(t, outcome{0, company("One"), ""}, asked(env))
 	require.Equal(t, company("Two"), asked(env, "--context", "two").out)
-	require.Equal(t, company("Two"), asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1"), "--context", "two").out, "a context is never mixed with the environment")
-	require.Equal(t, 3, asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=x")).code, "the environment comes before the context in use")
+	require.Equal(t, company("Two"), asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1"), "--context", "two").out,
+		"a context is never mixed with the environment")
+	require.Equal(t, 3, asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=x")).code,
+		"the environment comes before the context in use")
 	require.Equal(t, 0, process(t, "", env, "context", "use", "two").code)
 	require.Equal(t, company("Two"), asked(env).out)
 
@@ -62,7 +66,8 @@ func TestContexts(t *testing.T) {
 	require.Equal(t, 2, none.code)
 	require.Contains(t, none.log, "--api-key or AGENTGRAPH_API_KEY must hold a key")
 
-	require.NoError(t, os.WriteFile(filepath.Join(settings, "agentgraph", "contexts.yaml"), []byte("servers: ["+one), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(settings, "agentgraph", "contexts.yaml"), []byte("servers: ["+one),
+		0o600))
 	broken := asked(env)
 	require.Contains(t, broken.log, "does not hold contexts: mend or remove it")
 	require.NotContains(t, broken.log, one)

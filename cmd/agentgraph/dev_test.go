@@ -95,7 +95,8 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
 	}
-	(&served{url: first.RestURL, key: *first.APIKey}).must(t, `mutation { createTool(input: {name: "Kept", technicalName: "kept"}) { tool { id } } }`, nil, nil)
+	(&served{url: first.RestURL, key: *first.APIKey}).
+		must(t, `mutation { createTool(input: {name: "Kept", technicalName: "kept"}) { tool { id } } }`, nil, nil)
 	require.Zero(t, stop())
 
 	second, stop := startDev(t, "--data-directory", dir)
@@ -107,7 +108,8 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 			Nodes []struct{ TechnicalName string }
 		}
 	}
-	(&served{url: second.RestURL, key: *second.APIKey}).must(t, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
+	(&served{url: second.RestURL, key: *second.APIKey}).
+		must(t, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
 	require.Equal(t, 8, kept.Agents.TotalCount)
 	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
 	require.Zero(t, stop())
@@ -142,14 +144,16 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
 	require.Equal(t, 1, <-code)
-	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the data directory")
+	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the "+
+		"data directory")
 
 	secret := filepath.Join(dir, "secret-key")
 	key, err := os.ReadFile(secret)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(secret, []byte("none"), 0o600))
 	var refusal dbtest.Output
-	require.Equal(t, 1, run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir}, streams{out: io.Discard, log: &refusal}))
+	require.Equal(t, 1, run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir},
+		streams{out: io.Discard, log: &refusal}))
 	require.Contains(t, refusal.String(), "secret-key")
 	require.NotContains(t, refusal.String(), "ended by itself", "the end that follows is no reason")
 
@@ -189,17 +193,24 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		says string
 		code int
 	}{
-		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use: another program uses the port, perhaps another agentgraph; choose another one with --port", 1},
-		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be created: not a directory", 1},
-		"newer schema":       {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer}, "schema version 9999, newer than", 1},
-		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
-		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},
-		"no database":        {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
-		"pause below 0":      {[]string{"dev", "--offline-pause=-1s"}, "--offline-pause must not be negative", 2},
-		"bad secret key":     {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
-		"no runs":            {[]string{"serve", "--database-url", newer, "--runs-per-company", "0"}, "--runs-per-company must be above 0", 2},
-		"unknown flag":       {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},
-		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)}, `the database has schema version 0 and this program needs`, 1},
+		"port taken": {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already " +
+			"in use: another program uses the port, perhaps another agentgraph; choose another one with --port", 1},
+		"not a directory": {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " +
+			file + "/data cannot be created: not a directory", 1},
+		"newer schema": {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer},
+			"schema version 9999, newer than", 1},
+		"unreachable": {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url",
+			"postgres://127.0.0.1:1/x"}, "open database: ", 1},
+		"bad address": {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"},
+			"the address is not a valid Postgres URL", 1},
+		"no database":    {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
+		"pause below 0":  {[]string{"dev", "--offline-pause=-1s"}, "--offline-pause must not be negative", 2},
+		"bad secret key": {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
+		"no runs": {[]string{"serve", "--database-url", newer, "--runs-per-company", "0"},
+			"--runs-per-company must be above 0", 2},
+		"unknown flag": {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},
+		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)},
+			`the database has schema version 0 and this program needs`, 1},
 	} {
 		var out, log bytes.Buffer
 		require.Equal(t, c.code, run(t.Context(), c.args, streams{out: &out, log: &log}), "%s: %s", name, log.String())
@@ -217,7 +228,8 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	address := dbtest.EmptyURL(t)
 	command := func(args ...string) string {
 		var out, log bytes.Buffer
-		require.Zero(t, run(t.Context(), append(args, "--database-url", address), streams{out: &out, log: &log}), log.String())
+		require.Zero(t, run(t.Context(), append(args, "--database-url", address), streams{out: &out, log: &log}),
+			log.String())
 		return strings.TrimSpace(out.String())
 	}
 	up := command("migrate", "up")
@@ -243,7 +255,8 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	require.False(t, model.NewSigner(make([]byte, 32)).Doubts(signed))
 	for _, wrong := range [][]string{{"--scope", "chat,read"}, {"--scope", "root"}, {"--secret-key", "short"}} {
 		var out, log bytes.Buffer
-		require.NotZero(t, run(t.Context(), append([]string{"keys", "create", "--company", "Acme", "--database-url", address}, wrong...), streams{out: &out, log: &log}))
+		require.NotZero(t, run(t.Context(), append([]string{"keys", "create", "--company", "Acme", "--database-url", address},
+			wrong...), streams{out: &out, log: &log}))
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
 	}
 
@@ -314,7 +327,8 @@ func TestDevMakesTheDemoAnew(t *testing.T) {
 	dir := reachable(t)
 	first, stop := startDev(t, "--data-directory", dir)
 	require.Equal(t, "private, in "+dir+"/postgres", first.Database)
-	(&served{url: first.RestURL, key: *first.APIKey}).must(t, `mutation { createTool(input: {name: "Gone", technicalName: "gone"}) { tool { id } } }`, nil, nil)
+	(&served{url: first.RestURL, key: *first.APIKey}).
+		must(t, `mutation { createTool(input: {name: "Gone", technicalName: "gone"}) { tool { id } } }`, nil, nil)
 	second := ran(t, "dev", "--port", "0", "--data-directory", dir, "--reset")
 	require.Equal(t, 1, second.code)
 	require.Contains(t, second.log, "another program uses the data directory: stop it first")
@@ -329,7 +343,8 @@ func TestDevMakesTheDemoAnew(t *testing.T) {
 			Nodes []struct{ TechnicalName string }
 		}
 	}
-	(&served{url: anew.RestURL, key: *anew.APIKey}).must(t, `{ agents { totalCount } tools(first: 100) { nodes { technicalName } } }`, nil, &left)
+	(&served{url: anew.RestURL, key: *anew.APIKey}).
+		must(t, `{ agents { totalCount } tools(first: 100) { nodes { technicalName } } }`, nil, &left)
 	require.Equal(t, 8, left.Agents.TotalCount)
 	require.NotContains(t, left.Tools.Nodes, struct{ TechnicalName string }{"gone"})
 	require.Zero(t, stop())

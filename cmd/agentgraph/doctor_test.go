@@ -52,25 +52,37 @@ func TestDoctor(t *testing.T) {
 		// says are names of findings with the state and a part of the text.
 		says map[string][2]string
 	}{
-		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model, "--openai-api-key", "right"}, 0, map[string][2]string{
+		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
+			"--openai-api-key", "right"}, 0, map[string][2]string{
 			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "as this program needs it"}, "row-level security": {"ok", "on"},
-			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"}, "disk": {"ok", "MiB free"},
+			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"},
+			"disk": {"ok", "MiB free"},
 		}},
 		"nothing set": {nil, 0, map[string][2]string{
 			"database": {"warning", "none is named"}, "model": {"warning", "offline"}, "secret key": {"warning", "none"},
 		}},
-		"empty database":   {[]string{"--database-url", empty}, 1, map[string][2]string{"schema": {"problem", "there is none yet"}}},
-		"foreign database": {[]string{"--database-url", foreign}, 1, map[string][2]string{"schema": {"problem", "public.agents that agentgraph did not make"}}},
-		"old schema":       {[]string{"--database-url", old}, 1, map[string][2]string{"schema": {"problem", "this program needs"}}},
-		"no database":      {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1, map[string][2]string{"database": {"problem", "connection refused"}}},
-		"wrong model key":  {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1, map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
-		"own judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict", "--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1, map[string][2]string{
-			"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
-		}},
-		"no judge":         {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0, map[string][2]string{"judge": {"warning", "judges itself"}}},
-		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1, map[string][2]string{"secret key": {"problem", "32 bytes"}}},
-		"port taken":       {[]string{"--listen", taken.Addr().String()}, 1, map[string][2]string{"port": {"problem", "address already in use"}}},
-		"serving":          {[]string{"--listen", serving}, 0, map[string][2]string{"port": {"ok", "agentgraph serves on"}}},
+		"empty database": {[]string{"--database-url", empty}, 1,
+			map[string][2]string{"schema": {"problem", "there is none yet"}}},
+		"foreign database": {[]string{"--database-url", foreign}, 1,
+			map[string][2]string{"schema": {"problem", "public.agents that agentgraph did not make"}}},
+		"old schema": {[]string{"--database-url", old}, 1,
+			map[string][2]string{"schema": {"problem", "this program needs"}}},
+		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,
+			map[string][2]string{"database": {"problem", "connection refused"}}},
+		"wrong model key": {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1,
+			map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
+		"own judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict",
+			"--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1,
+			map[string][2]string{
+				"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
+			}},
+		"no judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0,
+			map[string][2]string{"judge": {"warning", "judges itself"}}},
+		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1,
+			map[string][2]string{"secret key": {"problem", "32 bytes"}}},
+		"port taken": {[]string{"--listen", taken.Addr().String()}, 1,
+			map[string][2]string{"port": {"problem", "address already in use"}}},
+		"serving": {[]string{"--listen", serving}, 0, map[string][2]string{"port": {"ok", "agentgraph serves on"}}},
 	} {
 		if c.says["port"] == [2]string{} || c.says["port"][1] == "is free" {
 			c.args = append(c.args, "--listen", "127.0.0.1:0")
@@ -109,9 +121,11 @@ func TestAWrongModelKeyIsSaidAtTheStart(t *testing.T) {
 				"serve", "--database-url", address, "--listen", "127.0.0.1:0", "--openai-base-url", model, "--openai-api-key", key,
 			}, streams{out: &bytes.Buffer{}, log: &log})
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(log.String(), `"msg":"serving"`) }, time.Minute, 5*time.Millisecond, log.String())
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), `"msg":"serving"`) }, time.Minute,
+			5*time.Millisecond, log.String())
 		if refused {
-			require.Eventually(t, func() bool { return strings.Contains(log.String(), "the provider refuses the key") }, time.Minute, 5*time.Millisecond, log.String())
+			require.Eventually(t, func() bool { return strings.Contains(log.String(), "the provider refuses the key") },
+				time.Minute, 5*time.Millisecond, log.String())
 		}
 		end()
 		require.Zero(t, <-code)

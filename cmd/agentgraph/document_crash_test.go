@@ -23,7 +23,8 @@ func startReplica(t *testing.T, address string) *exec.Cmd {
 	require.NoError(t, err)
 	replica := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
 	replica.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+address, "AGENTGRAPH_LISTEN=127.0.0.1:0",
-		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_DRAIN_DELAY=0s", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_DRAIN_DELAY=0s", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=",
+		"OPENAI_BASE_URL=")
 	stdin, err := replica.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, replica.Start())
@@ -68,17 +69,20 @@ func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	isBegun := fmt.Sprintf("status = 'Indexing' AND dataset_id = '%s'", held.ID)
 	victim := startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, dbtest.Awaited, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, dbtest.Awaited,
+		10*time.Millisecond)
 	require.NoError(t, victim.Process.Kill())
 	_ = victim.Wait()
 	begun := count(isBegun)
 	require.NoError(t, hold.Rollback(t.Context()))
 	startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.Awaited, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.Awaited,
+		10*time.Millisecond)
 	require.GreaterOrEqual(t, count("claim > 1"), begun, "they were begun twice")
 	var wrong int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM documents d WHERE chunk_count = 0
 		OR chunk_count <> (SELECT count(*) FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)
-		OR chunk_count <> (SELECT max(position) + 1 FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)`).Scan(&wrong))
+		OR chunk_count <> (SELECT max(position) + 1 FROM chunks c WHERE c.company_id = d.company_id
+			AND c.document_id = d.id)`).Scan(&wrong))
 	require.Zero(t, wrong)
 }

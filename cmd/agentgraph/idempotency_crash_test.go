@@ -20,8 +20,10 @@ func (s *theatre) startServing(t *testing.T) (*replica, string) {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--database-url", s.Address, "--listen", "127.0.0.1:0",
-		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0", "--model-rate-limit", "0")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--database-url", s.Address,
+		"--listen", "127.0.0.1:0",
+		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0",
+		"--model-rate-limit", "0")
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	log := &servedLog{serving: make(chan serving, 1)}
 	cmd.Stderr = log
@@ -76,7 +78,8 @@ func TestARequestWhoseProcessIsKilledCanBeSentAgain(t *testing.T) {
 	_, other := s.startServing(t)
 	key := newKey(t, s.Tenant, model.APIKeyScopeAdmin)
 	agent, err := s.Tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-		Name: "Front desk", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the front desk.",
+		Name: "Front desk", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en",
+		Prompt: "You are the front desk.",
 	})
 	require.NoError(t, err)
 	post := func(address, path, body, once string) posted {
@@ -112,5 +115,6 @@ func TestARequestWhoseProcessIsKilledCanBeSentAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, sent.status, sent.text)
 	require.Contains(t, sent.text, "Your appointment is booked.")
 	requireReplay(t, sent, post(other, "/SimulationChat/send-message", message, "message"))
-	require.Equal(t, 2, s.Count(t, "SELECT count(*) FROM simulation_chat_messages WHERE role IN ('user', 'assistant') AND chat_id = '"+chat+"'"))
+	require.Equal(t, 2, s.Count(t, "SELECT count(*) FROM simulation_chat_messages WHERE role IN ('user', 'assistant') "+
+		"AND chat_id = '"+chat+"'"))
 }

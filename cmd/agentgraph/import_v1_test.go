@@ -15,7 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company moves over the v1 API of a real server: all pages of all lists, and what it cannot show is an error that says so.
+// A company moves over the v1 API of a real server: all pages of all lists, and what it cannot show is an error that
+// says so.
 func TestACompanyMovesOverTheV1API(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)
@@ -27,7 +28,8 @@ func TestACompanyMovesOverTheV1API(t *testing.T) {
 
 	command := func(want int, args ...string) (out, log string) {
 		var o, l bytes.Buffer
-		args = append([]string{"import", "--database-url", to, "--from-v1", server.url, "--v1-api-key", key, "--company-name", "New Home"}, args...)
+		args = append([]string{"import", "--database-url", to, "--from-v1", server.url, "--v1-api-key", key, "--company-name",
+			"New Home"}, args...)
 		require.Equal(t, want, run(t.Context(), args, streams{in: strings.NewReader(""), out: &o, log: &l}), l.String())
 		return o.String(), l.String()
 	}
@@ -41,8 +43,10 @@ func TestACompanyMovesOverTheV1API(t *testing.T) {
 	out, log := command(0, "--keep", kept)
 	require.Equal(t, "new-home\n", out)
 	for _, says := range []string{
-		"agent tests: 355 read, 355 written\n", "agent test folders: 101 read, 101 written\n", "datasets: 130 read, 130 written\n",
-		"knowledge base chats: 1 read, 1 written\n", "read 355 of 355 agent tests\n", "campaigns: 1 read, 1 written\n", "campaign items: 120 read, 120 written\n",
+		"agent tests: 355 read, 355 written\n", "agent test folders: 101 read, 101 written\n",
+		"datasets: 130 read, 130 written\n",
+		"knowledge base chats: 1 read, 1 written\n", "read 355 of 355 agent tests\n", "campaigns: 1 read, 1 written\n",
+		"campaign items: 120 read, 120 written\n",
 	} {
 		require.Contains(t, log, says)
 	}
@@ -53,15 +57,18 @@ func TestACompanyMovesOverTheV1API(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, agent.KnowledgeBaseChatID)
 	var o, l bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), []string{"import", "--database-url", dbtest.URL(t), "--from-v1", server.url, "--v1-api-key", "wrong", "--company-name", "N"}, streams{out: &o, log: &l}))
+	require.Equal(t, 1, run(t.Context(), []string{"import", "--database-url", dbtest.URL(t), "--from-v1", server.url,
+		"--v1-api-key", "wrong", "--company-name", "N"}, streams{out: &o, log: &l}))
 	require.Contains(t, l.String(), "401 Unauthorized")
 
 	// What was not moved is an error.
-	_, err = tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Untested", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Hi."})
+	_, err = tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Untested", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Hi."})
 	require.NoError(t, err)
 	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "With a file"})
 	require.NoError(t, err)
-	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("a.txt"), Text: new("x")}, dataset.CreatedAt)
+	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("a.txt"), Text: new("x")},
+		dataset.CreatedAt)
 	require.NoError(t, err)
 	d.Size, d.ContentType = 1, "text/plain"
 	require.NoError(t, tenant.AddDocument(t.Context(), d, strings.NewReader("x")))
@@ -74,7 +81,8 @@ func TestACompanyMovesOverTheV1API(t *testing.T) {
 func oldCompany(t *testing.T, tenant *db.Tenant, testID string) string {
 	t.Helper()
 	ctx := t.Context()
-	test, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: testID, Scenario: new("Say hello")})
+	test, err := tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: testID,
+		Scenario: new("Say hello")})
 	require.NoError(t, err)
 	id := test.AgentID
 	var datasets []string
@@ -83,7 +91,8 @@ func oldCompany(t *testing.T, tenant *db.Tenant, testID string) string {
 		require.NoError(t, err)
 		datasets = append(datasets, dataset.ID)
 	}
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Help", DatasetIds: datasets[:2]})
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Help",
+		DatasetIds: datasets[:2]})
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: id, ChatID: chat.ID})
 	require.NoError(t, err)
@@ -91,18 +100,21 @@ func oldCompany(t *testing.T, tenant *db.Tenant, testID string) string {
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: id, ClassificationTags: tags})
 	require.NoError(t, err)
 	for i := range 101 {
-		folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: id, Name: fmt.Sprintf("Folder %d", i), Color: "#6B7280"})
+		folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: id,
+			Name: fmt.Sprintf("Folder %d", i), Color: "#6B7280"})
 		require.NoError(t, err)
 		if i > 1 {
 			continue
 		}
 		_, err = tenant.CreateClassificationTest(ctx, model.CreateClassificationTestInput{
 			AgentID: id, FolderID: &folder.ID, Name: "Tagged", TagExpected: "New",
-			ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "I am new."}}},
+			ConversationContext: &model.ConversationContext{
+				Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "I am new."}}},
 		})
 		require.NoError(t, err)
 	}
-	campaign, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: id, Name: "Calls", MaxAttempts: 3, RetryDelayMinutes: 60})
+	campaign, err := tenant.CreateCampaign(ctx, model.CreateCampaignInput{AgentID: id, Name: "Calls", MaxAttempts: 3,
+		RetryDelayMinutes: 60})
 	require.NoError(t, err)
 	var items []*model.CampaignItemInput
 	for i := range 120 {
@@ -111,7 +123,8 @@ func oldCompany(t *testing.T, tenant *db.Tenant, testID string) string {
 	_, err = tenant.AddCampaignItems(ctx, model.AddCampaignItemsInput{CampaignID: campaign.ID, Items: items})
 	require.NoError(t, err)
 	_, err = tenant.RecordUsage(ctx, model.RecordUsageInput{Entries: []*model.UsageEntryInput{
-		{IdempotencyKey: "1", Channel: model.ChannelWeb, AgentID: id, CampaignID: &campaign.ID, Credits: model.Credit, At: time.Now().Add(-time.Hour)},
+		{IdempotencyKey: "1", Channel: model.ChannelWeb, AgentID: id, CampaignID: &campaign.ID, Credits: model.Credit,
+			At: time.Now().Add(-time.Hour)},
 	}})
 	require.NoError(t, err)
 	return id

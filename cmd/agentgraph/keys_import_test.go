@@ -19,12 +19,14 @@ func TestKeysImportOnTheCommandLine(t *testing.T) {
 	_, _ = newCompany(t, store, "Other")
 	command := func(want int, secret string, args ...string) string {
 		var out, log bytes.Buffer
-		code := run(t.Context(), append([]string{"keys", "import", "--database-url", address}, args...), streams{in: strings.NewReader(secret), out: &out, log: &log})
+		code := run(t.Context(), append([]string{"keys", "import", "--database-url", address}, args...),
+			streams{in: strings.NewReader(secret), out: &out, log: &log})
 		require.Equal(t, want, code, log.String())
 		return out.String() + log.String()
 	}
 	const secret = "sk-live-0123456789abcdef"
-	said := command(0, secret+"\r\n", "--company", "Acme", "--secret-from-stdin", "--name", "The shop", "--scope", "browse,simulate")
+	said := command(0, secret+"\r\n", "--company", "Acme", "--secret-from-stdin", "--name", "The shop", "--scope",
+		"browse,simulate")
 	require.Regexp(t, `^key_[0-9a-z]{26}\tsk-l…\n$`, said)
 	_, key, err := store.ImportedKey(t.Context(), secret)
 	require.NoError(t, err)
@@ -32,16 +34,19 @@ func TestKeysImportOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "The shop", key.Name)
 
 	for _, company := range []string{"Acme", "Other"} {
-		require.Contains(t, command(1, secret, "--company", company, "--secret-from-stdin"), "this is the secret of another key")
+		require.Contains(t, command(1, secret, "--company", company, "--secret-from-stdin"),
+			"this is the secret of another key")
 	}
-	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"), "secret must have 24 to 200 characters")
+	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"),
+		"secret must have 24 to 200 characters")
 	require.Contains(t, command(1, secret+"\n"+secret+"2\n", "--company", "Acme", "--secret-from-stdin"), "without spaces")
 	require.Contains(t, command(2, secret, "--company", "Acme"), "--secret-from-stdin")
 	const plain = "sk-live-9876543210fedcba"
 	command(0, plain, "--company", "Other", "--secret-from-stdin")
 	_, key, err = store.ImportedKey(t.Context(), plain)
 	require.NoError(t, err)
-	require.Equal(t, []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}, key.Scopes)
+	require.Equal(t, []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate},
+		key.Scopes)
 	keys, err := acme.APIKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, keys, 2, "the first one, and the one that was taken over")

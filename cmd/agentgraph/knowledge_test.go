@@ -22,11 +22,13 @@ func TestKnowledgeIsEvaluatedByTheCommandLine(t *testing.T) {
 	served := serve(t, address, key, "--workers", "0")
 	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "House", ChunkMethod: new("table")})
 	require.NoError(t, err)
-	_, err = tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "House rules", DatasetIds: []string{dataset.ID}})
+	_, err = tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "House rules",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	base := knowledge.New(knowledge.Options{})
 	document, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{
-		DatasetID: dataset.ID, Name: new("house.csv"), Text: new(",\nThe kettle is descaled with vinegar.,\nLampshades are dusted.,\n"),
+		DatasetID: dataset.ID, Name: new("house.csv"), Text: new(",\nThe kettle is descaled with vinegar.,\nLampshades are " +
+			"dusted.,\n"),
 	})
 	require.NoError(t, err)
 	require.NoError(t, base.Index(t.Context(), tenant, document.IndexingID, 1))
@@ -52,9 +54,11 @@ func TestKnowledgeIsEvaluatedByTheCommandLine(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(asked.out), &shown))
 	saved, tried := shown["saved"], shown["tried"]
-	require.Equal(t, []float64{2, 0.5, 0.5, 0.5}, []float64{float64(saved.Asked), saved.HitAt1, saved.HitAt6, saved.MeanReciprocalRank})
+	require.Equal(t, []float64{2, 0.5, 0.5, 0.5}, []float64{float64(saved.Asked), saved.HitAt1, saved.HitAt6,
+		saved.MeanReciprocalRank})
 	require.Contains(t, saved.Missed[0].LabelledQuestion.Question, "lampshades")
-	require.Equal(t, []float64{2, 1, 1, 1}, []float64{float64(tried.Asked), tried.HitAt1, tried.HitAt6, tried.MeanReciprocalRank})
+	require.Equal(t, []float64{2, 1, 1, 1}, []float64{float64(tried.Asked), tried.HitAt1, tried.HitAt6,
+		tried.MeanReciprocalRank})
 	require.Empty(t, tried.Missed)
 
 	table := filepath.Join(t.TempDir(), "questions.CSV")

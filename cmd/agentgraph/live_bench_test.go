@@ -40,7 +40,8 @@ func BenchmarkLive(b *testing.B) {
 		b.Run(load.name, func(b *testing.B) {
 			s := startLive(b)
 			agent, err := s.tenant.CreateAgent(b.Context(), model.CreateAgentInput{
-				Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
+				Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+				Prompt: "Be kind.",
 			})
 			require.NoError(b, err)
 			chats := dbtest.Chats(b, s.tenant, agent.ID, load.chats+1)
@@ -73,7 +74,8 @@ func startLive(b *testing.B) *liveServer {
 	company, err := store.CreateCompany(b.Context(), "Company")
 	require.NoError(b, err)
 	s := &liveServer{tenant: store.Tenant(company.ID)}
-	_, s.key, err = s.tenant.CreateAPIKey(b.Context(), model.CreateAPIKeyInput{Name: "bench", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	_, s.key, err = s.tenant.CreateAPIKey(b.Context(),
+		model.CreateAPIKeyInput{Name: "bench", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 	require.NoError(b, err)
 	s.conn, err = pgx.Connect(b.Context(), database)
 	require.NoError(b, err)
@@ -141,7 +143,8 @@ func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard 
 func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) error {
 	ctx := b.Context()
 	dialer := websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}}
-	socket, _, err := websocket.Dial(ctx, "ws://"+s.address+"/graphql", &dialer) //nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(ctx, "ws://"+s.address+"/graphql",
+		&dialer) //nolint:bodyclose // A socket's response has no body.
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,8 @@ func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) e
 	for _, text := range []string{
 		`{"type":"connection_init","payload":{"X-Api-Key":"` + s.key + `"}}`,
 		fmt.Sprintf(`{"type":"subscribe","id":"1","payload":{"query":%q,"variables":{"id":%q}}}`,
-			`subscription Follow($id: ID!) { simulationChatMessages(simulationChatId: $id) { sequence role text timestamp citations { number } } }`, chat),
+			`subscription Follow($id: ID!) { simulationChatMessages(simulationChatId: $id) { sequence role text timestamp
+				citations { number } } }`, chat),
 		`{"type":"ping"}`,
 	} {
 		if err := socket.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
@@ -157,7 +161,8 @@ func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) e
 		}
 	}
 	for range 2 { // connection_ack and pong
-		if _, text, err := socket.Read(ctx); err != nil || !bytes.Contains(text, []byte("ack")) && !bytes.Contains(text, []byte("pong")) {
+		if _, text, err := socket.Read(ctx); err != nil || !bytes.Contains(text, []byte("ack")) &&
+			!bytes.Contains(text, []byte("pong")) {
 			return fmt.Errorf("%s: %w", text, net.ErrClosed)
 		}
 	}
@@ -200,7 +205,8 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 		turn, err := s.tenant.BeginTurn(b.Context(), chat, 10*time.Second)
 		require.NoError(b, err)
 		at := time.Now()
-		_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", round), Timestamp: at},
+		_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", round),
+			Timestamp: at},
 			&model.SimulationChatMessage{Text: strings.Repeat("An answer. ", 30), Timestamp: at}, nil)
 		require.NoError(b, err)
 		committed := time.Now()
@@ -219,7 +225,8 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 // statements is the number of transactions that the database has seen. Each statement of the server is one.
 func (s *liveServer) statements(b *testing.B) (n int) {
 	b.Helper()
-	require.NoError(b, s.conn.QueryRow(b.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()").Scan(&n))
+	require.NoError(b, s.conn.QueryRow(b.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = "+
+		"current_database()").Scan(&n))
 	return n
 }
 

@@ -24,13 +24,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newProgram returns the command line. Every flag has an environment variable, named in its help. A flag takes precedence over
-// the environment, that over a file of settings, and that over the default.
+// newProgram returns the command line. Every flag has an environment variable, named in its help. A flag takes
+// precedence over the environment, that over a file of settings, and that over the default.
 func newProgram() *cobra.Command {
 	program := cli.NewProgram("agentgraph", version(), "A self-hosted GraphQL gateway for conversational AI agents.")
 	cli.AddGroup(program, "Run it:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
 	cli.AddGroup(program, "Manage its database:",
-		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(), admin.NewRetention(),
+		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
+		admin.NewRetention(),
 		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
 	cli.AddGroup(program, "Ask a server:",
 		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(),
@@ -55,7 +56,8 @@ type streams struct {
 }
 
 func init() {
-	// Commands stand in the help, and are completed, in the order in which they are added. It is one setting for all of cobra.
+	// Commands stand in the help, and are completed, in the order in which they are added. It is one setting for all of
+	// cobra.
 	cobra.EnableCommandSorting = false
 }
 
@@ -134,7 +136,8 @@ type versionCommand struct{}
 
 // newVersion returns the command "version".
 func newVersion() *cobra.Command {
-	return cli.New(versionCommand{}, &cobra.Command{Use: "version", Short: "Print the version.", Example: "agentgraph version"}, nil)
+	return cli.New(versionCommand{}, &cobra.Command{Use: "version", Short: "Print the version.",
+		Example: "agentgraph version"}, nil)
 }
 
 // Run prints the version.

@@ -22,12 +22,14 @@ func TestServeHasMetricsOnlyWhereTheyAreAskedFor(t *testing.T) {
 	status, _ := plain.get(t, plain.url+"/metrics")
 	require.Equal(t, http.StatusNotFound, status, "not at the address of the gateway")
 
-	watched := serve(t, address, key, "--metrics-listen", "127.0.0.1:0", "--pprof", "--slow-statement", "1m", "--slow-operation", "1m")
+	watched := serve(t, address, key, "--metrics-listen", "127.0.0.1:0", "--pprof", "--slow-statement", "1m",
+		"--slow-operation", "1m")
 	watched.must(t, `query Agents { agents { nodes { id } } }`, nil, nil)
 	var text string
 	require.Eventually(t, func() bool {
 		status, text = watched.get(t, "http://"+watched.metrics+"/metrics")
-		return status == http.StatusOK && strings.Contains(text, `agentgraph_requests_total{code="OK",kind="query",operation="Agents"} 1`)
+		return status == http.StatusOK &&
+			strings.Contains(text, `agentgraph_requests_total{code="OK",kind="query",operation="Agents"} 1`)
 	}, 10*time.Second, 10*time.Millisecond, "a request is counted once it is answered")
 	require.Contains(t, text, `agentgraph_build_info{version="`+version()+`"} 1`)
 	status, _ = watched.get(t, "http://"+watched.metrics+"/debug/pprof/goroutine?debug=1")

@@ -21,7 +21,9 @@ func TestPlanOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	command := func(want int, args ...string) string {
 		var out, log bytes.Buffer
-		require.Equal(t, want, run(t.Context(), append(append([]string{"plan"}, args...), "--company", "Acme", "--database-url", address), streams{out: &out, log: &log}))
+		require.Equal(t, want,
+			run(t.Context(), append(append([]string{"plan"}, args...), "--company", "Acme", "--database-url", address),
+				streams{out: &out, log: &log}))
 		return strings.Join(strings.Fields(out.String()+log.String()), " ")
 	}
 	require.Equal(t, "no plan, and no budget", command(0, "show"))
@@ -40,8 +42,10 @@ func TestPlanOnTheCommandLine(t *testing.T) {
 	bare, err := store.CreateCompany(t.Context(), "Without")
 	require.NoError(t, err)
 	var out, log bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"plan", "list", "--database-url", address}, streams{out: &out, log: &log}), log.String())
-	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan", strings.Join(strings.Fields(out.String()), " "))
+	require.Zero(t, run(t.Context(), []string{"plan", "list", "--database-url", address}, streams{out: &out, log: &log}),
+		log.String())
+	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan",
+		strings.Join(strings.Fields(out.String()), " "))
 	require.Contains(t, command(1, "set", "--name", "Free", "--credits=-1"), "creditsIncluded must not be negative")
 	require.Contains(t, command(2, "set", "--name", "Free", "--credits", "0.0000001"), "at most six decimals")
 	require.Equal(t, "no plan, and no budget", command(0, "clear"))

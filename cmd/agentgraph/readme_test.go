@@ -102,10 +102,11 @@ func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 }
 
 // changing is what is another one each time: keys, codes for the console, ids, durations, and what the build is called.
-var changing = regexp.MustCompile(`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
+var changing = regexp.MustCompile(
+	`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
 
-// requirePrinted requires that a text has what a document prints. Where the document leaves something out, with an ellipsis in a
-// line of its own, each line has to be there, in any order.
+// requirePrinted requires that a text has what a document prints. Where the document leaves something out, with an
+// ellipsis in a line of its own, each line has to be there, in any order.
 func requirePrinted(t *testing.T, printed, told string) {
 	t.Helper()
 	printed, told = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(told, "<>")
@@ -131,7 +132,8 @@ func TestTheReadme(t *testing.T) {
 	blocks := blocksOf(t, "../../README.md")
 	require.Contains(t, blocks[0].commands, "make run ")
 	dir := reachable(t)
-	dev := onTerminal(t, []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}, "dev", "--port", "0", "--data-directory", dir)
+	dev := onTerminal(t, []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}, "dev", "--port", "0", "--data-directory",
+		dir)
 	defer dev.code()
 	defer dev.press(t, "\x03")
 	dev.await(t, "Stop with Ctrl+C.")
@@ -164,6 +166,7 @@ func TestTheReadme(t *testing.T) {
 		}
 		requirePrinted(t, b.printed, told)
 	}
-	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute, 5*time.Millisecond, watched())
+	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute,
+		5*time.Millisecond, watched())
 	require.Regexp(t, `(?s)id: 2\n.*"Thanks, goodbye".*id: 3\n.*"Thank you for contacting us. Goodbye!"`, watched())
 }

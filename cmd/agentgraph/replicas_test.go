@@ -84,7 +84,8 @@ func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	content, _ := json.Marshal(text)
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
+	_, _ = fmt.Fprintf(w, "data: "+
+		"{\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
 }
 
 // replica is a process that serves.

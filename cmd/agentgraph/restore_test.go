@@ -30,9 +30,11 @@ func TestADumpIsRestored(t *testing.T) {
 	var made struct {
 		CreateTool struct{ Tool struct{ ID string } }
 	}
-	before.must(t, `mutation ($in: CreateToolInput!) { createTool(input: $in) { tool { id } } }`, map[string]any{"in": map[string]any{
-		"name": "Calendar", "technicalName": "calendar", "endpoint": map[string]any{"url": "https://calendar.example.com", "headers": headers},
-	}}, &made)
+	before.must(t, `mutation ($in: CreateToolInput!) { createTool(input: $in) { tool { id } } }`,
+		map[string]any{"in": map[string]any{
+			"name": "Calendar", "technicalName": "calendar", "endpoint": map[string]any{"url": "https://calendar.example.com",
+				"headers": headers},
+		}}, &made)
 	rows, shown := countRows(t, address), before.look(t)
 
 	file := filepath.Join(t.TempDir(), "agentgraph.dump")
@@ -57,7 +59,9 @@ func TestADumpIsRestored(t *testing.T) {
 // look returns what a client counts, and the first agents in full.
 func (s *served) look(t *testing.T) string {
 	t.Helper()
-	_, data, err := s.ask(t, `{ agents { totalCount nodes { id name prompt tools { id } tests { totalCount } } } datasets { totalCount } campaigns { totalCount } }`, nil)
+	_, data, err := s.ask(t,
+		`{ agents { totalCount nodes { id name prompt tools { id } tests { totalCount } } } datasets { totalCount } campaigns
+			{ totalCount } }`, nil)
 	require.NoError(t, err)
 	return string(data)
 }
@@ -68,7 +72,8 @@ func countRows(t *testing.T, address string) map[string]int {
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
-	found, err := conn.Query(t.Context(), `SELECT format('%I.%I', schemaname, relname) FROM pg_stat_user_tables WHERE relname NOT LIKE 'river%'`)
+	found, err := conn.Query(t.Context(),
+		`SELECT format('%I.%I', schemaname, relname) FROM pg_stat_user_tables WHERE relname NOT LIKE 'river%'`)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
 	require.NoError(t, err)

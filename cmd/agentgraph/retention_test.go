@@ -18,21 +18,28 @@ func TestRetentionAndTheEndOfACompany(t *testing.T) {
 	newCompany(t, store, "Other")
 	command := func(want int, in string, args ...string) string {
 		var out, log bytes.Buffer
-		code := run(t.Context(), append(args, "--company", "Acme", "--database-url", address), streams{in: strings.NewReader(in), out: &out, log: &log})
+		code := run(t.Context(), append(args, "--company", "Acme", "--database-url", address),
+			streams{in: strings.NewReader(in), out: &out, log: &log})
 		require.Equal(t, want, code, log.String())
 		return strings.Join(strings.Fields(out.String()+log.String()), " ")
 	}
-	require.Equal(t, "Chats for ever Executions for ever CampaignItems for ever Tombstones for ever Ledger for ever", command(0, "", "retention", "show"))
+	require.Equal(t, "Chats for ever Executions for ever CampaignItems for ever Tombstones for ever Ledger for ever",
+		command(0, "", "retention", "show"))
 	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems for ever Tombstones for ever Ledger for ever",
 		command(0, "", "retention", "set", "--chats", "365", "--executions", "90"))
-	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"), "days must be between 0 and 40000")
-	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"), " ", ""))
+	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"),
+		"days must be between 0 and 40000")
+	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"),
+		" ", ""))
 
-	const nothing = "campaign items deleted 0 other campaign items without the number now 0 simulated chats deleted 0 test runs without the number now 0"
-	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456", "--dry-run"))
+	const nothing = "campaign items deleted 0 other campaign items without the number now 0 simulated chats deleted 0 " +
+		"test runs without the number now 0"
+	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456",
+		"--dry-run"))
 	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123456"))
 	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+49 (0)30 12 34 56"))
-	require.Contains(t, command(1, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123457"), "that is not the number")
+	require.Contains(t, command(1, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123457"),
+		"that is not the number")
 	require.Contains(t, command(0, "+4930123456\n", "erase", "--phone", "+4930123456"), nothing)
 	require.Contains(t, command(1, "yes\n", "erase", "--phone", "+4930123456"), "nothing was erased")
 	require.Contains(t, command(1, "", "erase", "--phone", "030123456"), "phoneNumber")

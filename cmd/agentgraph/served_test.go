@@ -30,7 +30,8 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	log := &servedLog{serving: make(chan serving, 1)}
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0", "--drain-delay", "0s"}, flags...), streams{out: io.Discard, log: log})
+		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0", "--drain-delay",
+			"0s"}, flags...), streams{out: io.Discard, log: log})
 	}()
 	select {
 	case at := <-log.serving:
@@ -64,7 +65,8 @@ func (l *servedLog) Write(line []byte) (int, error) {
 }
 
 // ask sends a GraphQL request and returns its HTTP status and its data. The error holds the errors of the response.
-func (s *served) ask(t testing.TB, document string, variables map[string]any) (status int, data json.RawMessage, err error) {
+func (s *served) ask(t testing.TB, document string, variables map[string]any) (status int, data json.RawMessage,
+	err error) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
 	require.NoError(t, err)

@@ -49,7 +49,8 @@ func TestASuiteOfTwoHundredRowsIsAFile(t *testing.T) {
         rows: moods.csv
 `)
 	require.NoError(t, os.WriteFile(suite, []byte(text.String()), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "moods.csv"), []byte("row,said,tag\nangry,My parcel was broken.,Complaint\nhappy,Somebody here is happy.,Praise\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "moods.csv"),
+		[]byte("row,said,tag\nangry,My parcel was broken.,Complaint\nhappy,Somebody here is happy.,Praise\n"), 0o600))
 	good := func(args ...string) string {
 		o := b.test(t, args...)
 		require.Zero(t, o.code, "%s\n%s", o.out, o.log)
@@ -118,14 +119,17 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 	require.NotContains(t, b.test(t, "list").out, "Books on Monday")
 	o = from("retell", "retell/main.json", "--agent", b.agent, "--folder", "Retell")
 	require.Zero(t, o.code, o.log)
-	require.Contains(t, o.out, "  main.json:3  Books on Monday: the mock of find_slots: the server has no tool with this technical name\n")
+	require.Contains(t, o.out, "  main.json:3  Books on Monday: the mock of find_slots: the server has no tool with "+
+		"this technical name\n")
 	require.True(t, strings.HasSuffix(o.out, "2 tests carried over, 4 parts approximated, 7 parts left out.\n"), o.out)
 	require.Contains(t, o.out, `+ simulation test "Books on Monday (2)" in folder "Retell" of agent "Front <desk>"`)
 	o = from("retell", "retell/main.json", "--agent", "Front <desk>", "--folder", "Retell")
 	require.Contains(t, o.out, "Nothing differs.\n")
 	for sample, file := range map[string]string{
-		"promptfoo": "main.yaml", "promptfoo.conversation": "main.yaml", "promptfoo.files": "main.yaml", "promptfoo.simulated": "main.yaml",
-		"promptfoo.variables": "main.yaml", "tau2-bench": "main.json", "tau2-bench.recorded": "main.json", "elevenlabs": "main.json",
+		"promptfoo": "main.yaml", "promptfoo.conversation": "main.yaml", "promptfoo.files": "main.yaml",
+		"promptfoo.simulated": "main.yaml",
+		"promptfoo.variables": "main.yaml", "tau2-bench": "main.json", "tau2-bench.recorded": "main.json",
+		"elevenlabs": "main.json",
 	} {
 		tool, _, _ := strings.Cut(sample, ".")
 		o := from(tool, sample+"/"+file, "--agent", b.agent, "--folder", sample)
@@ -138,20 +142,24 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(exported), "toolCalls:\n              - technicalName: cancel\n")
 	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
-	require.Zero(t, from("elevenlabs", "elevenlabs/main.json", "--agent", "Front <desk>", "--folder", "elevenlabs", "--output", file).code)
+	require.Zero(t, from("elevenlabs", "elevenlabs/main.json", "--agent", "Front <desk>", "--folder", "elevenlabs",
+		"--output", file).code)
 	require.Equal(t, "Nothing differs.\n", b.test(t, "diff", file).out)
 
 	for fault, args := range map[string][]string{
-		"--from needs --agent":                 {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json"},
-		"--agent, --folder and --strict need":  {"import", file, "--agent", "x"},
-		"--output needs --from":                {"import", file, "--output", file},
-		"must be one of":                       {"import", "--from", "other", file},
-		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json", "--agent", "nobody"},
-		"holds no tests":                       {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
-		"is more than tests: use agentgraph":   {"import", write(t, "tools: []\n")},
-		`agent "nobody" does not exist`:        {"export", "--agent", "nobody"},
-		"there is no file /":                   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
-		"rows[1].name: is the name of row 0":   {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: [{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
+		"--from needs --agent":                {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json"},
+		"--agent, --folder and --strict need": {"import", file, "--agent", "x"},
+		"--output needs --from":               {"import", file, "--output", file},
+		"must be one of":                      {"import", "--from", "other", file},
+		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
+			"--agent", "nobody"},
+		"holds no tests":                     {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
+		"is more than tests: use agentgraph": {"import", write(t, "tools: []\n")},
+		`agent "nobody" does not exist`:      {"export", "--agent", "nobody"},
+		"there is no file /": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
+			"[{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
+		"rows[1].name: is the name of row 0": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
+			"[{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
 	} {
 		o := b.test(t, args...)
 		require.NotZero(t, o.code, fault)

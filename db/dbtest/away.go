@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Away has every statement fail that comes upon a row of the company in the table, as if the machine that has it were away.
+// Away has every statement fail that comes upon a row of the company in the table, as if the machine that has it were
+// away.
 func Away(t testing.TB, conn interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }, table, companyID string) {

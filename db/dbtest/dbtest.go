@@ -40,9 +40,10 @@ var cluster struct {
 	addresses sync.Map
 }
 
-// collectorPercent is how much of the live heap is allocated between two garbage collections of tests. They keep some tens of
-// MB for schemas and operations and throw away many times as much, so at Go's own percentage the collector takes a quarter of
-// their time. From collectorLimit bytes on it runs more often, so that two packages at once fit a small machine.
+// collectorPercent is how much of the live heap is allocated between two garbage collections of tests. They keep some
+// tens of MB for schemas and operations and throw away many times as much, so at Go's own percentage the collector
+// takes a quarter of their time. From collectorLimit bytes on it runs more often, so that two packages at once fit a
+// small machine.
 const (
 	collectorPercent = 400
 	collectorLimit   = 1 << 30
@@ -86,7 +87,8 @@ func start(ctx context.Context) error {
 			parent = os.TempDir()
 		}
 		sweep(parent)
-		if cluster.dir, cluster.err = os.MkdirTemp(parent, fmt.Sprintf("%s%d-", directoryPrefix, os.Getpid())); cluster.err != nil {
+		if cluster.dir, cluster.err = os.MkdirTemp(parent,
+			fmt.Sprintf("%s%d-", directoryPrefix, os.Getpid())); cluster.err != nil {
 			return
 		}
 		// The server may run as another user, who must reach its directory.
@@ -134,7 +136,8 @@ func tablesOfCompanies(ctx context.Context) ([]string, error) {
 	defer func() { _ = conn.Close(ctx) }()
 	// The hashes of keys from elsewhere are whole on every machine.
 	rows, err := conn.Query(ctx, `SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
-		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attname = 'company_id' AND relname <> 'imported_key_hashes'`)
+		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attname = 'company_id'
+			AND relname <> 'imported_key_hashes'`)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +214,8 @@ func Locks(t testing.TB) map[string]string {
 			END LOOP;
 		END $$;
 		CREATE OR REPLACE VIEW company.agents AS SELECT * FROM agents;
-		CREATE OR REPLACE VIEW company.chunks AS SELECT company_id, id, dataset_id, document_id, position, search FROM chunks`)
+		CREATE OR REPLACE VIEW company.chunks AS SELECT company_id, id, dataset_id, document_id, position, search
+			FROM chunks`)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(context.Background()))
 	return map[string]string{"the program and the database": URL(t), "the program alone": alone}
@@ -222,20 +226,22 @@ func Arrays(t testing.TB, address string) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), address)
 	require.NoError(t, err)
-	_, err = conn.Exec(context.Background(), "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER COLUMN embedding SET STORAGE MAIN")
+	_, err = conn.Exec(context.Background(), "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER "+
+		"COLUMN embedding SET STORAGE MAIN")
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(context.Background()))
 }
 
-// Open returns a store on the database at the address, closed after the test. Without a Tracer the test fails if one of the
-// store's statements would not do on a database that is sharded by company.
+// Open returns a store on the database at the address, closed after the test. Without a Tracer the test fails if one of
+// the store's statements would not do on a database that is sharded by company.
 func Open(t testing.TB, address string, o db.Options) *db.Store {
 	t.Helper()
 	if o.MaxConnections == 0 {
 		o.MaxConnections = 8
 	}
 	direct := address
-	if isPooled() && o.SessionAddress == "" && (o.Tracer == nil || o.Tracer == Unchecked{}) { // others look at how statements travel
+	if isPooled() && o.SessionAddress == "" &&
+		(o.Tracer == nil || o.Tracer == Unchecked{}) { // others look at how statements travel
 		address, o.SessionAddress = Pooled(t, direct), direct
 	}
 	if o.Tracer == nil {

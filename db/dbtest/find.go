@@ -15,7 +15,8 @@ func Find[R any](ctx context.Context, t *db.Tenant, r pg.Rows, keys []string, co
 }
 
 // Pages is Tenant.FindPages for rows whose type the test knows.
-func Pages[R any](ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
+func Pages[R any](ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string, args model.PageArgs,
+	columns ...string) ([]R, error) {
 	rows, err := t.FindPages(ctx, l, f, parents, args, columns...)
 	return typed[R](rows), err
 }

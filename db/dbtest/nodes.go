@@ -17,8 +17,8 @@ import (
 // shards are as few as there can be: a test makes all tables anew.
 const shards = 2
 
-// nodes are the addresses of a Citus cluster, its coordinator first, that DBTEST_NODES names, parted by commas: the databases of
-// tests are then made there.
+// nodes are the addresses of a Citus cluster, its coordinator first, that DBTEST_NODES names, parted by commas: the
+// databases of tests are then made there.
 func nodes() []string {
 	if of := os.Getenv("DBTEST_NODES"); of != "" {
 		return strings.Split(of, ",")

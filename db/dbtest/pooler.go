@@ -39,15 +39,15 @@ func Direct(t testing.TB) {
 	}
 }
 
-// Pooled returns another address of the database: that of a PgBouncer which hands connections on between transactions, and has few
-// of them. The test is skipped where there is none, but not in CI.
+// Pooled returns another address of the database: that of a PgBouncer which hands connections on between transactions,
+// and has few of them. The test is skipped where there is none, but not in CI.
 func Pooled(t testing.TB, address string) string {
 	t.Helper()
 	return ofTransactions.address(t, address, "pool_mode = transaction\ndefault_pool_size = 3\nquery_wait_timeout = 2")
 }
 
-// PooledBySessions is Pooled by a PgBouncer that keeps a connection for each session, with more settings of its own: all tests of the
-// binary give the same.
+// PooledBySessions is Pooled by a PgBouncer that keeps a connection for each session, with more settings of its own:
+// all tests of the binary give the same.
 func PooledBySessions(t testing.TB, address, settings string) string {
 	t.Helper()
 	return ofSessions.address(t, address, "pool_mode = session\n"+settings)
@@ -63,7 +63,8 @@ func (p *pooler) address(t testing.TB, address, settings string) string {
 	require.NoError(t, p.err)
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
-	return (&url.URL{Scheme: "postgres", User: url.User(config.User), Host: p.host, Path: config.Database, RawQuery: "sslmode=disable"}).String()
+	return (&url.URL{Scheme: "postgres", User: url.User(config.User), Host: p.host, Path: config.Database,
+		RawQuery: "sslmode=disable"}).String()
 }
 
 // start starts it in front of the server of the address.
@@ -97,7 +98,8 @@ max_client_conn = 1000
 %s
 `, config.Host, config.Port, config.User, port, more)
 	file := filepath.Join(cluster.dir, fmt.Sprintf("pgbouncer-%d.ini", port))
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // It runs as another user, and there is no secret in it.
+	if err := os.WriteFile(file, []byte(text),
+		0o644); err != nil { //nolint:gosec // It runs as another user, and there is no secret in it.
 		return err
 	}
 	running, kill := context.WithCancel(ctx)

@@ -38,8 +38,8 @@ var (
 	madeUp = regexp.MustCompile(`FROM json_populate_recordset\(`)
 )
 
-// acrossCompanies are how the statements begin that look at all companies, all of them in the background: each finds the
-// companies, and what is then done is done for one at a time.
+// acrossCompanies are how the statements begin that look at all companies, all of them in the background: each finds
+// the companies, and what is then done is done for one at a time.
 var acrossCompanies = []string{
 	"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL",
 	"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs",
@@ -51,8 +51,8 @@ var acrossCompanies = []string{
 	`SELECT "company_id" FROM agent_test_executions WHERE (deleted_at IS NOT NULL)`,
 }
 
-// sharding is a tracer that finds statements which a database that is sharded by company refuses, or carries out on all of
-// its machines.
+// sharding is a tracer that finds statements which a database that is sharded by company refuses, or carries out on all
+// of its machines.
 type sharding struct {
 	Unchecked
 	judge *judge
@@ -177,8 +177,8 @@ func (j *judge) fitsWithoutLiterals(text string) bool {
 	return ofCompany.MatchString(text) && !ofRiver.MatchString(text) && !ofSeveral.MatchString(text) && j.isBound(text)
 }
 
-// isBound reports whether each table that a statement reads, changes or joins is bound to a company, by a constant or by another
-// table's: what is only bound in one of two tables is looked for on all machines, or refused.
+// isBound reports whether each table that a statement reads, changes or joins is bound to a company, by a constant or
+// by another table's: what is only bound in one of two tables is looked for on all machines, or refused.
 func (j *judge) isBound(text string) bool {
 	needed := map[string]int{}
 	for _, r := range j.references.FindAllStringSubmatch(text, -1) {
@@ -190,7 +190,8 @@ func (j *judge) isBound(text string) bool {
 	}
 	free := len(unqualified.FindAllString(text, -1))
 	for name, references := range needed {
-		bound := regexp.MustCompile(`(?:^|[^\w.])"?` + name + `"?\."?company_id"?\)? ?(?:=|IN)|= "?` + name + `"?\."?company_id"?|\("?` + name + `"?\."?company_id"?,`)
+		bound := regexp.MustCompile(`(?:^|[^\w.])"?` + name + `"?\."?company_id"?\)? ?(?:=|IN)|= "?` + name +
+			`"?\."?company_id"?|\("?` + name + `"?\."?company_id"?,`)
 		if missing := references - len(bound.FindAllString(text, -1)); missing > 0 {
 			free -= missing
 		}

@@ -10,23 +10,27 @@ func TestStatementsThatNoShardCanDo(t *testing.T) {
 	t.Parallel()
 	judge := newJudge([]string{"agents", "jobs"})
 	for statement, fits := range map[string]bool{
-		`SELECT "agent"."id" FROM "agents" AS "agent" WHERE ("agent"."company_id" = 'c''1')`:                                               true,
-		"UPDATE jobs SET attempt = 2 WHERE company_id = $1 AND id = ANY($2)":                                                               true,
-		`INSERT INTO "agents" ("company_id", "id") VALUES ('c', 'a')`:                                                                      true,
-		"SELECT set_config('agentgraph.company', 'agents', false)":                                                                         true,
-		"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL":                                                         true,
-		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT\n FROM agents WHERE company_id = $1)":                               false,
-		"SELECT name FROM agents WHERE id = $1":                                                                                            false,
-		"SELECT name FROM agents WHERE company_id = other.company_id":                                                                      false,
-		"UPDATE jobs SET attempt = 2 FROM (SELECT id FROM river_job) AS free WHERE company_id = $1 AND id = free.id":                       false,
-		"SELECT jobs.id FROM agents JOIN jobs ON jobs.id = agents.id WHERE agents.company_id = $1":                                         false,
-		"SELECT jobs.id FROM agents JOIN jobs ON jobs.company_id = agents.company_id AND jobs.id = agents.id WHERE agents.company_id = $1": true,
-		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = agents.id)":                             false,
-		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND jobs.id = agents.id)":         true,
-		`SELECT "agent"."id" FROM "agents" AS "agent", jobs AS job WHERE ("agent".company_id = 'c') AND job.id = "agent".id`:               false,
-		"DELETE FROM jobs USING agents WHERE jobs.company_id = $1 AND agents.id = jobs.id":                                                 false,
-		"UPDATE jobs SET attempt = 2 WHERE company_id IN ('a', 'b')":                                                                       false,
-		`UPDATE jobs SET attempt = 2 FROM "river_job" AS free WHERE company_id = $1 AND jobs.id = free.id`:                                 false,
+		`SELECT "agent"."id" FROM "agents" AS "agent" WHERE ("agent"."company_id" = 'c''1')`:                         true,
+		"UPDATE jobs SET attempt = 2 WHERE company_id = $1 AND id = ANY($2)":                                         true,
+		`INSERT INTO "agents" ("company_id", "id") VALUES ('c', 'a')`:                                                true,
+		"SELECT set_config('agentgraph.company', 'agents', false)":                                                   true,
+		"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL":                                   true,
+		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT\n FROM agents WHERE company_id = $1)":         false,
+		"SELECT name FROM agents WHERE id = $1":                                                                      false,
+		"SELECT name FROM agents WHERE company_id = other.company_id":                                                false,
+		"UPDATE jobs SET attempt = 2 FROM (SELECT id FROM river_job) AS free WHERE company_id = $1 AND id = free.id": false,
+		"SELECT jobs.id FROM agents JOIN jobs ON jobs.id = agents.id WHERE agents.company_id = $1":                   false,
+		"SELECT jobs.id FROM agents JOIN jobs ON jobs.company_id = agents.company_id AND jobs.id = agents.id WHERE " +
+			"agents.company_id = $1": true,
+		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = agents.id)": false,
+		"SELECT 1 FROM agents WHERE company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND jobs.id = " +
+			"agents.id)": true,
+		`SELECT "agent"."id" FROM "agents" AS "agent", jobs AS job WHERE ("agent".company_id = 'c')
+			AND job.id = "agent".id`: false,
+		"DELETE FROM jobs USING agents WHERE jobs.company_id = $1 AND agents.id = jobs.id": false,
+		"UPDATE jobs SET attempt = 2 WHERE company_id IN ('a', 'b')":                       false,
+		`UPDATE jobs SET attempt = 2 FROM "river_job" AS free WHERE company_id = $1
+			AND jobs.id = free.id`: false,
 		"DELETE FROM jobs": false,
 		"WITH gone AS (DELETE FROM jobs WHERE company_id = $1 RETURNING id) SELECT count(*) FROM gone": false,
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SharedReads is a tracer that counts how often a second request reads on a connection at the same time. The zero value is
-// ready.
+// SharedReads is a tracer that counts how often a second request reads on a connection at the same time. The zero value
+// is ready.
 type SharedReads struct {
 	Unchecked
 	mu sync.Mutex

@@ -41,9 +41,11 @@ func NewStage(t testing.TB) *Stage {
 	t.Cleanup(func() { require.NoError(t, s.conn.Close(context.Background())) })
 	// A run becomes final once, or somebody was judged twice.
 	_, err = s.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
-		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
+		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id,
+			NEW.status); RETURN NULL; END $$;
 		GRANT INSERT ON verdicts TO PUBLIC;
-		CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`,
+		CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW WHEN (NEW.status NOT IN ('Queued',
+			'Running')) EXECUTE FUNCTION note_verdict()`,
 		pgx.QueryExecModeSimpleProtocol)
 	require.NoError(t, err)
 	return s

@@ -1,5 +1,5 @@
-// Package fair shares places, such as connections of a pool, between parties: nobody who asks for many keeps those who ask for
-// few waiting for all of them.
+// Package fair shares places, such as connections of a pool, between parties: nobody who asks for many keeps those who
+// ask for few waiting for all of them.
 package fair
 
 import (
@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Gate admits a limited number of entrants at a time. One party has at most a share of the places, so that others always
-// find some. A place that becomes free goes to the waiting party with the fewest places and, among equals, to the one
-// that has waited longest.
+// Gate admits a limited number of entrants at a time. One party has at most a share of the places, so that others
+// always find some. A place that becomes free goes to the waiting party with the fewest places and, among equals, to
+// the one that has waited longest.
 type Gate struct {
 	mu    sync.Mutex
 	free  int

@@ -45,9 +45,12 @@ func TestFindBinaries(t *testing.T) {
 		"PATH before others":    {path: partial + ":" + fourteen, patterns: all, want: fourteen},
 		"too old in PATH":       {path: thirteen, patterns: all, want: sixteen},
 		"the cluster's version": {path: sixteen, patterns: all, major: 14, want: fourteen},
-		"nothing":               {path: partial + ":relative:", fault: `the PostgreSQL server binaries were not found: install them, for example with "apt-get install postgresql"`},
-		"too old":               {path: thirteen, patterns: []string{nine}, fault: "PostgreSQL 14 or later is needed, but the server binaries found are of version 13, 9: install them"},
-		"not the cluster's":     {patterns: all, major: 15, fault: "made by PostgreSQL 15, but the server binaries found are of version 16, 14, 13, 9"},
+		"nothing": {path: partial + ":relative:",
+			fault: `the PostgreSQL server binaries were not found: install them, for example with "apt-get install postgresql"`},
+		"too old": {path: thirteen, patterns: []string{nine},
+			fault: "PostgreSQL 14 or later is needed, but the server binaries found are of version 13, 9: install them"},
+		"not the cluster's": {patterns: all, major: 15, fault: "made by PostgreSQL 15, but the server binaries found " +
+			"are of version 16, 14, 13, 9"},
 		"nothing for a cluster": {path: partial, major: 15, fault: "were not found"},
 	} {
 		t.Run(name, func(t *testing.T) {

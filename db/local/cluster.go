@@ -73,7 +73,8 @@ func makeDir(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// prepare finds the user and the binaries, and creates the cluster, which is new then, and the socket's directory when missing.
+// prepare finds the user and the binaries, and creates the cluster, which is new then, and the socket's directory when
+// missing.
 func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 	if c.user, err = c.serverUser(); err != nil {
 		return false, err
@@ -119,7 +120,8 @@ func (c *cluster) serverUser() (*syscall.Credential, error) {
 	if exists {
 		o := owner(info)
 		if o.Uid == 0 {
-			return nil, fmt.Errorf("the data directory %s belongs to root, which PostgreSQL refuses to run as: give it to another user", c.data)
+			return nil, fmt.Errorf("the data directory %s belongs to root, which PostgreSQL refuses to run as: give it to "+
+				"another user", c.data)
 		}
 		return &syscall.Credential{Uid: o.Uid, Gid: o.Gid}, nil
 	}
@@ -149,7 +151,8 @@ func (c *cluster) version() (int, error) {
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || major < oldestMajor {
-		return 0, fmt.Errorf("the data directory %s was made by PostgreSQL %s, but %d or later is needed: use another directory",
+		return 0, fmt.Errorf("the data directory %s was made by PostgreSQL %s, but %d or later is needed: use another "+
+			"directory",
 			c.dir, bytes.TrimSpace(text), oldestMajor)
 	}
 	return major, nil
@@ -282,7 +285,8 @@ func (c *cluster) makeSocketDir() error {
 		return inDirectory(c.socket, err)
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || owner(info).Uid != uid {
-		return fmt.Errorf("the directory %s, which is needed for the database's socket, belongs to somebody else: remove it", c.socket)
+		return fmt.Errorf("the directory %s, which is needed for the database's socket, belongs to somebody else: remove it",
+			c.socket)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func ping(ctx context.Context, url string) error {
 	return conn.Close(ctx)
 }
 
-// makeDatabase makes the empty database. A new cluster that is not kept needs no second one, so that of initdb gets its name.
+// makeDatabase makes the empty database. A new cluster that is not kept needs no second one, so that of initdb gets its
+// name.
 func (c *cluster) makeDatabase(ctx context.Context, isNew bool) error {
 	if isNew && !c.durable {
 		return c.execute(ctx, "ALTER DATABASE postgres RENAME TO "+database)

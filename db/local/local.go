@@ -248,8 +248,8 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 	}
 }
 
-// Abandoned reports whether a program of this user has used the directory of Options, a minute ago or more, and has ended. What
-// is in it can be removed.
+// Abandoned reports whether a program of this user has used the directory of Options, a minute ago or more, and has
+// ended. What is in it can be removed.
 func Abandoned(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || int(owner(info).Uid) != os.Geteuid() {

@@ -330,8 +330,9 @@ func TestUnusableDirectory(t *testing.T) {
 		path, text string
 		want       string
 	}{
-		"a file":               {"", "x", "a part of its path is a file"},
-		"another version":      {"postgres/PG_VERSION", "99\n", "it was made by PostgreSQL 99, but the server binaries found are of version "},
+		"a file": {"", "x", "a part of its path is a file"},
+		"another version": {"postgres/PG_VERSION", "99\n", "it was made by PostgreSQL 99, but the server binaries " +
+			"found are of version "},
 		"an old version":       {"postgres/PG_VERSION", "9.6\n", "was made by PostgreSQL 9.6, but 14 or later is needed"},
 		"something else":       {"postgres/notes.txt", "x", "holds something that is not a PostgreSQL cluster"},
 		"half a cluster":       {"postgres/PG_VERSION", "same", "ended at once: "},

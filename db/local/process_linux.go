@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// locale orders texts by code point, the same on every machine. As "C" Postgres compares bytes, which is faster than what the C
-// library makes of "C.UTF-8", and the same.
+// locale orders texts by code point, the same on every machine. As "C" Postgres compares bytes, which is faster than
+// what the C library makes of "C.UTF-8", and the same.
 var locale = []string{"--locale=C", "--lc-ctype=C.UTF-8"}
 
 // attributes run a child as another user, out of reach of the terminal's Ctrl-C, and end it cleanly with its parent.

@@ -74,8 +74,8 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 // once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends a model.TurnStarted, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with the
-// text of the message with the sequence. Large arguments are left out, large results and reasons are cut.
+// Announce sends a model.TurnStarted, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with
+// the text of the message with the sequence. Large arguments are left out, large results and reasons are cut.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }

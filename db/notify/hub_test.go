@@ -234,7 +234,8 @@ func TestTextOfSeveralMessages(t *testing.T) {
 			deltas = append(deltas, delta)
 		}
 		require.Equal(t, []model.MessageDelta{
-			delta(5, 0, "ha"), {Sequence: 5, TurnID: "turn_2", Text: "ha"}, {Sequence: 5, TurnID: "turn_2", Offset: 3, Text: "ha"},
+			delta(5, 0, "ha"), {Sequence: 5, TurnID: "turn_2", Text: "ha"}, {Sequence: 5, TurnID: "turn_2", Offset: 3,
+				Text: "ha"},
 		}, deltas[len(deltas)-3:])
 		require.Equal(t, int32(3), deltas[0].Sequence)
 	})
@@ -313,9 +314,12 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 		long := model.TurnStarted{TurnID: "turn_1", MessageSequence: 2, Text: strings.Repeat("\x01é<\"", 1_000)}
 		hub.Announce(key, 3, long)
 		hub.Write(key, delta(3, 0, "before"))
-		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
-		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
-		hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Kind: model.ToolCallKindTool, Result: &result, DurationMs: 7})
+		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find",
+			Arguments: model.JSONObject(`{"a":"<1>"}`)})
+		hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent,
+			Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
+		hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Kind: model.ToolCallKindTool, Result: &result,
+			DurationMs: 7})
 		hub.Announce(key, 3, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 5_000)})
 		hub.Write(key, delta(3, 6, "after"))
 

@@ -52,11 +52,12 @@ type natsBus struct {
 	asked       chan struct{}
 }
 
-// OpenNATS returns a bus on the servers. It connects in the background, now and whenever the connection is lost, so that a
-// process starts and serves without them. It is an error if the address or the credentials cannot be used.
+// OpenNATS returns a bus on the servers. It connects in the background, now and whenever the connection is lost, so
+// that a process starts and serves without them. It is an error if the address or the credentials cannot be used.
 func OpenNATS(o NATS) (Bus, error) {
 	b := &natsBus{
-		subject: o.Subject, messages: make(chan *nats.Msg, natsWaiting), connected: make(chan struct{}, 1), slow: make(chan struct{}, 1),
+		subject: o.Subject, messages: make(chan *nats.Msg, natsWaiting), connected: make(chan struct{}, 1),
+		slow:          make(chan struct{}, 1),
 		subscriptions: map[Key]*nats.Subscription{}, asked: make(chan struct{}, 1),
 	}
 	log := o.Log
@@ -68,8 +69,10 @@ func OpenNATS(o NATS) (Bus, error) {
 		raise(b.connected)
 	}
 	options := []nats.Option{
-		nats.Name("agentgraph"), nats.NoEcho(), nats.NoCallbacksAfterClientClose(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(natsWait), nats.ReconnectJitter(natsWait, natsWait), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.Name("agentgraph"), nats.NoEcho(), nats.NoCallbacksAfterClientClose(), nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(natsWait), nats.ReconnectJitter(natsWait, natsWait), nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(2),
 		// A rejected password may be accepted tomorrow, and the process lives on without NATS.
 		nats.IgnoreAuthErrorAbort(),
 		// What waits while there is no connection would arrive late: the hub keeps what is worth it.
@@ -126,7 +129,8 @@ func (b *natsBus) of(key Key) string {
 	return b.subject + "." + natsToken(key.CompanyID) + "." + natsToken(key.ID)
 }
 
-// natsToken is a text as a part of a subject, which must not be empty and in which dots, stars and blanks have a meaning.
+// natsToken is a text as a part of a subject, which must not be empty and in which dots, stars and blanks have a
+// meaning.
 func natsToken(text string) string {
 	if text == "" {
 		return "_"
@@ -171,8 +175,8 @@ func (b *natsBus) listen(ctx context.Context, h *Hub) {
 	}
 }
 
-// confirm waits until the server knows what was subscribed to, and wakes subscriptions for what came before that: all of
-// a new connection, otherwise the new ones.
+// confirm waits until the server knows what was subscribed to, and wakes subscriptions for what came before that: all
+// of a new connection, otherwise the new ones.
 func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 	for {
 		isNew := false

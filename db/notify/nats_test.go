@@ -14,7 +14,8 @@ import (
 
 func openNATS(t testing.TB, server *natstest.Server) notify.Bus {
 	t.Helper()
-	bus, err := notify.OpenNATS(notify.NATS{URL: server.URL, Subject: "agentgraph.test", Log: slog.New(slog.DiscardHandler)})
+	bus, err := notify.OpenNATS(notify.NATS{URL: server.URL, Subject: "agentgraph.test",
+		Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return bus
 }
@@ -57,7 +58,8 @@ func TestWhatCouldNotBeSentIsSentLater(t *testing.T) {
 	far := listening(t, other, ours)
 	settle(t, one, other)
 	server.Stop()
-	require.Eventually(t, func() bool { return !one.Stats().IsListening && !other.Stats().IsListening }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !one.Stats().IsListening && !other.Stats().IsListening }, time.Minute,
+		time.Millisecond)
 	before := one.Stats().Sent
 	for range 100 {
 		one.Wake(ours)
@@ -85,11 +87,13 @@ func TestNATSThatCannotBeReachedHoldsNobodyUp(t *testing.T) {
 
 func TestNATSThatCannotBeUsedIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"nats://user:hidden@[", "nats://user:hidden@localhost:port", "http://user:hidden@localhost", "nats://"} {
+	for _, url := range []string{"nats://user:hidden@[", "nats://user:hidden@localhost:port",
+		"http://user:hidden@localhost", "nats://"} {
 		_, err := notify.OpenNATS(notify.NATS{URL: url, Subject: "agentgraph"})
 		require.Error(t, err, url)
 		require.NotContains(t, err.Error(), "hidden")
 	}
-	_, err := notify.OpenNATS(notify.NATS{URL: "nats://localhost:4222", Credentials: t.TempDir() + "/none", Subject: "agentgraph"})
+	_, err := notify.OpenNATS(notify.NATS{URL: "nats://localhost:4222", Credentials: t.TempDir() + "/none",
+		Subject: "agentgraph"})
 	require.Error(t, err)
 }

@@ -13,7 +13,8 @@ import (
 const (
 	// window is how long text is gathered, so that many turns, each streaming word by word, make few commits.
 	window = 40 * time.Millisecond
-	// rest is between two times that anything is sent: what wakes meanwhile goes together, so that many who write make few commits.
+	// rest is between two times that anything is sent: what wakes meanwhile goes together, so that many who write make few
+	// commits.
 	rest = 10 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
 	maxPiece = 1_000
@@ -124,7 +125,8 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 // roomFor returns how many characters of the piece fit onto the waiting one; 0 when it does not follow it.
 func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	length := utf8.RuneCountInString(waiting.Text)
-	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+int32(length) != piece.Offset {
+	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+
+		int32(length) != piece.Offset {
 		return 0
 	}
 	return max(0, maxPiece-length)
@@ -149,7 +151,8 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 	case model.TurnStarted:
 		text := []rune(e.Text)
 		for ; len(text) > maxPiece; text = text[maxPiece:] {
-			before = append(before, signal{Sequence: sequence, HasMore: true, Begun: &model.TurnStarted{TurnID: e.TurnID, Text: string(text[:maxPiece])}})
+			before = append(before, signal{Sequence: sequence, HasMore: true, Begun: &model.TurnStarted{TurnID: e.TurnID,
+				Text: string(text[:maxPiece])}})
 		}
 		e.Text = string(text)
 		s.Begun = &e
@@ -237,8 +240,8 @@ func payloads(signals []signal) []string {
 	return texts
 }
 
-// notify sends until the Hub closes: wakes at once or a rest after the last time, text one window after it, and what could not be
-// sent a while later.
+// notify sends until the Hub closes: wakes at once or a rest after the last time, text one window after it, and what
+// could not be sent a while later.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
 	var rested, after, again <-chan time.Time

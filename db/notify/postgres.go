@@ -20,16 +20,16 @@ const (
 	lastBackoff    = 5 * time.Second
 )
 
-// postgres is a bus of notifications. Every replica hears all of them, its own as well, on one connection, and sends one
-// statement at a time, however many signal.
+// postgres is a bus of notifications. Every replica hears all of them, its own as well, on one connection, and sends
+// one statement at a time, however many signal.
 type postgres struct {
 	pool    *pgxpool.Pool
 	taking  func(context.Context) context.Context
 	listens atomic.Bool
 }
 
-// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool, and takes those
-// that it sends by in the contexts that taking returns.
+// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool,
+// and takes those that it sends by in the contexts that taking returns.
 func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) Bus {
 	return &postgres{pool: pool, taking: taking}
 }
@@ -37,7 +37,8 @@ func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
 	// In JSON no line ends, and one text need not be quoted as the elements of an array are.
 	texts := strings.Join(payloads(signals), "\n")
-	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS payload", channel, texts)
+	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS "+
+		"payload", channel, texts)
 	return err
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Batch is prepared statements that change rows. They are sent together, and done in their order: in the transaction that the
-// Scope is in, or else in one of their own. They are for what happens so often that planning it each time takes longer than doing
-// it; bun writes everything else.
+// Batch is prepared statements that change rows. They are sent together, and done in their order: in the transaction
+// that the Scope is in, or else in one of their own. They are for what happens so often that planning it each time
+// takes longer than doing it; bun writes everything else.
 type Batch struct {
 	scope Scope
 	of    []Bound
@@ -48,17 +48,18 @@ func (b *Batch) Require(q Query, values ...any) {
 // noSuchElement is the SQLSTATE of a strict path to an element that a JSON array does not have.
 const noSuchElement = "22033"
 
-// Required returns a query for Batch.Require, which fails unless the given one finds a row: it takes the first element of
-// an array with one for each row.
+// Required returns a query for Batch.Require, which fails unless the given one finds a row: it takes the first element
+// of an array with one for each row.
 func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 	return NewQuery(func(t *Tables) (string, []string) {
-		return "SELECT jsonb_path_query(coalesce(jsonb_agg(true), '[]'), 'strict $[0]') AS is_there FROM (" + rows(t).String() + ") AS required",
+		return "SELECT jsonb_path_query(coalesce(jsonb_agg(true), '[]'), 'strict $[0]') AS is_there FROM (" + rows(t).
+				String() + ") AS required",
 			[]string{"is_there"}
 	})
 }
 
-// Insert adds a statement that inserts the rows, which are of one type: always as many where it is called, since each number has
-// a statement.
+// Insert adds a statement that inserts the rows, which are of one type: always as many where it is called, since each
+// number has a statement.
 func (b *Batch) Insert(rows ...Row) { b.InsertOr("", "", rows...) }
 
 // InsertOr is Insert that says what else is done, and to what, if there is such a row already.
@@ -110,7 +111,8 @@ func (c columnsOfRow) SQL(t *Tables) (string, []string) {
 	return q.String(), nil
 }
 
-// insertion is the query that inserts so many rows of a type. Its values are those of the fields of each, behind the company.
+// insertion is the query that inserts so many rows of a type. Its values are those of the fields of each, behind the
+// company.
 type insertion struct {
 	row           reflect.Type
 	rows          int
@@ -136,7 +138,8 @@ func (i insertion) SQL(*Tables) (string, []string) {
 		}
 		rows = append(rows, "("+strings.Join(values, ", ")+")")
 	}
-	text := fmt.Sprintf("INSERT INTO %s AS %s (%s) VALUES %s", table.SQLName, table.SQLAlias, strings.Join(columns, ", "), strings.Join(rows, ", "))
+	text := fmt.Sprintf("INSERT INTO %s AS %s (%s) VALUES %s", table.SQLName, table.SQLAlias, strings.Join(columns, ", "),
+		strings.Join(rows, ", "))
 	if i.conflict != "" {
 		text += " ON " + i.conflict + " SET " + strings.ReplaceAll(i.set, "?TableAlias", string(table.SQLAlias))
 	}
@@ -174,8 +177,8 @@ var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgrad
 // errNotKept is returned when a required statement finds no row.
 var errNotKept = errors.New("not kept")
 
-// Commit sends the statements in a transaction of their own, and reports whether it was kept: not when a required statement
-// found no row. What afterwards does happens once it is. The Scope is in no transaction.
+// Commit sends the statements in a transaction of their own, and reports whether it was kept: not when a required
+// statement found no row. What afterwards does happens once it is. The Scope is in no transaction.
 func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) {
 	err := b.Send(ctx)
 	if errors.Is(err, errNotKept) {
@@ -202,12 +205,12 @@ func (b *Batch) sendInTx(ctx context.Context) error {
 	}
 }
 
-// mostStale is how many connections may have statements that a migration has changed. Each is closed when it turns out, so the
-// next attempt has another one.
+// mostStale is how many connections may have statements that a migration has changed. Each is closed when it turns out,
+// so the next attempt has another one.
 func (b *Batch) mostStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
 
-// Send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also end when it
-// is.
+// Send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also
+// end when it is.
 func (b *Batch) Send(ctx context.Context) error {
 	if b.err != nil {
 		return b.err
@@ -218,7 +221,8 @@ func (b *Batch) Send(ctx context.Context) error {
 		return b.sendInTx(ctx)
 	}
 	err := b.sendOnce(ctx)
-	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.mostStale() && ctx.Err() == nil; attempt++ {
+	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.mostStale() &&
+		ctx.Err() == nil; attempt++ {
 		err = b.sendOnce(ctx) // nothing was done
 	}
 	switch {

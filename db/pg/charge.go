@@ -18,8 +18,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Memory that a row and each of its values take beside their bytes. Those of a large value count several times: as they arrive,
-// as the row keeps them, and in the response, which grows by moving. The executor counts them once more as it writes them.
+// Memory that a row and each of its values take beside their bytes. Those of a large value count several times: as they
+// arrive, as the row keeps them, and in the response, which grows by moving. The executor counts them once more as it
+// writes them.
 const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
@@ -35,18 +36,18 @@ func weigh(bytes int) int {
 	return bytesPerValue + bytes
 }
 
-// openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context. An
-// exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by memory
-// and not by the number of rows that a statement finds. The pool's connections are shared fairly between companies. Each
-// statement sees and changes only rows of the company of its context.
+// openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context.
+// An exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by
+// memory and not by the number of rows that a statement finds. The pool's connections are shared fairly between
+// companies. Each statement sees and changes only rows of the company of its context.
 func openCharged(db *DB) *sql.DB {
 	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(db.pools.writes), db})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
 
-// gateOf shares the connections of a pool, but for those that are taken otherwise: one company has at most three quarters of
-// them.
+// gateOf shares the connections of a pool, but for those that are taken otherwise: one company has at most three
+// quarters of them.
 func gateOf(pool *pgxpool.Pool, otherwise int) *fair.Gate {
 	connections := int(pool.Config().MaxConns) - otherwise
 	return fair.New(connections, connections*3/4)
@@ -148,8 +149,8 @@ func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, erro
 	return nil, errors.New("statements are not prepared here")
 }
 
-// bind binds the connection to the company of the context, or to all of them. Behind a pooler that takes a transaction, of this
-// statement alone unless there is one, which is returned.
+// bind binds the connection to the company of the context, or to all of them. Behind a pooler that takes a transaction,
+// of this statement alone unless there is one, which is returned.
 func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
 	if c.db.scopes.isPooled && conn.TxStatus() == 'I' {

@@ -1,5 +1,5 @@
-// Package pg reads and writes the rows of companies in Postgres. It names no type of rows: what is special about a type is handed to
-// Open.
+// Package pg reads and writes the rows of companies in Postgres. It names no type of rows: what is special about a type
+// is handed to Open.
 package pg
 
 import (
@@ -18,8 +18,9 @@ import (
 
 // pgOptions are what a DB needs beside its address.
 type Options struct {
-	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between transactions:
-	// for notifications, the locks of workers and the queue, which need sessions. Empty means that the address leads to sessions.
+	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between
+	// transactions: for notifications, the locks of workers and the queue, which need sessions. Empty means that the
+	// address leads to sessions.
 	SessionAddress string
 	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
@@ -140,7 +141,8 @@ func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...a
 // Distributed returns the tables that a Citus cluster has distributed: none of a server without Citus.
 func Distributed(ctx context.Context, db Querier) ([]string, error) {
 	type table struct{ Name string }
-	citus, err := ReadStructs[table](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = to_regclass('pg_dist_partition')")
+	citus, err := ReadStructs[table](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = "+
+		"to_regclass('pg_dist_partition')")
 	if err != nil || len(citus) == 0 {
 		return nil, err
 	}

@@ -17,11 +17,12 @@ import (
 // Taken says which field of the input must differ, and how, when a row breaks a unique constraint.
 type Taken struct{ Field, Message string }
 
-// Translate turns a driver's error into one of the program's. The rest of the error stays behind it. Errors that it does
-// not know stay as they are.
+// Translate turns a driver's error into one of the program's. The rest of the error stays behind it. Errors that it
+// does not know stay as they are.
 func (d *DB) Translate(err error) error {
 	var known *model.Error
-	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	// This goes first because it may wrap an answer of the server, such as a refused password or too many connections.
@@ -67,8 +68,8 @@ var (
 	shardNumber      = regexp.MustCompile(`_\d{6,}$`)
 )
 
-// constraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the message of
-// a shard's constraint, which has the shard's number behind its name, and no field of its own.
+// constraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the
+// message of a shard's constraint, which has the shard's number behind its name, and no field of its own.
 func ConstraintOf(err *pgconn.PgError) string {
 	name := err.ConstraintName
 	if quoted := quotedConstraint.FindStringSubmatch(err.Message); name == "" && quoted != nil {

@@ -42,8 +42,8 @@ func Equal[V any](f Filter, column string, value *V) Filter {
 	return f.And("?TableAlias."+column+" = ?", *value)
 }
 
-// OneOf adds that the column has one of the values, unless there is no list of them. A single value is compared by itself:
-// an index then has the rows in their order.
+// OneOf adds that the column has one of the values, unless there is no list of them. A single value is compared by
+// itself: an index then has the rows in their order.
 func OneOf[V any](f Filter, column string, values []V) Filter {
 	switch {
 	case values == nil:

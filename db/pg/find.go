@@ -17,16 +17,17 @@ type Reads struct{ scope Scope }
 // CompanyID returns the id of the company.
 func (r Reads) CompanyID() string { return r.scope.companyID }
 
-// Find reads the rows that the keys lead to, as their structs, with the columns beside those that tell and order rows, or
-// all columns when none is given. Every row has the key as its ParentID, but for rows that are read by their own ids, which
-// come in any order.
+// Find reads the rows that the keys lead to, as their structs, with the columns beside those that tell and order rows,
+// or all columns when none is given. Every row has the key as its ParentID, but for rows that are read by their own
+// ids, which come in any order.
 func (r Reads) Find(ctx context.Context, of Rows, keys []string, columns ...string) ([]model.Row, error) {
 	return Find[model.Row](ctx, r.scope, of, keys, columns...)
 }
 
-// FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every row with
-// its ParentID.
-func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs, columns ...string) ([]model.Row, error) {
+// FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every
+// row with its ParentID.
+func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs,
+	columns ...string) ([]model.Row, error) {
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
@@ -60,12 +61,14 @@ func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (m
 
 // Find is Reads.Find for rows whose type the caller knows.
 func Find[R any](ctx context.Context, s Scope, of Rows, keys []string, columns ...string) ([]R, error) {
-	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys), s.db.Chosen(of.Row(), columns), nil))
+	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys),
+		s.db.Chosen(of.Row(), columns), nil))
 	return typed[R](Together(rows)), err
 }
 
 // Page reads one page, in the order of the list or of the arguments, of the rows that pass the filter.
-func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArgs, columns []string, f Filter) (*model.Page[R], error) {
+func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArgs, columns []string,
+	f Filter) (*model.Page[R], error) {
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}

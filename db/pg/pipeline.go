@@ -36,9 +36,9 @@ const MostPipelinedReads = 12
 // ErrUnshared says that reads have to be made again by a Reader, on a connection of their own.
 var ErrUnshared = errors.New("to be read on a connection of its own")
 
-// pipelines send the reads of many requests on few connections, without waiting for one response before the next request
-// is sent. Each request ends with a Sync of its own, so it is a transaction of its own: an error or a cancellation
-// concerns that request alone.
+// pipelines send the reads of many requests on few connections, without waiting for one response before the next
+// request is sent. Each request ends with a Sync of its own, so it is a transaction of its own: an error or a
+// cancellation concerns that request alone.
 type pipelines struct {
 	db       *DB
 	most     int
@@ -67,8 +67,8 @@ type pipelined struct {
 }
 
 // ReadShared is Read of at most MostPipelinedReads on a connection that other requests may use at the same time. It
-// returns ErrUnshared if that cannot be done now, or was not done in time. After an error nobody else may use the memory
-// of reads or what receive writes to: they may still be in use.
+// returns ErrUnshared if that cannot be done now, or was not done in time. After an error nobody else may use the
+// memory of reads or what receive writes to: they may still be in use.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
 	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
@@ -150,7 +150,8 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 	return d.pipelines.most, len(d.pipelines.active), len(d.pipelines.queue)
 }
 
-// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows. No request reads alone.
+// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows. No request reads
+// alone.
 func (d *DB) LimitPipelines(most int, patience time.Duration) {
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// describedStatements is how many statements a connection remembers the types of: those with vectors alone, which bun does not
-// write.
+// describedStatements is how many statements a connection remembers the types of: those with vectors alone, which bun
+// does not write.
 const describedStatements = 16
 
 // statementTimeout, as Postgres spells it, ends statements that nobody waits for any more: their requests have timed
@@ -27,8 +27,8 @@ const statementTimeout = "2min"
 // sessionConnections is how many connections the queue and signals have beside a pooler: their statements are short.
 const sessionConnections = 4
 
-// pools are the connections of a DB: those that write, those that read, and those for what needs a session, which are the
-// ones that write unless these lead to a pooler.
+// pools are the connections of a DB: those that write, those that read, and those for what needs a session, which are
+// the ones that write unless these lead to a pooler.
 type pools struct{ writes, reads, sessions *pgxpool.Pool }
 
 func (p pools) close() {
@@ -112,14 +112,14 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// readBuffer is how much a connection for reads takes from its socket at once, in bytes. Postgres sends pieces of 8 KiB, of
-// which several are there when somebody looks.
+// readBuffer is how much a connection for reads takes from its socket at once, in bytes. Postgres sends pieces of 8
+// KiB, of which several are there when somebody looks.
 const readBuffer = 32 << 10
 
-// readConfigOf configures connections for reads. Their statements are prepared, and planned for any values: planning takes
-// longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
-// is of one moment: a key that one statement finds and a row that another one has of it must not differ. Behind a pooler
-// statements are planned each time, and Scope.receive sees to the rest.
+// readConfigOf configures connections for reads. Their statements are prepared, and planned for any values: planning
+// takes longer than most of them, and with the first values it sees Postgres would do it again each time. What is read
+// together is of one moment: a key that one statement finds and a row that another one has of it must not differ.
+// Behind a pooler statements are planned each time, and Scope.receive sees to the rest.
 func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config = config.Copy()
 	config.PrepareConn = nil // reads bind their connection themselves
@@ -132,9 +132,9 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	}
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	// Not when it connects: an address with two hosts and target_session_attrs=read-write would then find none, and a pooler of sessions
-	// would have to be told to let the second one pass. A plan made while its table was small would read all of it, and stay until the
-	// table is analysed again.
+	// Not when it connects: an address with two hosts and target_session_attrs=read-write would then find none, and a
+	// pooler of sessions would have to be told to let the second one pass. A plan made while its table was small would
+	// read all of it, and stay until the table is analysed again.
 	config.ConnConfig.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off").Close()
 	}
@@ -142,8 +142,10 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 }
 
 // errPooled is why a program does not start behind the wrong pooler.
-var errPooled = errors.New("the pooler in front of Postgres hands connections to others between transactions, and a connection is bound to " +
-	"a company: let it pool sessions (pool_mode = session of PgBouncer), or name Postgres itself, alone or for sessions beside the pooler")
+var errPooled = errors.New("the pooler in front of Postgres hands connections to others between transactions, and a " +
+	"connection is bound to " +
+	"a company: let it pool sessions (pool_mode = session of PgBouncer), or name Postgres itself, alone or for sessions " +
+	"beside the pooler")
 
 var errElsewhere = errors.New("the address for sessions leads to another database than the pooler")
 
@@ -160,8 +162,8 @@ func checkSame(ctx context.Context, pool, other *pgxpool.Pool) error {
 	return nil
 }
 
-// CheckSessions returns errPooled unless what is set on a connection stays with it, and with nobody else. Both pools lead to
-// the same database.
+// CheckSessions returns errPooled unless what is set on a connection stays with it, and with nobody else. Both pools
+// lead to the same database.
 func CheckSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
 	mark := model.NewID("session")
 	one, err := pool.Acquire(ctx)
@@ -190,7 +192,8 @@ func CheckSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
 	if theirs == mark {
 		return errPooled
 	}
-	// While the transaction holds a connection a pooler may need another one for this, and each time if it takes them in turn.
+	// While the transaction holds a connection a pooler may need another one for this, and each time if it takes them in
+	// turn.
 	for range 3 {
 		var ours string
 		if err := one.QueryRow(ctx, read).Scan(&ours); err != nil {

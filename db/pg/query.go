@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Query is a prepared statement of the program's own. The value itself is the key of its text in the cache, so it must be
-// comparable: a package variable made by NewQuery, or a struct of what the text depends on.
+// Query is a prepared statement of the program's own. The value itself is the key of its text in the cache, so it must
+// be comparable: a package variable made by NewQuery, or a struct of what the text depends on.
 type Query interface {
 	// SQL returns the text, whose first place is the company's, and the columns of its rows.
 	SQL(t *Tables) (text string, columns []string)
@@ -37,8 +37,8 @@ type Bound struct {
 	rows reflect.Value
 }
 
-// Bind gives a query the values behind the company's. Its rows are appended to the slice of pointers to structs that into
-// points to, nil for none.
+// Bind gives a query the values behind the company's. Its rows are appended to the slice of pointers to structs that
+// into points to, nil for none.
 func Bind(q Query, into any, values ...any) Bound {
 	b := Bound{query: q, values: values}
 	if into != nil {
@@ -47,8 +47,8 @@ func Bind(q Query, into any, values ...any) Bound {
 	return b
 }
 
-// cachedStatement is a statement with the fields that take the values of its rows, in order. areDecoded says of each field
-// whether it is JSON of which something is made.
+// cachedStatement is a statement with the fields that take the values of its rows, in order. areDecoded says of each
+// field whether it is JSON of which something is made.
 type cachedStatement struct {
 	Statement
 	fields     []*schema.Field
@@ -85,7 +85,8 @@ func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 			field := table.LookupField(column)
 			kind := field.IndirectType.Kind()
 			made.fields = append(made.fields, field)
-			made.areDecoded = append(made.areDecoded, kind == reflect.Struct && field.IndirectType != reflect.TypeFor[time.Time]() ||
+			made.areDecoded = append(made.areDecoded, kind == reflect.Struct &&
+				field.IndirectType != reflect.TypeFor[time.Time]() ||
 				kind == reflect.Map || kind == reflect.Slice && field.IndirectType.Elem().Kind() != reflect.Uint8)
 		}
 	}
@@ -93,8 +94,8 @@ func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 	return made
 }
 
-// Want names rows to be read: those that the keys lead to, with the columns beside those that tell and order rows, or all
-// columns when none is given.
+// Want names rows to be read: those that the keys lead to, with the columns beside those that tell and order rows, or
+// all columns when none is given.
 type Want struct {
 	Rows    Rows
 	Keys    []string
@@ -142,8 +143,8 @@ func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, 
 	return r.scope.Wanted(of), nil
 }
 
-// Query runs queries that only read, in one round trip and of one moment. It does not see what a transaction of the Scope
-// has changed.
+// Query runs queries that only read, in one round trip and of one moment. It does not see what a transaction of the
+// Scope has changed.
 func (s Scope) Query(ctx context.Context, of ...Bound) error {
 	reads, receive := s.receiving(ctx, of)
 	return Reads{s}.Read(ctx, reads, receive)

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe for
-// concurrent use.
+// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe
+// for concurrent use.
 type Reader struct {
 	scope Scope
 	conn  *pgxpool.Conn

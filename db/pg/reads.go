@@ -23,8 +23,8 @@ type Read struct {
 	isText bool
 }
 
-// Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text for
-// texts and JSON, binary for the rest, nil for NULL, and good until it returns.
+// Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text
+// for texts and JSON, binary for the rest, nil for NULL, and good until it returns.
 type Receive func(read int, values [][]byte) error
 
 // MostReads is how many reads may be sent together: fewer than the statements that a connection keeps prepared.

@@ -39,7 +39,8 @@ type List struct {
 }
 
 // Order is how a list is ordered, by an expression and then by id, and what is behind a row of it. Place makes of a
-// cursor's key what the expression is compared with. Column is what the expression needs, unless it is the time of creation.
+// cursor's key what the expression is compared with. Column is what the expression needs, unless it is the time of
+// creation.
 type Order struct {
 	Direction, Behind bun.Safe
 	By, Place, Column string
@@ -75,8 +76,8 @@ func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.Model).Elem() }
 // Row is the struct of a row.
 func (l List) Row() reflect.Type { return reflect.TypeOf(l.Model).Elem() }
 
-// Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row: its
-// columns are named Alias.column.
+// Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row:
+// its columns are named Alias.column.
 type Join struct {
 	Alias  string
 	Rows   Rows
@@ -118,7 +119,8 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// The functions below describe each read once. company, parent, parents and keys are literals, or places of a statement.
+// The functions below describe each read once. company, parent, parents and keys are literals, or places of a
+// statement.
 
 // rowsOf is the rows of one key, or of several.
 func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
@@ -175,10 +177,11 @@ func parentsOf(parents any) *bun.SelectQuery {
 	return unconnected.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parents)
 }
 
-// pagesOf is a page of the list of each of several parents. Each row begins with the expression, which tells the parent. The
-// rows of one parent come in order, as Postgres reads them for one parent after the other and limits each; to sort them all
-// again took it as long as to read them.
-func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place placing, joins []Join) *bun.SelectQuery {
+// pagesOf is a page of the list of each of several parents. Each row begins with the expression, which tells the
+// parent. The rows of one parent come in order, as Postgres reads them for one parent after the other and limits each;
+// to sort them all again took it as long as to read them.
+func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place placing,
+	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)
 	outer := parentsOf(parents).ColumnExpr(tells)
 	for _, column := range columns {
@@ -213,7 +216,8 @@ func (t *Tables) join(q *bun.SelectQuery, company any, joins []Join) *bun.Select
 		if is := t.typeOf(j.Rows.Model).Visible; is != "" {
 			on += " AND " + strings.NewReplacer("?TableAlias", "?1", "?0", "?3").Replace(is)
 		}
-		q = q.Join("LEFT JOIN ? AS ?1 ON "+on, bun.Ident(t.Table(j.Rows.Row())), bun.Ident(j.Alias), bun.Ident(j.Column), company)
+		q = q.Join("LEFT JOIN ? AS ?1 ON "+on, bun.Ident(t.Table(j.Rows.Row())), bun.Ident(j.Alias), bun.Ident(j.Column),
+			company)
 	}
 	return q
 }
@@ -262,19 +266,20 @@ type Key string
 // Given is the key that comes with the Read.
 const Given Key = "$2"
 
-// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there by
-// itself, and need not wait for the row.
+// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there
+// by itself, and need not wait for the row.
 func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
 	return "(" + Key(t.OneRow(r, key, []string{column}, joins...).text) + ")"
 }
 
 // OneRow returns the statement that reads the rows of one key. Each row is the columns.
 func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
-	return statementOf(t.columned(t.rowsOf(r, Place(1), joins), r.Row(), columns, joins).Where(r.Key+" = ?", bun.Safe(key)))
+	return statementOf(t.columned(t.rowsOf(r, Place(1), joins), r.Row(), columns, joins).
+		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
-// ManyRows returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read
-// by their own ids is the first of the columns, and goes on with the columns.
+// ManyRows returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that
+// are read by their own ids is the first of the columns, and goes on with the columns.
 func (t *Tables) ManyRows(r Rows, columns []string, joins ...Join) Statement {
 	return statementOf(t.rowsOfKeys(r, Place(1), Place(2), columns, joins))
 }
@@ -290,23 +295,24 @@ func (l List) nextPlace() placing {
 // Page returns the statement that reads a page of a list of the company, or of the list of one parent. Its rows are the
 // columns.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
-	return statementOf(t.columned(t.pageOf(l, Place(1), bun.Safe(parent), p, l.nextPlace(), joins), l.Row(), columns, joins))
+	return statementOf(t.columned(t.pageOf(l, Place(1), bun.Safe(parent), p, l.nextPlace(), joins), l.Row(), columns,
+		joins))
 }
 
-// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place of the
-// parent among the keys, from 1, and go on with the columns.
+// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place
+// of the parent among the keys, from 1, and go on with the columns.
 func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	return statementOf(t.pagesOf(l, Place(1), Place(2), "parent.place", columns, p, l.nextPlace(), joins))
 }
 
-// Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass the
-// filter. Its row is the number.
+// Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass
+// the filter. Its row is the number.
 func (t *Tables) Total(l List, parent Key, f Filter) Statement {
 	return statementOf(t.totalOf(l, Place(1), bun.Safe(parent), f, l.nextPlace()))
 }
 
-// Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of the
-// parent among the keys, from 1, and the number.
+// Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of
+// the parent among the keys, from 1, and the number.
 func (t *Tables) Totals(l List, f Filter) Statement {
 	return statementOf(t.totalsOf(l, Place(1), Place(2), "parent.place", f, l.nextPlace()))
 }

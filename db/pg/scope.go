@@ -24,8 +24,8 @@ const (
 	ProgramRole = "agentgraph_program"
 )
 
-// everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character, so it
-// is no company's id, whoever makes one up.
+// everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character,
+// so it is no company's id, whoever makes one up.
 const everyCompany = "\x00"
 
 type companyKey struct{}
@@ -114,8 +114,8 @@ func (s Scope) One(ctx context.Context, typeName, id string, row any, selections
 	return OrMissing(typeName, id, q.Scan(ctx))
 }
 
-// Exists returns NOT_FOUND, which names the type, when an id that narrows a list is that of no row like none, a nil pointer
-// to its struct.
+// Exists returns NOT_FOUND, which names the type, when an id that narrows a list is that of no row like none, a nil
+// pointer to its struct.
 func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any) error {
 	if id == nil {
 		return nil
@@ -155,21 +155,24 @@ func (s Scope) Reads() Reads { return Reads{s} }
 type scopes struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
-	// isPooled says that connections lead to a pooler that hands them on between transactions: they are bound for one at a time.
+	// isPooled says that connections lead to a pooler that hands them on between transactions: they are bound for one at a
+	// time.
 	isPooled bool
 	// isOn says that the database holds the companies apart itself. Without it a connection only remembers its company,
 	// for the views that searches read.
 	isOn atomic.Bool
 }
 
-// bindings are the statements that bind a connection. setCompany binds it to the company that its value names. actFor also takes
-// the role that the policies bind, for a connection that does not have it yet. actForAll gives that back, and has no value.
+// bindings are the statements that bind a connection. setCompany binds it to the company that its value names. actFor
+// also takes the role that the policies bind, for a connection that does not have it yet. actForAll gives that back,
+// and has no value.
 type bindings struct{ setCompany, actFor, actForAll Statement }
 
 var (
 	ofSession = bindingsOf("false", "")
 	// What a connection is otherwise told when it is made does not pass a pooler.
-	ofTransaction = bindingsOf("true", `, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+	ofTransaction = bindingsOf("true",
+		`, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)
 	// One of several requests on a connection, each of which is a transaction, is bound for itself.
 	ofRequest = bindingsOf("true", "")
@@ -180,7 +183,8 @@ func bindingsOf(isLocal, more string) bindings {
 	return bindings{
 		setCompany: NewStatement("SELECT " + company),
 		actFor:     NewStatement("SELECT set_config('role', '" + GatewayRole + "', " + isLocal + "), " + company),
-		actForAll:  NewStatement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " + isLocal + ")" + more),
+		actForAll: NewStatement("SELECT set_config('role', 'none', " + isLocal + "), set_config('agentgraph.company', '', " +
+			isLocal + ")" + more),
 	}
 }
 
@@ -233,7 +237,8 @@ func (s scopeStatement) applied(conn *pgconn.PgConn, err error) {
 // unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
 func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), scopeKey) }
 
-// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies, without a limit.
+// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies,
+// without a limit.
 var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
 
 // bind binds a connection to the company, if it is another one's.
@@ -283,17 +288,21 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// look finds out whether the database holds companies apart, which it may do from one moment to the next: connections are then
-// bound anew as they are used. The error is one of the database, or says that this user would find nothing in it.
+// look finds out whether the database holds companies apart, which it may do from one moment to the next: connections
+// are then bound anew as they are used. The error is one of the database, or says that this user would find nothing in
+// it.
 func (c *scopes) look(ctx context.Context) error {
 	var isOn, mayBind bool
-	err := c.pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
-		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, GatewayRole, ProgramRole).Scan(&isOn, &mayBind)
+	err := c.pool.QueryRow(ctx,
+		`SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'),
+			false)`, GatewayRole, ProgramRole).Scan(&isOn, &mayBind)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for row-level security: %w", err)
 	case isOn && !mayBind:
-		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", GatewayRole, ProgramRole)
+		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s",
+			GatewayRole, ProgramRole)
 	}
 	c.isOn.Store(isOn)
 	return nil

@@ -23,8 +23,8 @@ type sender struct {
 	isPreparing bool
 }
 
-// inBinary asks for all values as Postgres has them in memory. Texts and JSON are the same in both formats, but jsonb has
-// its version in front, which rows removes.
+// inBinary asks for all values as Postgres has them in memory. Texts and JSON are the same in both formats, but jsonb
+// has its version in front, which rows removes.
 var inBinary = []int16{pgtype.BinaryFormatCode}
 
 // read sends a read, and prepares its statement in front of it if the connection does not have it.
@@ -63,7 +63,8 @@ func (s *sender) lacks(reads []Read) bool {
 	})
 }
 
-// scopeSession binds the session to no company, in a transaction of its own, as the role that sees one company at a time.
+// scopeSession binds the session to no company, in a transaction of its own, as the role that sees one company at a
+// time.
 func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
 	scope := scopes.change(conn, "")
 	if scope.statement == (Statement{}) {

@@ -14,15 +14,16 @@ type sharedCounts struct {
 
 type sharedCountsKey struct{}
 
-// WithSharedCounts returns a context in which a list is counted once for each filter, however often its total is asked for. It
-// is for one response, within which nothing changes.
+// WithSharedCounts returns a context in which a list is counted once for each filter, however often its total is asked
+// for. It is for one response, within which nothing changes.
 func WithSharedCounts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharedCountsKey{}, &sharedCounts{reads: map[string]any{}})
 }
 
-// shared returns what is counted of the company's list with the filter, and of the lists of the parents: read for the first who
-// asks, if the context shares counts.
-func shared[T any](ctx context.Context, s Scope, l List, filter Filter, parents []string, read func() (T, error)) (T, error) {
+// shared returns what is counted of the company's list with the filter, and of the lists of the parents: read for the
+// first who asks, if the context shares counts.
+func shared[T any](ctx context.Context, s Scope, l List, filter Filter, parents []string,
+	read func() (T, error)) (T, error) {
 	counts, ok := ctx.Value(sharedCountsKey{}).(*sharedCounts)
 	if !ok {
 		return read()

@@ -12,8 +12,8 @@ import (
 // Postgres some tens of kB.
 const readStatements = 256
 
-// Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection: the
-// values have places in it, the first of which is the company's.
+// Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection:
+// the values have places in it, the first of which is the company's.
 type Statement struct{ text, name string }
 
 // NewStatement returns the statement with the text.

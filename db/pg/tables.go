@@ -132,7 +132,8 @@ func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
 	return unconnected.NewUpdate().Model(none).Where(Own, Place(1))
 }
 
-// Chosen returns the columns of a row to read: those that tell and order rows and the given ones, or all if none is given.
+// Chosen returns the columns of a row to read: those that tell and order rows and the given ones, or all if none is
+// given.
 func (t *Tables) Chosen(row reflect.Type, columns []string) []string {
 	var chosen []string
 	if len(columns) == 0 {

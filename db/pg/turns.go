@@ -6,14 +6,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostTurns is how many connections one response has at a time. With more, rows would be read side by side that are too many
-// together, and most of that for nothing.
+// mostTurns is how many connections one response has at a time. With more, rows would be read side by side that are too
+// many together, and most of that for nothing.
 const mostTurns = 3
 
 type turnsKey struct{}
 
-// WithTurns returns a context whose statements take turns at connections, so that one response, however many lists it asks
-// for, has few of them at a time. It is for responses that only read: who has a connection must not wait for another.
+// WithTurns returns a context whose statements take turns at connections, so that one response, however many lists it
+// asks for, has few of them at a time. It is for responses that only read: who has a connection must not wait for
+// another.
 func WithTurns(ctx context.Context) context.Context {
 	return context.WithValue(ctx, turnsKey{}, make(chan struct{}, mostTurns))
 }

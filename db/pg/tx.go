@@ -22,8 +22,8 @@ type Tx struct {
 // OfOneMoment are the options of a transaction that only reads, and sees one moment.
 var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
-// Begin runs fn in one transaction, with options or nil: everything it does through the transaction is kept, or, when it
-// returns an error, nothing. Most of it is for the company of the Scope.
+// Begin runs fn in one transaction, with options or nil: everything it does through the transaction is kept, or, when
+// it returns an error, nothing. Most of it is for the company of the Scope.
 func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.Context, *Tx) error) error {
 	conn, err := s.db.bun.Conn(ctx)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s Scope) OnCommit(f func()) {
 	s.tx.committed = append(s.tx.committed, f)
 }
 
-// PGX calls fn with the transaction that the Scope is in as pgx knows one, for the company's rows. It belongs to fn until that
-// returns, and nothing else may be done in the transaction meanwhile; it ends with bun's.
+// PGX calls fn with the transaction that the Scope is in as pgx knows one, for the company's rows. It belongs to fn
+// until that returns, and nothing else may be done in the transaction meanwhile; it ends with bun's.
 func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
 	return s.db.Translate(s.tx.conn.Raw(func(driver any) error {

@@ -46,7 +46,8 @@ func TestWorkersDoNotGoOnWhileAnotherCompanyWaits(t *testing.T) {
 	enqueue(t, pool, q, jobsOf(large, 20)...)
 	running := []*attempt{s.next(t), s.next(t)}
 	enqueue(t, pool, q, jobsOf(small, 2)...)
-	_, err := pool.Exec(t.Context(), "UPDATE river_job SET scheduled_at = scheduled_at - interval '1 minute' WHERE state = 'available'")
+	_, err := pool.Exec(t.Context(), "UPDATE river_job SET scheduled_at = scheduled_at - interval '1 minute' WHERE "+
+		"state = 'available'")
 	require.NoError(t, err)
 	for _, a := range running {
 		a.result <- nil
@@ -78,7 +79,8 @@ func TestJobsThatFailLetTheirWorkersGoOn(t *testing.T) {
 
 // end ends jobs in a transaction, which result, if not nil, rolls back. It returns the deliveries that their workers go
 // on to, and a function that tells the queue that the transaction is committed.
-func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error, deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
+func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
+	deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()
 	heard := []func(){}
 	err := pgx.BeginFunc(t.Context(), pool, func(begun pgx.Tx) (err error) {

@@ -26,8 +26,8 @@ const (
 	workersOfProcess = jobsUnderWay + 1
 )
 
-// workerProcess begins each job with a row in the table begun, waits until the gate is open, and ends the job with a row
-// in done.
+// workerProcess begins each job with a row in the table begun, waits until the gate is open, and ends the job with a
+// row in done.
 func workerProcess(url string) int {
 	ctx := context.Background()
 	err := func() error {
@@ -126,13 +126,15 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun")
 	heir := startProcess(t, url)
 	// Only a sweep finds this job, because the heir is idle by then.
-	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')", newCompany(t, pool, "company_2"), time.Now())
+	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')",
+		newCompany(t, pool, "company_2"), time.Now())
 	require.NoError(t, err)
 	awaitCount(t, pool, jobs+1, "SELECT count(*) FROM begun")
 
 	victim.kill(t)
 	killed := time.Now()
-	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun WHERE pid = $1 AND attempt = 2 AND job_id <> 'job_found'", heir.cmd.Process.Pid)
+	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun WHERE pid = $1 AND attempt = 2 AND job_id <> 'job_found'",
+		heir.cmd.Process.Pid)
 	t.Logf("%d jobs of a killed worker began anew within %s", jobs, time.Since(killed).Round(time.Millisecond))
 	_, err = pool.Exec(t.Context(), "UPDATE gate SET open = true")
 	require.NoError(t, err)
@@ -160,5 +162,6 @@ func TestWorkersThatAreKilledInTurn(t *testing.T) {
 	}
 	awaitCount(t, pool, 0, allJobs)
 	require.Equal(t, jobs, count(t, pool, "SELECT count(DISTINCT job_id) FROM done"), "none is lost")
-	require.Zero(t, count(t, pool, "SELECT count(*) FROM (SELECT FROM done GROUP BY job_id, attempt HAVING count(*) > 1) AS twice"))
+	require.Zero(t, count(t, pool, "SELECT count(*) FROM (SELECT FROM done GROUP BY job_id, attempt HAVING count(*) > "+
+		"1) AS twice"))
 }

@@ -230,7 +230,8 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 			before++
 		}
 	}
-	t.Logf("%d jobs behind %d took %s, while %d of the many were done", few, many, time.Since(begun).Round(time.Millisecond), before)
+	t.Logf("%d jobs behind %d took %s, while %d of the many were done", few, many, time.Since(begun).
+		Round(time.Millisecond), before)
 	require.Less(t, before, many/10)
 }
 
@@ -240,7 +241,8 @@ func TestJobsThatArePatient(t *testing.T) {
 	q, s := newQueue(t, pool, 5), newStage()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	patiently := func(jobs ...queue.Job) {
-		require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{IsPatient: true}, jobs...) }))
+		require.NoError(t, inTx(t, pool,
+			func(tx queue.Tx) error { return put(t, q, tx, queue.Change{IsPatient: true}, jobs...) }))
 	}
 	enqueue(t, pool, q, jobs[0])
 	patiently(jobs[:2]...)

@@ -71,7 +71,8 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 // client returns the session's River client, which interrupts its jobs when working ends.
 func (w *workers) client(working context.Context, name int64) (*river.Client[pgx.Tx], error) {
 	registered := river.NewWorkers()
-	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working, stopping: w.stopping}); err != nil {
+	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working,
+		stopping: w.stopping}); err != nil {
 		return nil, err
 	}
 	return river.NewClient(riverpgxv5.New(w.queue.pool), &river.Config{

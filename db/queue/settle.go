@@ -61,12 +61,15 @@ func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ..
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
 		WHERE ` + isSettled
-	giveJobsBack = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
+	giveJobsBack = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id,
+		river_job_id, attempt)
 		WHERE ` + isSettled
 	tryJobsAgain = `UPDATE jobs SET river_job_id = NULL, ready_at = settled.ready_at, failures = settled.failures
-		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $6::int[]) AS settled (id, river_job_id, attempt, ready_at, failures)
+		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $6::int[]) AS settled (id, river_job_id, attempt,
+			ready_at, failures)
 		WHERE ` + isSettled
-	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, settled.river_job_id, settled.attempt)"
+	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, " +
+		"settled.river_job_id, settled.attempt)"
 )
 
 // settleTogether records the outcomes of attempts that still count, and admits the jobs that waited for their places.

@@ -41,9 +41,9 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep runs the caller's Look, and then, unless another process sweeps, hands the jobs of lost workers to others, fills
-// windows that nothing else filled, and runs the caller's Sweep. What one company, or one part, cannot do keeps no other from
-// it: on a database of several machines, one of them may be away.
+// sweep runs the caller's Look, and then, unless another process sweeps, hands the jobs of lost workers to others,
+// fills windows that nothing else filled, and runs the caller's Sweep. What one company, or one part, cannot do keeps
+// no other from it: on a database of several machines, one of them may be away.
 func (q *Queue) sweep(ctx context.Context) error {
 	var looked error
 	if q.look != nil {
@@ -52,7 +52,8 @@ func (q *Queue) sweep(ctx context.Context) error {
 	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		isOurs := false
 		// A process that stands still gives up the lock, too.
-		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM set_config('idle_in_transaction_session_timeout', $2, true)",
+		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM "+
+			"set_config('idle_in_transaction_session_timeout', $2, true)",
 			sweepLock, sweeperLost).Scan(&isOurs)
 		if err != nil || !isOurs {
 			return err
@@ -78,14 +79,15 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 	companies, err := q.unfilled(ctx)
 	errs := []error{err}
 	for _, companyID := range companies {
-		errs = append(errs, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil, nil) }))
+		errs = append(errs, pgx.BeginFunc(ctx, q.pool,
+			func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil, nil) }))
 	}
 	return errors.Join(errs...)
 }
 
 // lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
-// order of the reads matters: what is read first cannot be younger than what is read later. Companies of which nothing can be
-// read are left out, with an error.
+// order of the reads matters: what is read first cannot be younger than what is read later. Companies of which nothing
+// can be read are left out, with an error.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	admitted, unread := across[struct {
 		CompanyID  string
@@ -106,7 +108,8 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := collect[struct{ Name int64 }](ctx, q, `SELECT (classid::bigint << 32) | objid::bigint AS name FROM pg_locks
+	names, err := collect[struct{ Name int64 }](ctx, q,
+		`SELECT (classid::bigint << 32) | objid::bigint AS name FROM pg_locks
 		WHERE locktype = 'advisory' AND objsubid = 1 AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	if err != nil {
@@ -162,12 +165,13 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	}
 }
 
-// unfilled returns the companies with waiting jobs and room in their window. Those of which nothing can be read are left out,
-// with an error.
+// unfilled returns the companies with waiting jobs and room in their window. Those of which nothing can be read are
+// left out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := across[struct{ ID string }](ctx, q, "id", `SELECT id FROM companies
 		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
-		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) < $2`, now(), q.window)
+		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) <
+			$2`, now(), q.window)
 	ids := make([]string, len(companies))
 	for i, c := range companies {
 		ids[i] = c.ID
@@ -175,9 +179,9 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// across returns what a query selects of all companies. If that fails, as it does when one of several machines is away, each
-// company is asked by itself, in any order, until ctx ends: what could be read comes with the errors. The query ends with its
-// conditions, and the column has the company.
+// across returns what a query selects of all companies. If that fails, as it does when one of several machines is away,
+// each company is asked by itself, in any order, until ctx ends: what could be read comes with the errors. The query
+// ends with its conditions, and the column has the company.
 func across[R any](ctx context.Context, q *Queue, column, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, query, args...)
 	if err == nil {

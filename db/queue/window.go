@@ -35,9 +35,10 @@ type waitingJob struct {
 }
 
 // admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
-// jobs that have waited longest: the River jobs of those that have ended carry the first ones. Each statement is about one
-// company's jobs alone, or about River's, so a database that shards by company asks one machine only.
-func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery, changes func(*pgx.Batch)) error {
+// jobs that have waited longest: the River jobs of those that have ended carry the first ones. Each statement is about
+// one company's jobs alone, or about River's, so a database that shards by company asks one machine only.
+func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery,
+	changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT pg_advisory_xact_lock($1::int, hashtext($2))", companyLock, companyID)
 	if changes != nil {
@@ -62,8 +63,8 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	return nil
 }
 
-// carry hands jobs of the company to the River jobs that are free, and those that are left to new ones, which takes much
-// longer.
+// carry hands jobs of the company to the River jobs that are free, and those that are left to new ones, which takes
+// much longer.
 func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting []waitingJob, free []*Delivery) error {
 	ids, riverIDs := make([]string, len(waiting)), make([]int64, len(waiting))
 	var carriers []river.InsertManyParams
@@ -75,7 +76,8 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 			continue
 		}
 		c := carrier{CompanyID: companyID, JobKind: w.Kind, JobID: w.ID, Attempt: w.Attempt, Failures: w.Failures}
-		carriers = append(carriers, river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}})
+		carriers = append(carriers, river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue,
+			MaxAttempts: 1}})
 	}
 	if len(carriers) > 0 {
 		inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)
@@ -92,8 +94,8 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 	return err
 }
 
-// free returns, once the batch is done, the deliveries that have ended and whose River jobs may carry the company's next
-// ones: none as soon as anybody waits for a worker.
+// free returns, once the batch is done, the deliveries that have ended and whose River jobs may carry the company's
+// next ones: none as soon as anybody waits for a worker.
 func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*Delivery {
 	free := &[]*Delivery{}
 	going, riverIDs := map[int64]*Delivery{}, []int64{}
@@ -119,7 +121,8 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 	})
 	// River stores the database's times, so the database's clock tells how long somebody has waited.
 	batch.Queue(`SELECT id FROM river_job WHERE id = ANY($1::bigint[]) AND state = 'running'
-		AND NOT EXISTS (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $2 AND scheduled_at < statement_timestamp() - $3::interval)
+		AND NOT EXISTS (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $2
+			AND scheduled_at < statement_timestamp() - $3::interval)
 		ORDER BY id`, riverIDs, riverQueue, yieldAfter).Query(func(rows pgx.Rows) error {
 		var riverID int64
 		_, err := pgx.ForEachRow(rows, []any{&riverID}, func() error {

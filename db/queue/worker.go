@@ -35,7 +35,8 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		case !d.isEnded:
 			w.settle(context.WithoutCancel(ctx), &outcome{d, err, cause})
 		case err != nil:
-			w.queue.log.Warn("a job failed after its end", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error", err)
+			w.queue.log.Warn("a job failed after its end", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error",
+				err)
 		}
 		next = d.next
 	}
@@ -69,7 +70,8 @@ func (w *worker) call(ctx context.Context, d *Delivery) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("panic: %v", reason)
-			w.queue.log.Error("a job panicked", "company", d.CompanyID, "job", d.ID, "reason", reason, "stack", string(debug.Stack()))
+			w.queue.log.Error("a job panicked", "company", d.CompanyID, "job", d.ID, "reason", reason, "stack",
+				string(debug.Stack()))
 		}
 	}()
 	return w.work(ctx, d)

@@ -76,7 +76,8 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return w.session.close(ctx)
 }
 
-// supervise opens a new session whenever one is lost. When ctx ends the last one takes no more jobs, and Stop closes it.
+// supervise opens a new session whenever one is lost. When ctx ends the last one takes no more jobs, and Stop closes
+// it.
 func (w *workers) supervise(ctx context.Context) {
 	for {
 		select {
@@ -85,7 +86,8 @@ func (w *workers) supervise(ctx context.Context) {
 			return
 		case <-w.session.lost:
 		}
-		w.queue.log.Error("the queue's workers lost their connection to the database: their jobs are interrupted, and others may take them over")
+		w.queue.log.Error("the queue's workers lost their connection to the database: their jobs are interrupted, and " +
+			"others may take them over")
 		if err := w.session.abandon(); err != nil {
 			w.queue.log.Error("jobs do not end", "error", err)
 		}

@@ -101,7 +101,8 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 // kill ends the connections that fulfil the condition, and returns their number.
 func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
 	t.Helper()
-	return count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "+condition)
+	return count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = "+
+		"current_database() AND pid <> pg_backend_pid() AND "+condition)
 }
 
 func TestLostLockInterruptsTheJobs(t *testing.T) {
@@ -123,7 +124,8 @@ func TestLostLockInterruptsTheJobs(t *testing.T) {
 	}
 	t.Logf("3 jobs began anew within %s of a lost connection", time.Since(lost).Round(time.Millisecond))
 	awaitCount(t, pool, 0, allJobs)
-	require.Equal(t, 2, count(t, pool, "SELECT count(DISTINCT client) FROM river_job, unnest(attempted_by) AS client"), "under a new name")
+	require.Equal(t, 2, count(t, pool, "SELECT count(DISTINCT client) FROM river_job, unnest(attempted_by) AS client"),
+		"under a new name")
 }
 
 // A worker that is lost without noticing writes nothing any more.
@@ -144,7 +146,8 @@ func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
 	}
 	require.NoError(t, q.Start(t.Context(), 1, deaf))
 	first := dbtest.Receive(t, begun)
-	lock := count(t, pool, "SELECT pid FROM pg_stat_activity WHERE application_name = 'agentgraph workers' AND datname = current_database()")
+	lock := count(t, pool, "SELECT pid FROM pg_stat_activity WHERE application_name = 'agentgraph workers' AND datname "+
+		"= current_database()")
 	heir := newQueue(t, connect(t, url), 10)
 	require.NoError(t, heir.Start(t.Context(), 1, deaf))
 	require.Equal(t, 1, count(t, pool, "SELECT pg_terminate_backend($1)::int", lock))
@@ -191,7 +194,8 @@ func TestJobThatLosesEveryWorker(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
 	require.NoError(t, err)
 	// This is as if a worker that is gone had the jobs.
-	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{abc}'")
+	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), "+
+		"attempted_by = '{abc}'")
 	require.NoError(t, err)
 	s.start(t, q, 2)
 	a := s.next(t)
@@ -319,12 +323,14 @@ func TestASweepGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	company := newCompany(t, pool, "company_1")
-	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1, 'test')", company, time.Now())
+	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1, 'test')", company,
+		time.Now())
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "ALTER TABLE river_job RENAME TO river_away")
 	require.NoError(t, err)
 	isSwept := false
-	q, err := queue.New(pool, queue.Options{Log: silent, Sweep: func(context.Context) error { isSwept = true; return nil }})
+	q, err := queue.New(pool,
+		queue.Options{Log: silent, Sweep: func(context.Context) error { isSwept = true; return nil }})
 	require.NoError(t, err)
 	require.ErrorContains(t, queue.Sweep(t.Context(), q), `"river_job" does not exist`)
 	require.True(t, isSwept)
@@ -335,16 +341,20 @@ func TestASweepLeavesOutWhatIsAway(t *testing.T) {
 	_, pool := fresh(t)
 	away, near := newCompany(t, pool, "company_1"), newCompany(t, pool, "company_2")
 	for _, company := range []string{away, near} {
-		_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1000, 'test'), ($1, 'job_waiting', 0, 0, 0, $2, NULL, 'test')", company, time.Now())
+		_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_lost', 1, 0, 0, $2, 1000, 'test'), ($1, "+
+			"'job_waiting', 0, 0, 0, $2, NULL, 'test')", company, time.Now())
 		require.NoError(t, err)
 	}
 	dbtest.Away(t, pool, "jobs", away)
 	q, err := queue.New(pool, queue.Options{Log: silent})
 	require.NoError(t, err)
 	require.ErrorContains(t, queue.Sweep(t.Context(), q), "the machine is away")
-	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE losses = 1 AND river_job_id < 1000 AND company_id = $1", near))
-	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs_there WHERE attempt > 0 AND river_job_id < 1000 AND company_id = $1", near))
-	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE river_job_id = 1000 AND company_id = $1", away))
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE losses = 1 AND river_job_id < 1000 AND "+
+		"company_id = $1", near))
+	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs_there WHERE attempt > 0 AND river_job_id < 1000 AND "+
+		"company_id = $1", near))
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE river_job_id = 1000 AND company_id = $1",
+		away))
 }
 
 func TestWhatElseIsSwept(t *testing.T) {

@@ -38,7 +38,8 @@ func (c Contents) Err() error {
 	if len(c.taken) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the database %s holds %s that agentgraph did not make and needs the name of: give it a database of its own; nothing was written",
+	return fmt.Errorf("the database %s holds %s that agentgraph did not make and needs the name of: give it a database "+
+		"of its own; nothing was written",
 		c.Database, strings.Join(c.taken, ", "))
 }
 
@@ -73,14 +74,16 @@ func inspect(ctx context.Context, conn interface {
 				FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 				WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
 				AND nspname !~ '^pg_(toast|temp)'
-				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
+					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
 	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", pg.Reason(err))
 	}
 	isOwn := func(table string) bool {
-		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") || table == "migration.version" || table == "migration.oldest_program" || strings.HasPrefix(table, "company.")
+		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") ||
+			table == "migration.version" || table == "migration.oldest_program" || strings.HasPrefix(table, "company.")
 	}
 	if c.IsOurs {
 		c.Others = slices.DeleteFunc(c.Others, isOwn)

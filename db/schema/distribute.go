@@ -35,23 +35,28 @@ type TableConstraint struct {
 	Definition string `json:"definition"`
 }
 
-// catalogTable is a table of the product's schema. A table with a unique key that does not have the company cannot be sharded.
+// catalogTable is a table of the product's schema. A table with a unique key that does not have the company cannot be
+// sharded.
 type catalogTable struct {
 	Name                 string
 	IsOfCompanies, IsKey bool
 }
 
 const catalogTables = `SELECT t.relname::text AS name,
-		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id' AND NOT attisdropped) AS is_of_companies,
+		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id'
+			AND NOT attisdropped) AS is_of_companies,
 		EXISTS (SELECT 1 FROM pg_index WHERE indrelid = t.oid AND indisunique AND NOT EXISTS (
-			SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id' AND attnum = ANY (indkey::int2[]))) AS is_key
+			SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id'
+				AND attnum = ANY (indkey::int2[]))) AS is_key
 	FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
-	AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e') ORDER BY t.oid`
+	AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e')
+		ORDER BY t.oid`
 
 // catalogReference is a foreign key.
 type catalogReference struct{ Table, Name, Definition, To string }
 
-const catalogReferences = `SELECT t.relname::text AS table, conname::text AS name, pg_get_constraintdef(c.oid) AS definition, r.relname::text AS to
+const catalogReferences = `SELECT t.relname::text AS table, conname::text AS name,
+	pg_get_constraintdef(c.oid) AS definition, r.relname::text AS to
 	FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = conrelid JOIN pg_class AS r ON r.oid = confrelid
 	WHERE contype = 'f' AND connamespace = 'public'::regnamespace ORDER BY c.oid`
 
@@ -140,9 +145,10 @@ const MostShards = 1024
 // distributionLock tells the lock of whoever distributes tables from other advisory locks.
 const distributionLock = 0x73686172
 
-// Distribute has a Citus cluster hold the tables by their Distribution, with so many shards of each, and says what it does. What
-// is distributed already stays as it is, so it can be interrupted and called again, as after each migration that makes a table.
-// Row-level security and its roles do not reach shards: it is taken off each table, and the program alone holds companies apart.
+// Distribute has a Citus cluster hold the tables by their Distribution, with so many shards of each, and says what it
+// does. What is distributed already stays as it is, so it can be interrupted and called again, as after each migration
+// that makes a table. Row-level security and its roles do not reach shards: it is taken off each table, and the program
+// alone holds companies apart.
 func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
 	if shards < 1 || shards > MostShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)
@@ -210,12 +216,14 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 			if table == d.Steps[0].Tables[0] {
 				how = fmt.Sprintf("colocate_with => 'none', shard_count => %d", shards)
 			}
-			statements = append(statements, unsecure(table), fmt.Sprintf("SELECT create_distributed_table('%s', 'company_id', %s)", table, how))
+			statements = append(statements, unsecure(table), fmt.Sprintf("SELECT create_distributed_table('%s', 'company_id', "+
+				"%s)", table, how))
 		}
 		if len(statements) == 0 {
 			continue
 		}
-		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return runEach(ctx, tx, step.within(statements)...) }); err != nil {
+		if err := pgx.BeginFunc(ctx, conn,
+			func(tx pgx.Tx) error { return runEach(ctx, tx, step.within(statements)...) }); err != nil {
 			return fmt.Errorf("distribute %s: %w", strings.Join(step.Tables, ", "), err)
 		}
 		say(strings.Join(step.Tables, ", ") + " sharded by company")
@@ -259,8 +267,8 @@ func (d Distribution) left(done []string) (left []string) {
 	return slices.DeleteFunc(wanted, func(table string) bool { return slices.Contains(done, table) })
 }
 
-// LocalTables returns the tables that a Citus cluster ought to have distributed and has not: a later version has made them. There
-// are none where nothing is distributed.
+// LocalTables returns the tables that a Citus cluster ought to have distributed and has not: a later version has made
+// them. There are none where nothing is distributed.
 func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
 	return LocalTables(ctx, m.pool)
 }
@@ -278,12 +286,14 @@ func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 func (m *Migrator) checkCluster(ctx context.Context) error {
 	var isThere, hasVectors bool
 	err := m.pool.QueryRow(ctx, `SELECT to_regproc('create_distributed_table') IS NOT NULL,
-		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('chunk_vectors') AND attname = 'embedding' AND atttypid <> 'real[]'::regtype)`).Scan(&isThere, &hasVectors)
+		EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('chunk_vectors') AND attname = 'embedding'
+			AND atttypid <> 'real[]'::regtype)`).Scan(&isThere, &hasVectors)
 	if err != nil {
 		return fmt.Errorf("look for Citus: %w", err)
 	}
 	if !isThere {
-		return errors.New("the database has no Citus: install it on every node, and run CREATE EXTENSION citus here; nothing was done")
+		return errors.New("the database has no Citus: install it on every node, and run CREATE EXTENSION citus here; " +
+			"nothing was done")
 	}
 	var nodes int
 	if err := m.pool.QueryRow(ctx, "SELECT count(*) FROM citus_get_active_worker_nodes()").Scan(&nodes); err != nil {
@@ -296,12 +306,14 @@ func (m *Migrator) checkCluster(ctx context.Context) error {
 		return nil
 	}
 	without, err := pg.ReadStructs[struct{ Node string }](ctx, m.pool, `SELECT format('%s:%s', nodename, nodeport) AS node
-		FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''') WHERE NOT success OR result <> '1' ORDER BY 1`)
+		FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''') WHERE NOT success
+			OR result <> '1' ORDER BY 1`)
 	if err != nil {
 		return fmt.Errorf("look for pgvector: %w", err)
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("vectors are kept with pgvector, which the node %s lacks: install it there; nothing was done", without[0].Node)
+		return fmt.Errorf("vectors are kept with pgvector, which the node %s lacks: install it there; nothing was done",
+			without[0].Node)
 	}
 	return nil
 }

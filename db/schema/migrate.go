@@ -1,4 +1,5 @@
-// Package schema makes the tables: migrations, the plan of what they lock, row-level security, and the distribution over a cluster.
+// Package schema makes the tables: migrations, the plan of what they lock, row-level security, and the distribution
+// over a cluster.
 package schema
 
 import (
@@ -34,7 +35,8 @@ type State struct {
 func (s State) Err() error {
 	switch {
 	case s.Current < s.Wanted:
-		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"", s.Current, s.Wanted)
+		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"",
+			s.Current, s.Wanted)
 	case s.Current > s.Wanted && s.oldest > s.Wanted:
 		return s.newer()
 	case s.fault != "":
@@ -44,7 +46,8 @@ func (s State) Err() error {
 }
 
 func (s State) newer() error {
-	return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
+	return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer "+
+		"agentgraph", s.Current, s.Wanted)
 }
 
 // NewMigrator connects to the database at the address, and refuses one with tables of others in the place of the
@@ -107,7 +110,8 @@ func newProvider(ctx context.Context, pool *sql.DB, program ...*goose.Migration)
 // holds nothing but the product. Where it exists no right to create it is needed.
 func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 	var exists bool
-	if err := pool.QueryRowContext(ctx, "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&exists); err != nil || exists {
+	if err := pool.QueryRowContext(ctx, "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&exists); err != nil ||
+		exists {
 		return err
 	}
 	_, err := pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
@@ -138,9 +142,9 @@ func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	return schema, nil
 }
 
-// Up applies every migration that is missing, has vectors kept as the server can best do it, and companies held apart by
-// row-level security, if the user may create its roles. It leaves a schema that is newer than the program as it is, and
-// refuses one that the program cannot use.
+// Up applies every migration that is missing, has vectors kept as the server can best do it, and companies held apart
+// by row-level security, if the user may create its roles. It leaves a schema that is newer than the program as it is,
+// and refuses one that the program cannot use.
 func (m *Migrator) Up(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
-// expands begins a line of a migration that programs of the versions before can live with: it adds what they do not need,
-// and what they write holds to it. All other migrations end their time.
+// expands begins a line of a migration that programs of the versions before can live with: it adds what they do not
+// need, and what they write holds to it. All other migrations end their time.
 const expands = "-- Expands:"
 
 // oldestFor returns the version wanted by the oldest programs that can use a schema of the version: that of the last
@@ -47,7 +47,8 @@ func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
 	}
 	// Two processes that make a table at once disturb each other, even if it may exist.
 	_, err = m.db.ExecContext(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(hashtext('migration.oldest_program'));
-		CREATE TABLE IF NOT EXISTS migration.oldest_program (is_row boolean PRIMARY KEY DEFAULT true CHECK (is_row), schema_version bigint NOT NULL);
+		CREATE TABLE IF NOT EXISTS migration.oldest_program (is_row boolean PRIMARY KEY DEFAULT true CHECK (is_row),
+			schema_version bigint NOT NULL);
 		INSERT INTO migration.oldest_program (schema_version) VALUES (%d)
 			ON CONFLICT (is_row) DO UPDATE SET schema_version = EXCLUDED.schema_version`, oldest))
 	return err
@@ -57,7 +58,8 @@ func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
 // database does not say, they are those of the same version.
 func (m *Migrator) oldestProgram(ctx context.Context, version int64) (oldest int64, err error) {
 	var says bool
-	err = m.db.QueryRowContext(ctx, `SELECT coalesce(has_table_privilege(to_regclass('migration.oldest_program'), 'SELECT'), false)`).Scan(&says)
+	err = m.db.QueryRowContext(ctx,
+		`SELECT coalesce(has_table_privilege(to_regclass('migration.oldest_program'), 'SELECT'), false)`).Scan(&says)
 	if err != nil || !says {
 		return version, err
 	}

@@ -10,18 +10,22 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a second.
+// executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a
+// second.
 const executionsPerBatch = 200
 
 // EndsOfRuns counts the runs of a finished execution by their ends.
-const EndsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
-		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'), count(*) FILTER (WHERE run.status = 'Cancelled'),
+const EndsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs,
+	skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
+		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'),
+			count(*) FILTER (WHERE run.status = 'Cancelled'),
 		count(*) FILTER (WHERE run.status = 'Skipped')
-	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id AND run.execution_id = agent_test_execution.id)`
+	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id
+		AND run.execution_id = agent_test_execution.id)`
 
 // runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so nobody
-// waits for it. An interrupted migration continues where it stopped. Migration 51 introduced the counters. Programs before
-// migration 61 imported the executions of demo companies without them.
+// waits for it. An interrupted migration continues where it stopped. Migration 51 introduced the counters. Programs
+// before migration 61 imported the executions of demo companies without them.
 func runEnds(version int64, source string, pool *pgxpool.Pool, say func(string)) *goose.Migration {
 	m := goose.NewGoMigration(version,
 		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return countEnds(ctx, pool, say) }},
@@ -33,7 +37,8 @@ func runEnds(version int64, source string, pool *pgxpool.Pool, say func(string))
 
 func countEnds(ctx context.Context, pool *pgxpool.Pool, say func(string)) error {
 	const uncounted = "finished_at IS NOT NULL AND passed_runs IS NULL"
-	rows, err := pool.Query(ctx, "SELECT company_id, count(*) FROM agent_test_executions WHERE "+uncounted+" GROUP BY company_id ORDER BY company_id")
+	rows, err := pool.Query(ctx, "SELECT company_id, count(*) FROM agent_test_executions WHERE "+uncounted+
+		" GROUP BY company_id ORDER BY company_id")
 	if err != nil {
 		return err
 	}
@@ -48,8 +53,10 @@ func countEnds(ctx context.Context, pool *pgxpool.Pool, say func(string)) error 
 	}
 	for companyID := range left {
 		for {
-			counted, err := pool.Exec(ctx, "UPDATE agent_test_executions AS agent_test_execution SET "+EndsOfRuns+` WHERE company_id = $1
-				AND id = ANY (ARRAY(SELECT id FROM agent_test_executions WHERE company_id = $1 AND `+uncounted+" LIMIT $2))", companyID, executionsPerBatch)
+			counted, err := pool.Exec(ctx, "UPDATE agent_test_executions AS agent_test_execution SET "+EndsOfRuns+
+				` WHERE company_id = $1
+				AND id = ANY (ARRAY(SELECT id FROM agent_test_executions WHERE company_id = $1
+					AND `+uncounted+" LIMIT $2))", companyID, executionsPerBatch)
 			if err != nil {
 				return err
 			}

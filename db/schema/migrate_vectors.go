@@ -89,12 +89,14 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case kept == lost:
-		return `the table of the chunks' vectors is lost: run "agentgraph migrate up", and all documents are embedded again`, nil
+		return `the table of the chunks' vectors is lost: run "agentgraph migrate up", and all documents are embedded again`,
+			nil
 	case kept == Pgvector:
 		_, err = m.pool.Exec(ctx, "SELECT '[1]'::vector")
 	}
 	if refused(err) {
-		return "the chunks' vectors are kept by pgvector, which the database server cannot load any more: install it again, or put it back into the search path", nil
+		return "the chunks' vectors are kept by pgvector, which the database server cannot load any more: install it " +
+			"again, or put it back into the search path", nil
 	}
 	return "", err
 }
@@ -120,7 +122,8 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 			return err
 		}
 		if kept == lost {
-			again := append([]string{"DROP TABLE IF EXISTS chunk_vectors", "UPDATE documents SET embedding_model = NULL"}, makeVectors...)
+			again := append([]string{"DROP TABLE IF EXISTS chunk_vectors", "UPDATE documents SET embedding_model = NULL"},
+				makeVectors...)
 			for _, statement := range again {
 				if _, err := tx.Exec(ctx, statement); err != nil {
 					return fmt.Errorf("make the table of vectors anew: %w", err)
@@ -128,14 +131,16 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 			}
 		}
 		var available bool
-		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')").Scan(&available); err != nil || !available {
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')").
+			Scan(&available); err != nil || !available {
 			return err
 		}
 		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS vector"); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE vector, ALTER COLUMN embedding SET STORAGE MAIN")
+			_, err := tx.Exec(ctx, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE vector, ALTER COLUMN embedding SET "+
+				"STORAGE MAIN")
 			return err
 		})
 		if refused(err) {

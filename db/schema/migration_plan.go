@@ -63,11 +63,15 @@ func seconds(amount int64, rate float64) time.Duration {
 
 // lockRules are the forms of statements, of which the first that fits holds.
 var lockRules = []lockRule{
-	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .*? ON (\w+)`), "SHARE UPDATE EXCLUSIVE", takesNobodysTurn, indexing},
+	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .*? ON (\w+)`), "SHARE UPDATE EXCLUSIVE",
+		takesNobodysTurn, indexing},
 	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX .*? ON (\w+)`), "SHARE", takesWriters, indexing},
-	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\s+VALIDATE`), "SHARE UPDATE EXCLUSIVE", takesNobodysTurn, reading},
-	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*\bTYPE\b`), "ACCESS EXCLUSIVE", takesEverybody, changing},
-	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*NOT VALID\s*$`), "ACCESS EXCLUSIVE", takesEverybody, nil},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\s+VALIDATE`), "SHARE UPDATE EXCLUSIVE",
+		takesNobodysTurn, reading},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*\bTYPE\b`), "ACCESS EXCLUSIVE", takesEverybody,
+		changing},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*NOT VALID\s*$`), "ACCESS EXCLUSIVE",
+		takesEverybody, nil},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*(?:ADD CONSTRAINT|SET NOT NULL|ADD (?:CHECK|FOREIGN|UNIQUE|PRIMARY))`), "ACCESS EXCLUSIVE", takesEverybody, reading},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
 	{regexp.MustCompile(`(?is)^DROP TABLE (?:IF EXISTS )?(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
@@ -81,8 +85,8 @@ var (
 	tableReferred      = regexp.MustCompile(`(?i)\bREFERENCES (\w+)`)
 )
 
-// Plan returns what the migrations that are missing would lock, in their order. Statements that touch no table of before, and
-// what the program makes by itself, are left out.
+// Plan returns what the migrations that are missing would lock, in their order. Statements that touch no table of
+// before, and what the program makes by itself, are left out.
 func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	all, err := m.Status(ctx)
 	if err != nil {
@@ -108,7 +112,8 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 		for _, step := range stepsOfMigration(string(text)) {
 			for _, table := range known {
 				if table.Name == step.Table {
-					step.Version, step.Name, step.Rows, step.Bytes = migration.Version, path.Base(migration.Name), table.Rows, table.Bytes
+					step.Version, step.Name, step.Rows, step.Bytes = migration.Version, path.Base(migration.Name), table.Rows,
+						table.Bytes
 					if step.work != nil {
 						step.For = step.work(step.Rows, step.Bytes)
 						step.Seconds = math.Round(step.For.Seconds()*10) / 10
@@ -128,13 +133,15 @@ func stepsOfMigration(text string) (steps []MigrationStep) {
 		statement = strings.Join(strings.Fields(statement), " ")
 		for _, rule := range lockRules {
 			if found := rule.form.FindStringSubmatch(statement); found != nil {
-				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: found[1], Lock: rule.lock, Waits: rule.waits, work: rule.work})
+				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: found[1], Lock: rule.lock,
+					Waits: rule.waits, work: rule.work})
 				break
 			}
 		}
 		if strings.HasPrefix(statement, "CREATE TABLE") || strings.HasPrefix(statement, "ALTER TABLE") {
 			for _, referred := range tableReferred.FindAllStringSubmatch(statement, -1) {
-				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: referred[1], Lock: "SHARE ROW EXCLUSIVE", Waits: takesWriters})
+				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: referred[1], Lock: "SHARE ROW EXCLUSIVE",
+					Waits: takesWriters})
 			}
 		}
 	}

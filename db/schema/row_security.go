@@ -85,9 +85,12 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 // table. The view has its rights at once: replicas are searching meanwhile.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
-	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, to_regclass('company.' || $1) IS NOT NULL AND ($2 <> '*' OR
-		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped) =
-		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass('company.' || $1) AND attnum > 0))`, table, columns).Scan(&isThere, &isComplete)
+	err = conn.QueryRow(ctx,
+		`SELECT to_regclass($1) IS NOT NULL, to_regclass('company.' || $1) IS NOT NULL AND ($2 <> '*' OR
+		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0
+			AND NOT attisdropped) =
+		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass('company.' || $1)
+			AND attnum > 0))`, table, columns).Scan(&isThere, &isComplete)
 	if err != nil || !isThere || isComplete {
 		return isThere, err
 	}
@@ -101,13 +104,15 @@ func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string
 	return true, err
 }
 
-// makeRoles makes those roles that are missing, with the user as their member, and reports whether all are there. Others may
-// be making them for other databases.
+// makeRoles makes those roles that are missing, with the user as their member, and reports whether all are there.
+// Others may be making them for other databases.
 func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 	for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
 		for range 5 {
 			var exists, isMember bool
-			if err := conn.QueryRow(ctx, `SELECT to_regrole($1) IS NOT NULL, coalesce(pg_has_role(to_regrole($1), 'USAGE'), false)`, role).Scan(&exists, &isMember); err != nil {
+			if err := conn.QueryRow(ctx,
+				`SELECT to_regrole($1) IS NOT NULL, coalesce(pg_has_role(to_regrole($1), 'USAGE'), false)`, role).
+				Scan(&exists, &isMember); err != nil {
 				return false, err
 			}
 			if hasRoles = exists && isMember; hasRoles {
@@ -129,25 +134,30 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 }
 
 // ownTables are the tables of the database that the user can change.
-const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace AND pg_has_role(t.relowner, 'USAGE')`
+const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
+	AND pg_has_role(t.relowner, 'USAGE')`
 
-// isNeeded says whether a role needs a right to a table. River's tables have no company: of these, what a company changes
-// reaches only the one that carries jobs.
-const isNeeded = `(role <> '` + pg.GatewayRole + `' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
+// isNeeded says whether a role needs a right to a table. River's tables have no company: of these, what a company
+// changes reaches only the one that carries jobs.
+const isNeeded = `(role <> '` + pg.GatewayRole +
+	`' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 
 // missingRights selects statements that give the roles what they need, and no more.
 const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
 		FROM unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
 		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
-			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace AND NOT has_table_privilege(role, v.oid, 'SELECT'))
-	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END, string_agg(right_to, ', '), oid::regclass, role)
+			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace
+				AND NOT has_table_privilege(role, v.oid, 'SELECT'))
+	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END,
+		string_agg(right_to, ', '), oid::regclass, role)
 		FROM (SELECT oid, role, right_to, ` + isNeeded + ` AS is_needed
 			FROM (SELECT t.oid, t.relname ` + ownTables + `) AS tables,
 				unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_to) AS rights
 		WHERE has_table_privilege(role, oid, right_to) <> is_needed GROUP BY oid, role, is_needed
 	UNION ALL SELECT format('GRANT USAGE ON SEQUENCE %s TO %I', oid::regclass, role)
 		FROM pg_class, unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
-		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE') AND NOT has_sequence_privilege(role, oid, 'USAGE')`
+		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE')
+			AND NOT has_sequence_privilege(role, oid, 'USAGE')`
 
 // missingPolicies selects a statement for each table of companies that is not secured yet: companies themselves, and
 // those that have a company_id.
@@ -158,14 +168,15 @@ const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURI
 	FROM (SELECT t.oid, t.relrowsecurity AND t.relforcerowsecurity AS is_secured,
 			CASE t.oid WHEN to_regclass('companies') THEN 'id' ELSE 'company_id' END AS "column" ` + ownTables + `) AS tables
 	WHERE EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = oid AND attname = "column" AND NOT attisdropped)
-		AND NOT (is_secured AND (SELECT count(*) FROM pg_policy WHERE polrelid = oid AND polname IN ('company', 'program')) = 2)
+		AND NOT (is_secured AND (SELECT count(*) FROM pg_policy WHERE polrelid = oid AND polname IN ('company',
+			'program')) = 2)
 	ORDER BY oid`
 
 // quotedOwnCompany is ownCompany within a literal.
 const quotedOwnCompany = "(SELECT current_setting(''agentgraph.company'', true))"
 
-// runAll runs the statements that a query selects up to the first that fails, each in a transaction of its own: nobody waits for
-// two tables. They are sent together.
+// runAll runs the statements that a query selects up to the first that fails, each in a transaction of its own: nobody
+// waits for two tables. They are sent together.
 func runAll(ctx context.Context, conn *pgx.Conn, query string) error {
 	rows, err := conn.Query(ctx, query)
 	if err != nil {

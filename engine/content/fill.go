@@ -20,7 +20,8 @@ var Placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 func Render(text string, values Values) (string, []string, error) {
 	filled, unknown := Fill(text, values.Text)
 	if len(filled) > MaxRendered {
-		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
+		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are "+
+			"filled in")
 	}
 	return filled, unknown, nil
 }
@@ -54,7 +55,8 @@ func Unfilled(where string, unknown []string) []string {
 
 // Fill is render with values from anywhere. It stops once the result is too long, and returns it.
 func Fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
-	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered, func(_ int, name string) (string, bool) { return valueOf(name) })
+	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered,
+		func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
 // FillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the

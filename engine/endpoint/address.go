@@ -136,7 +136,8 @@ func (a *address) take(name string) (string, error) {
 	}
 	text, ok := scalar(value)
 	if !ok {
-		return "", fmt.Errorf("the argument %q must be a text, a number or a boolean, because it is part of the tool's address", name)
+		return "", fmt.Errorf("the argument %q must be a text, a number or a boolean, because it is part of the tool's "+
+			"address", name)
 	}
 	remove(a.unused, path)
 	return text, nil
@@ -169,8 +170,8 @@ func scalar(value any) (string, bool) {
 	return "", false
 }
 
-// addQuery adds arguments to the query: an array as one parameter for each element, and an object as JSON. It leaves out
-// nulls, and refuses parameters that the URL already has.
+// addQuery adds arguments to the query: an array as one parameter for each element, and an object as JSON. It leaves
+// out nulls, and refuses parameters that the URL already has.
 func addQuery(u *url.URL, arguments map[string]any) error {
 	// A template may have pairs that do not parse. This finds the others.
 	taken, _ := url.ParseQuery(u.RawQuery)

@@ -18,21 +18,28 @@ func TestAddressIsFilledFromTheArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		template, arguments, want, unused string
 	}{
-		"nothing to fill":          {"https://a.example/x?y=1", `{"b":2}`, "https://a.example/x?y=1", `{"b":2}`},
-		"no path":                  {"https://a.example?q={q}", `{"q":"a b&c=d"}`, "https://a.example?q=a+b%26c%3Dd", `{}`},
-		"path and query":           {"https://a.example/{a}/x/{b}?c={c}", `{"a":"é 1","b":true,"c":1.50,"d":null}`, "https://a.example/%C3%A9%201/x/true?c=1.50", `{"d":null}`},
-		"numbers as written":       {"https://a.example/{a}", `{"a":12345678901234567890}`, "https://a.example/12345678901234567890", `{}`},
-		"twice":                    {"https://a.example/{a}?a={a}", `{"a":"1"}`, "https://a.example/1?a=1", `{}`},
-		"reserved in a segment":    {"https://a.example/{a}/x", `{"a":"1?x#y;z%2f"}`, "https://a.example/1%3Fx%23y%3Bz%252f/x", `{}`},
-		"dots reach in":            {"https://a.example/{c.id}/{c.name.first}", `{"c":{"id":1,"name":{"first":"A"},"tier":"x"}}`, "https://a.example/1/A", `{"c":{"tier":"x"}}`},
-		"an emptied object":        {"https://a.example/{c.d.id}", `{"c":{"d":{"id":1}}}`, "https://a.example/1", `{}`},
-		"the whole name first":     {"https://a.example/{c.id}", `{"c.id":"x","c":{"id":"y"}}`, "https://a.example/x", `{"c":{"id":"y"}}`},
+		"nothing to fill": {"https://a.example/x?y=1", `{"b":2}`, "https://a.example/x?y=1", `{"b":2}`},
+		"no path":         {"https://a.example?q={q}", `{"q":"a b&c=d"}`, "https://a.example?q=a+b%26c%3Dd", `{}`},
+		"path and query": {"https://a.example/{a}/x/{b}?c={c}", `{"a":"é 1","b":true,"c":1.50,"d":null}`,
+			"https://a.example/%C3%A9%201/x/true?c=1.50", `{"d":null}`},
+		"numbers as written": {"https://a.example/{a}", `{"a":12345678901234567890}`,
+			"https://a.example/12345678901234567890", `{}`},
+		"twice": {"https://a.example/{a}?a={a}", `{"a":"1"}`, "https://a.example/1?a=1", `{}`},
+		"reserved in a segment": {"https://a.example/{a}/x", `{"a":"1?x#y;z%2f"}`,
+			"https://a.example/1%3Fx%23y%3Bz%252f/x", `{}`},
+		"dots reach in": {"https://a.example/{c.id}/{c.name.first}",
+			`{"c":{"id":1,"name":{"first":"A"},"tier":"x"}}`, "https://a.example/1/A", `{"c":{"tier":"x"}}`},
+		"an emptied object": {"https://a.example/{c.d.id}", `{"c":{"d":{"id":1}}}`, "https://a.example/1", `{}`},
+		"the whole name first": {"https://a.example/{c.id}", `{"c.id":"x","c":{"id":"y"}}`, "https://a.example/x",
+			`{"c":{"id":"y"}}`},
 		"not filled again":         {"https://a.example/{a}/{b}", `{"a":"{b}","b":"x"}`, "https://a.example/%7Bb%7D/x", `{}`},
 		"dots in a longer segment": {"https://a.example/v{a}..{b}", `{"a":".","b":"."}`, "https://a.example/v....", `{}`},
-		"a template's own text":    {"https://a.example/é x/a%2Fb%20{a}?f[a]=ü {a}", `{"a":"1"}`, "https://a.example/%C3%A9%20x/a%2Fb%201?f%5Ba%5D=%C3%BC%201", `{}`},
-		"no escape is completed":   {"https://a.example/x?a=%{a}", `{"a":"41"}`, "https://a.example/x?a=%2541", `{}`},
-		"no fragment":              {"https://a.example/x#{a}", `{"a":"41"}`, "https://a.example/x", `{"a":"41"}`},
-		"other braces":             {"https://a.example/{1}/{a b}", `{"a":"41"}`, "https://a.example/%7B1%7D/%7Ba%20b%7D", `{"a":"41"}`},
+		"a template's own text": {"https://a.example/é x/a%2Fb%20{a}?f[a]=ü {a}", `{"a":"1"}`,
+			"https://a.example/%C3%A9%20x/a%2Fb%201?f%5Ba%5D=%C3%BC%201", `{}`},
+		"no escape is completed": {"https://a.example/x?a=%{a}", `{"a":"41"}`, "https://a.example/x?a=%2541", `{}`},
+		"no fragment":            {"https://a.example/x#{a}", `{"a":"41"}`, "https://a.example/x", `{"a":"41"}`},
+		"other braces": {"https://a.example/{1}/{a b}", `{"a":"41"}`, "https://a.example/%7B1%7D/%7Ba%20b%7D",
+			`{"a":"41"}`},
 	} {
 		arguments, err := parseArguments(model.JSONObject(c.arguments))
 		require.NoError(t, err, name)
@@ -89,7 +96,8 @@ func TestNoArgumentChangesTheShapeOfAnAddress(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(rapid.String(), rapid.StringMatching(`[./\\%2eEfF?#@:;&=+\[\] ]{0,6}`))
 	rapid.Check(t, func(t *rapid.T) {
-		arguments := map[string]any{"a": value.Draw(t, "a"), "b": value.Draw(t, "b"), "o": map[string]any{"c": value.Draw(t, "c")}}
+		arguments := map[string]any{"a": value.Draw(t, "a"), "b": value.Draw(t, "b"),
+			"o": map[string]any{"c": value.Draw(t, "c")}}
 		u, unused, err := fill("https://a.example:8443/v1/{a}/x-{b}{o.c}/end?first={a}&{b}={o.c}&last=1", arguments)
 		if err != nil {
 			return
@@ -120,9 +128,11 @@ func TestNoArgumentChangesTheShapeOfAnAddress(t *testing.T) {
 func TestQueryHasTheOtherArguments(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, arguments, want string }{
-		"none":     {"https://a.example/", `{}`, ""},
-		"scalars":  {"https://a.example/", `{"t":"a&b=c +é","n":1.0,"b":false,"z":null,"e":""}`, "b=false&e=&n=1.0&t=a%26b%3Dc+%2B%C3%A9"},
-		"arrays":   {"https://a.example/", `{"a":[2,"x",null,[1],{"k":"v"}],"none":[]}`, "a=2&a=x&a=%5B1%5D&a=%7B%22k%22%3A%22v%22%7D"},
+		"none": {"https://a.example/", `{}`, ""},
+		"scalars": {"https://a.example/", `{"t":"a&b=c +é","n":1.0,"b":false,"z":null,"e":""}`,
+			"b=false&e=&n=1.0&t=a%26b%3Dc+%2B%C3%A9"},
+		"arrays": {"https://a.example/", `{"a":[2,"x",null,[1],{"k":"v"}],"none":[]}`,
+			"a=2&a=x&a=%5B1%5D&a=%7B%22k%22%3A%22v%22%7D"},
 		"objects":  {"https://a.example/", `{"o":{"k":1}}`, "o=%7B%22k%22%3A1%7D"},
 		"appended": {"https://a.example/?key=1", `{"a":1}`, "key=1&a=1"},
 	} {

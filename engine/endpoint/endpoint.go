@@ -89,17 +89,18 @@ func (c *Caller) Close() {
 	c.operators.CloseIdleConnections()
 }
 
-// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the endpoint's, with their
-// values decrypted.
+// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the endpoint's, with
+// their values decrypted.
 //
 // The placeholders of the endpoint's URL are filled from the arguments. The other arguments become query parameters of
 // GET and DELETE, and a JSON object as the body of POST, PUT and PATCH. Up to three redirects are followed. From the
 // first one to another origin on, the headers are not sent. Nothing is retried.
 //
-// The text is valid UTF-8 without U+0000, and may be empty. Where it repeats the value of a header, or a part of one, of
-// at least 4 characters, in upper or lower case, it has "[hidden]" instead, and so do errors. Every error is an *Error,
-// which wraps ctx.Err() if ctx ended.
-func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string, arguments model.JSONObject) (string, error) {
+// The text is valid UTF-8 without U+0000, and may be empty. Where it repeats the value of a header, or a part of one,
+// of at least 4 characters, in upper or lower case, it has "[hidden]" instead, and so do errors. Every error is an
+// *Error, which wraps ctx.Err() if ctx ended.
+func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
+	arguments model.JSONObject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
 	x := &exchange{callee: "the tool", client: &c.tools, maxResponse: c.maxResponse, secrets: newSecrets(headers)}
@@ -123,8 +124,8 @@ type Transfer struct {
 	Reason string `json:"reason"`
 }
 
-// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by answering with a
-// status 2xx within 10 seconds. Redirects are not followed. Every error is an *Error, which wraps ctx.Err() if ctx
+// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by answering with
+// a status 2xx within 10 seconds. Redirects are not followed. Every error is an *Error, which wraps ctx.Err() if ctx
 // ended.
 func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)

@@ -47,7 +47,8 @@ func TestEveryMethodSendsItsArguments(t *testing.T) {
 	t.Parallel()
 	c, address := local(t), record(t)
 	arguments := model.JSONObject(`{"id":"a b","note":"<é>","n":1.10,"list":[1,2]}`)
-	const query, body = "/orders/a%20b?fixed=1&list=1&list=2&n=1.10&note=%3C%C3%A9%3E", `{"list":[1,2],"n":1.10,"note":"<é>"}`
+	const query, body = "/orders/a%20b?fixed=1&list=1&list=2&n=1.10&note=%3C%C3%A9%3E",
+		`{"list":[1,2],"n":1.10,"note":"<é>"}`
 	for method, want := range map[model.HTTPMethod]seen{
 		model.HTTPMethodGet:    {URI: query},
 		model.HTTPMethodDelete: {URI: query},
@@ -60,7 +61,8 @@ func TestEveryMethodSendsItsArguments(t *testing.T) {
 		got := decode(t, text)
 		require.Equal(t, string(method), got.Method)
 		require.Equal(t, want.URI, got.URI)
-		header := http.Header{"User-Agent": {"agentgraph"}, "Accept": {"application/json, text/*;q=0.9"}, "Accept-Encoding": {"gzip"}}
+		header := http.Header{"User-Agent": {"agentgraph"}, "Accept": {"application/json, text/*;q=0.9"},
+			"Accept-Encoding": {"gzip"}}
 		if want.Body == "" {
 			require.Empty(t, got.Body)
 		} else {
@@ -91,7 +93,8 @@ func TestEndpointHeadersAreSentAndCannotChangeTheMessage(t *testing.T) {
 	})
 	text, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{
 		"x-key": "k-1", "content-type": "application/vnd.x+json", "Accept": "text/plain", "user-agent": "mine",
-		"Host": "other.example", "content-length": "3", "Connection": "close, X-Key", "Transfer-Encoding": "chunked", "TE": "trailers",
+		"Host": "other.example", "content-length": "3", "Connection": "close, X-Key", "Transfer-Encoding": "chunked",
+		"TE":              "trailers",
 		"Accept-Encoding": "br", "Upgrade": "h2c", "Expect": "100-continue", "Proxy-Authorization": "p",
 	}, model.JSONObject(`{"a":1}`))
 	require.NoError(t, err)
@@ -168,7 +171,8 @@ func TestTransferIsPostedToTheWebhook(t *testing.T) {
 	transfer := Transfer{ConversationID: "chat_1", AgentID: "agent_1", Reason: "The contact asks for a \"human\"."}
 	require.NoError(t, c.Transfer(t.Context(), address+"/hook?key=sesame", transfer))
 	require.Equal(t, "POST /hook?key=sesame", got.Method+" "+got.URI)
-	require.JSONEq(t, `{"conversationId":"chat_1","agentId":"agent_1","reason":"The contact asks for a \"human\"."}`, got.Body)
+	require.JSONEq(t, `{"conversationId":"chat_1","agentId":"agent_1","reason":"The contact asks for a \"human\"."}`,
+		got.Body)
 	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
 	require.Equal(t, "agentgraph", got.Header.Get("User-Agent"))
 
@@ -181,7 +185,8 @@ func TestTransferIsPostedToTheWebhook(t *testing.T) {
 		require.NotContains(t, got.URI, "elsewhere")
 	}
 	err := c.Transfer(t.Context(), "http://127.0.0.2:1/hook?key=sesame", transfer)
-	require.Equal(t, "the address of the telephony provider leads to a network that must not be called", fails(t, err, Refused).Message)
+	require.Equal(t, "the address of the telephony provider leads to a network that must not be called",
+		fails(t, err, Refused).Message)
 	for _, webhook := range []string{"", "/hook", "ftp://a.example/", "http://a b/", "http://"} {
 		err = c.Transfer(t.Context(), webhook, transfer)
 		require.Equal(t, "the address of the telephony provider is not valid", fails(t, err, Refused).Message, webhook)
@@ -195,7 +200,8 @@ func TestConnectionsAreKeptAndShared(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	var opened atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			opened.Add(1)
@@ -223,7 +229,8 @@ func TestConnectionsAreKeptAndShared(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()

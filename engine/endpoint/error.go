@@ -33,8 +33,8 @@ const (
 	Cancelled Cause = "CANCELLED"
 )
 
-// Error is the failure of a call. Its text is written for the language model and may be shown to clients, so it holds no
-// header value, and no address.
+// Error is the failure of a call. Its text is written for the language model and may be shown to clients, so it holds
+// no header value, and no address.
 type Error struct {
 	Cause Cause
 	// Status is the status of the answer, 0 if there was none.

@@ -122,25 +122,32 @@ var malformed = map[string]struct {
 	answer, want string
 	cause        Cause
 }{
-	"nothing":              {"", cutOff, Malformed},
-	"not HTTP":             {"SSH-2.0-%s\r\n\r\n", cutOff, Malformed},
-	"a bad status":         {"HTTP/1.1 %s\r\n\r\n", cutOff, Malformed},
-	"a bad header":         {"HTTP/1.1 200 OK\r\nX: a\r\n%s\r\n\r\n", cutOff, Malformed},
-	"a bad length":         {"HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n", cutOff, Malformed},
-	"cut in the header":    {"HTTP/1.1 200 OK\r\nX: %s", cutOff, Malformed},
-	"cut in the body":      {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n%s", cutOff, Malformed},
-	"cut in a chunk":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n%s", cutOff, Malformed},
-	"a bad chunk":          {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n", cutOff, Malformed},
-	"a bad transfer":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n", cutOff, Malformed},
-	"a huge header":        {"HTTP/1.1 200 OK\r\nX: %s" + strings.Repeat("x", 200<<10) + "\r\n\r\n", cutOff, Malformed},
-	"not gzip":             {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s" + strings.Repeat("x", 40), cutOff, Malformed},
-	"not asked for":        {"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n%s", encoded, Malformed},
-	"a bad location":       {"HTTP/1.1 302 Found\r\nLocation: http://%s:%%zz/\r\nContent-Length: 0\r\n\r\n", cutOff, Malformed},
-	"malformed JSON":       {"HTTP/1.1 200 OK\r\nContent-Type: application/problem+json\r\n\r\n{\"a\": %s", `the tool answered with malformed JSON: {"a": [hidden]`, Malformed},
-	"an error in br":       {"HTTP/1.1 500 Oops\r\nContent-Encoding: br\r\n\r\n%s", "the tool answered 500 Internal Server Error", Status},
-	"an error cut":         {"HTTP/1.1 500 %[1]s\r\nContent-Length: 1000\r\n\r\nnot %[1]s", "the tool answered 500 Internal Server Error: not [hidden]", Status},
-	"switching protocols":  {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: %s\r\n\r\n", "the tool answered 101 Switching Protocols", Status},
-	"a long way to a mark": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s", "the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
+	"nothing":           {"", cutOff, Malformed},
+	"not HTTP":          {"SSH-2.0-%s\r\n\r\n", cutOff, Malformed},
+	"a bad status":      {"HTTP/1.1 %s\r\n\r\n", cutOff, Malformed},
+	"a bad header":      {"HTTP/1.1 200 OK\r\nX: a\r\n%s\r\n\r\n", cutOff, Malformed},
+	"a bad length":      {"HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n", cutOff, Malformed},
+	"cut in the header": {"HTTP/1.1 200 OK\r\nX: %s", cutOff, Malformed},
+	"cut in the body":   {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n%s", cutOff, Malformed},
+	"cut in a chunk":    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n%s", cutOff, Malformed},
+	"a bad chunk":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n", cutOff, Malformed},
+	"a bad transfer":    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n", cutOff, Malformed},
+	"a huge header":     {"HTTP/1.1 200 OK\r\nX: %s" + strings.Repeat("x", 200<<10) + "\r\n\r\n", cutOff, Malformed},
+	"not gzip": {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s" + strings.Repeat("x", 40), cutOff,
+		Malformed},
+	"not asked for": {"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n%s", encoded, Malformed},
+	"a bad location": {"HTTP/1.1 302 Found\r\nLocation: http://%s:%%zz/\r\nContent-Length: 0\r\n\r\n", cutOff,
+		Malformed},
+	"malformed JSON": {"HTTP/1.1 200 OK\r\nContent-Type: application/problem+json\r\n\r\n{\"a\": %s",
+		`the tool answered with malformed JSON: {"a": [hidden]`, Malformed},
+	"an error in br": {"HTTP/1.1 500 Oops\r\nContent-Encoding: br\r\n\r\n%s",
+		"the tool answered 500 Internal Server Error", Status},
+	"an error cut": {"HTTP/1.1 500 %[1]s\r\nContent-Length: 1000\r\n\r\nnot %[1]s",
+		"the tool answered 500 Internal Server Error: not [hidden]", Status},
+	"switching protocols": {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: %s\r\n\r\n",
+		"the tool answered 101 Switching Protocols", Status},
+	"a long way to a mark": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s",
+		"the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
 }
 
 // The server writes a header's value everywhere, but no error repeats it.
@@ -154,7 +161,8 @@ func TestMalformedAnswersEndWithACauseAndWithoutHeaderValues(t *testing.T) {
 			answer = fmt.Sprintf(answer, secret)
 		}
 		address := serveRaw(t, answer, name == "switching protocols")
-		_, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{"Authorization": "Bearer " + secret}, nil)
+		_, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{"Authorization": "Bearer " +
+			secret}, nil)
 		require.Error(t, err, name)
 		require.Equal(t, m.want, fails(t, err, m.cause).Message, name)
 		for ; err != nil; err = errors.Unwrap(err) {
@@ -167,7 +175,8 @@ func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	headers := map[string]string{
-		"Authorization": "Bearer tok-12345678", "X-Quoted": `pass"word\x`, "Cookie": "session=abcdefgh; theme=dark", "X-Short": "short", "X-Tiny": "abc", "Accept": "application/json",
+		"Authorization": "Bearer tok-12345678", "X-Quoted": `pass"word\x`, "Cookie": "session=abcdefgh; theme=dark",
+		"X-Short": "short", "X-Tiny": "abc", "Accept": "application/json",
 	}
 	const echo = `tok-12345678 Bearer tok-12345678 tok-1234 pass\"word\\x pass"word\x abcdefgh dark short abc bearer TOK-12345678 application/json`
 	const hidden = `[hidden] [hidden] tok-1234 [hidden] [hidden] [hidden] [hidden] [hidden] abc [hidden] application/json`
@@ -200,7 +209,8 @@ func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 
 func TestSecretsThatOverlap(t *testing.T) {
 	t.Parallel()
-	s := newSecrets(map[string]string{"X-One": "abcd", "X-Two": "CDEFGH", "X-Three": "clé-é", "Authorization": "Basic dXNlcg=="})
+	s := newSecrets(map[string]string{"X-One": "abcd", "X-Two": "CDEFGH", "X-Three": "clé-é",
+		"Authorization": "Basic dXNlcg=="})
 	for text, want := range map[string]string{
 		"xabcdefghx":        "x[hidden]x",
 		"ABCDabcd":          "[hidden][hidden]",
@@ -236,17 +246,21 @@ func TestUnreachableHosts(t *testing.T) {
 func TestRedirectsAreFollowed(t *testing.T) {
 	t.Parallel()
 	c, target := local(t), record(t)
-	for status, want := range map[int]string{301: "GET", 302: "GET", 303: "GET", 307: `POST {"a":1}`, 308: `POST {"a":1}`} {
-		text, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, serve(t, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, target+"/to?x=1", status)
-		})+"/from?q={q}"), map[string]string{"X-Key": "k", "Authorization": "a", "User-Agent": "u", "Content-Type": "application/x+json"}, model.JSONObject(`{"a":1,"q":"private"}`))
+	for status, want := range map[int]string{301: "GET", 302: "GET", 303: "GET", 307: `POST {"a":1}`,
+		308: `POST {"a":1}`} {
+		text, err := c.Call(t.Context(),
+			endpoint(model.HTTPMethodPost, serve(t, func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, target+"/to?x=1", status)
+			})+"/from?q={q}"), map[string]string{"X-Key": "k", "Authorization": "a", "User-Agent": "u",
+				"Content-Type": "application/x+json"}, model.JSONObject(`{"a":1,"q":"private"}`))
 		require.NoError(t, err)
 		got := decode(t, text)
 		require.Equal(t, want, strings.TrimSpace(got.Method+" "+got.Body), status)
 		require.Equal(t, "/to?x=1", got.URI)
 		// Another port is another origin.
 		delete(got.Header, "Content-Length")
-		header := http.Header{"User-Agent": {"agentgraph"}, "Accept": {"application/json, text/*;q=0.9"}, "Accept-Encoding": {"gzip"}}
+		header := http.Header{"User-Agent": {"agentgraph"}, "Accept": {"application/json, text/*;q=0.9"},
+			"Accept-Encoding": {"gzip"}}
 		if got.Body != "" {
 			header.Set("Content-Type", "application/json")
 		}

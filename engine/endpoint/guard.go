@@ -38,8 +38,8 @@ var inside = []netip.Prefix{
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// guard opens connections, and only to addresses that may be called. It checks the address of each connection, after the
-// name was resolved, so an earlier meaning of the name does not matter.
+// guard opens connections, and only to addresses that may be called. It checks the address of each connection, after
+// the name was resolved, so an earlier meaning of the name does not matter.
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
@@ -97,13 +97,15 @@ func parse(entry string) (host string, network netip.Prefix, err error) {
 	}
 	if err == nil {
 		if network.Addr().Is4In6() {
-			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network: write it in IPv4 notation", entry)
+			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network: write it in IPv4 notation",
+				entry)
 		}
 		return "", network, nil
 	}
 	host = strings.ToLower(strings.TrimSuffix(entry, "."))
 	if !hostname.MatchString(host) || endsInNumber(host) {
-		return "", network, fmt.Errorf("%q in the list of allowed networks is neither a host name, an IP address nor a CIDR", entry)
+		return "", network, fmt.Errorf("%q in the list of allowed networks is neither a host name, an IP address nor a CIDR",
+			entry)
 	}
 	return host, network, nil
 }
@@ -118,8 +120,8 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// refuses reports whether a host is an address, or a name for one, that is never connected to. Whether another name leads to
-// such an address is only known once it is resolved.
+// refuses reports whether a host is an address, or a name for one, that is never connected to. Whether another name
+// leads to such an address is only known once it is resolved.
 func (g *guard) refuses(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	gate := g.public

@@ -143,7 +143,8 @@ func resolve(t *testing.T, c *Caller, answer func(name string, nth int) string) 
 		_ = server.Close()
 		serving.Wait()
 	})
-	c.guard.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	c.guard.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "udp", server.LocalAddr().String())
 	}}

@@ -26,8 +26,8 @@ type Message struct {
 	IsOperators bool
 }
 
-// Deliver posts a message as JSON to a webhook, which takes it by answering with a status 2xx before ctx ends. Redirects are
-// not followed. It returns the status of the answer, 0 without one. Every error is an *Error.
+// Deliver posts a message as JSON to a webhook, which takes it by answering with a status 2xx before ctx ends.
+// Redirects are not followed. It returns the status of the answer, 0 without one. Every error is an *Error.
 func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status int, err error) {
 	x := &exchange{callee: "the webhook", client: &c.webhooks}
 	if m.IsOperators {

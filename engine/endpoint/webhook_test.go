@@ -18,7 +18,8 @@ func TestMessagesAreSignedByEachKey(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		got = seen{r.Method, r.RequestURI, string(body), r.Header}
 	})
-	message := Message{ID: "msg_1", Body: []byte(`{"type":"webhook.ping"}`), Keys: [][]byte{[]byte("the current key"), []byte("the key before")}}
+	message := Message{ID: "msg_1", Body: []byte(`{"type":"webhook.ping"}`), Keys: [][]byte{[]byte("the current key"),
+		[]byte("the key before")}}
 	status, err := c.Deliver(t.Context(), address+"/hook?key=sesame", message)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
@@ -53,7 +54,8 @@ func TestOnlyStatus2xxTakesAMessage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, status, got)
 	}
-	for _, status = range []int{http.StatusFound, http.StatusPermanentRedirect, http.StatusGone, http.StatusServiceUnavailable} {
+	for _, status = range []int{http.StatusFound, http.StatusPermanentRedirect, http.StatusGone,
+		http.StatusServiceUnavailable} {
 		requests = 0
 		got, err := c.Deliver(t.Context(), address, message)
 		failure := fails(t, err, Status)
@@ -63,7 +65,8 @@ func TestOnlyStatus2xxTakesAMessage(t *testing.T) {
 		require.Less(t, len(failure.Message), 600)
 	}
 	_, err := c.Deliver(t.Context(), "http://127.0.0.2:1/", message)
-	require.Equal(t, "the address of the webhook leads to a network that must not be called", fails(t, err, Refused).Message)
+	require.Equal(t, "the address of the webhook leads to a network that must not be called", fails(t, err, Refused).
+		Message)
 	_, err = c.Deliver(t.Context(), "ftp://a.example/", message)
 	_ = fails(t, err, Refused)
 }

@@ -31,10 +31,12 @@ func TestImportedTasksPassNoConversationThatTheBenchmarkFails(t *testing.T) {
 	for _, recorded := range conversations {
 		run := &model.AgentTestRun{ToolCalls: recorded.Calls, TurnCount: int32(len(recorded.Says))}
 		for _, says := range recorded.Says {
-			run.Messages = append(run.Messages, model.TestMessage{Role: model.MessageRoleUser, Text: "And?"}, model.TestMessage{Role: model.MessageRoleAssistant, Text: says})
+			run.Messages = append(run.Messages, model.TestMessage{Role: model.MessageRoleUser, Text: "And?"},
+				model.TestMessage{Role: model.MessageRoleAssistant, Text: says})
 		}
 		require.NotEmpty(t, checks[recorded.Task])
-		results, err := decideChecks(t.Context(), rules.NewChecker(), checks[recorded.Task], nil, rules.NewConversation(run, 0, ""))
+		results, err := decideChecks(t.Context(), rules.NewChecker(), checks[recorded.Task], nil,
+			rules.NewConversation(run, 0, ""))
 		require.NoError(t, err)
 		passed := true
 		for _, result := range results {

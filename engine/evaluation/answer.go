@@ -117,7 +117,8 @@ func checkNames(decoder *json.Decoder, names []string) error {
 func malformed(err error) error {
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
-		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field, mistyped.Value)
+		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field,
+			mistyped.Value)
 	}
 	return unusablef("it is not the JSON object that is asked for (%v)", err)
 }

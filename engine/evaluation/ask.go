@@ -72,7 +72,8 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: answer.Text})
 		}
 		req.Messages = append(req.Messages, llm.Message{
-			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), rules.MaxFault) + ". Answer again, in the form that you were given.",
+			Role: llm.RoleUser, Text: "Your answer cannot be used: " + content.Cut(string(wrong), rules.MaxFault) +
+				". Answer again, in the form that you were given.",
 		})
 	}
 }

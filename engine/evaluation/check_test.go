@@ -28,9 +28,11 @@ func saying(text string) *model.SaidExpectation {
 
 func TestChecksThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
-	held := rules.NewConversation(&model.AgentTestRun{TurnCount: 2, Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, rules.Agent)
+	held := rules.NewConversation(&model.AgentTestRun{TurnCount: 2,
+		Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, rules.Agent)
 	held.Tag = func(context.Context) (*string, error) { return nil, faultOfAgent(errors.New("secret")) }
-	all := []model.TestCheck{{Expect: model.TestExpectation{Tag: new("Booking")}}, {Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
+	all := []model.TestCheck{{Expect: model.TestExpectation{Tag: new("Booking")}},
+		{Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
 	results, err := decideChecks(t.Context(), rules.NewChecker(), all, nil, held)
 	require.ErrorContains(t, err, "the gateway")
 	require.Len(t, results, 1, "the others are decided all the same")
@@ -52,14 +54,18 @@ func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
 	t.Parallel()
 	contact, transfer := model.ConversationEnderContact, model.ToolCallKindCallTransfer
 	for _, e := range []model.TestExpectation{
-		{Called: calling("book_slot", model.MockCondition{Argument: "day", Equals: new("Monday")})}, {NeverCalled: avoiding("cancel_slot")}, {Says: saying("nine o'clock")},
-		{NeverSays: saying("all booked")}, {EndedBy: &contact}, {TurnsAtMost: new(int32(0))}, {Called: &model.CalledExpectation{NeverCalledExpectation: model.NeverCalledExpectation{Kind: &transfer}, Min: 1}},
+		{Called: calling("book_slot", model.MockCondition{Argument: "day", Equals: new("Monday")})},
+		{NeverCalled: avoiding("cancel_slot")}, {Says: saying("nine o'clock")},
+		{NeverSays: saying("all booked")}, {EndedBy: &contact}, {TurnsAtMost: new(int32(0))},
+		{Called: &model.CalledExpectation{NeverCalledExpectation: model.NeverCalledExpectation{Kind: &transfer}, Min: 1}},
 	} {
 		r := rehearsal{
 			contact: &player{lines: []line{{text: "Monday at nine, please."}}},
-			judge:   &player{lines: []line{{text: `{"evidence":[{"messageIndex":1,"quote":"all booked"}],"rationale":"Yes.","passed":true}`}}},
+			judge: &player{lines: []line{
+				{text: `{"evidence":[{"messageIndex":1,"quote":"all booked"}],"rationale":"Yes.","passed":true}`}}},
 			replies: []agentLine{{text: "You are all booked.", calls: []string{"cancel_slot"}, ends: "done"}},
-			test:    model.AgentTestRow{Scenario: "Books", Criteria: []string{"The agent is helpful"}, MaxTurns: 3, Checks: []model.TestCheck{{Expect: e}}},
+			test: model.AgentTestRow{Scenario: "Books", Criteria: []string{"The agent is helpful"}, MaxTurns: 3,
+				Checks: []model.TestCheck{{Expect: e}}},
 		}
 		tester := r.tester()
 		tester.checker = rules.NewChecker()
@@ -85,10 +91,12 @@ func TestPlaceholdersOfATest(t *testing.T) {
 		judge:   &player{lines: []line{{text: `{"evidence":[],"rationale":"Nobody asked.","applies":false,"passed":false}`}}},
 		replies: []agentLine{{text: "Good day, Ana (VIP).", ends: "done"}},
 		test: model.AgentTestRow{
-			Scenario: "You are {name}, {other}.", Criteria: []string{"If asked, greets {name}"}, MaxTurns: 1, Variables: model.JSONObject(`{"name":"Ana (VIP)"}`),
+			Scenario: "You are {name}, {other}.", Criteria: []string{"If asked, greets {name}"}, MaxTurns: 1,
+			Variables: model.JSONObject(`{"name":"Ana (VIP)"}`),
 			Checks: []model.TestCheck{
 				{Expect: model.TestExpectation{Says: saying("{name}")}},
-				{Expect: model.TestExpectation{Says: &model.SaidExpectation{Matches: new(`day, {name}\.$`), Role: model.MessageRoleAssistant}}},
+				{Expect: model.TestExpectation{Says: &model.SaidExpectation{Matches: new(`day, {name}\.$`),
+					Role: model.MessageRoleAssistant}}},
 			},
 		},
 	}
@@ -110,7 +118,8 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
 	require.Contains(t, r.contact.asked[0].System, "You are Ana (VIP), {other}.")
 	require.Contains(t, r.contact.asked[0].System, `{"name":"Ana (VIP)"}`)
-	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"}, unfilledIn(content.Values{"name": "Ana"}, &r.test))
+	require.Equal(t, []string{"the scenario has the placeholder {other}, for which there is no value; it stays as it is"},
+		unfilledIn(content.Values{"name": "Ana"}, &r.test))
 
 	r.test.Checks, r.situations = nil, nil
 	require.ErrorContains(t, tester.simulate(t.Context(), run), "no criterion applies")
@@ -119,10 +128,14 @@ func TestPlaceholdersOfATest(t *testing.T) {
 
 func TestChecksOfWhatTheAgentDoesNotHave(t *testing.T) {
 	t.Parallel()
-	s := &engine.Speaker{Agent: &model.Agent{ClassificationTags: []model.ClassificationTag{{Name: "A"}}}, Tools: []*model.Tool{{TechnicalName: "look"}}}
+	s := &engine.Speaker{Agent: &model.Agent{ClassificationTags: []model.ClassificationTag{{Name: "A"}}},
+		Tools: []*model.Tool{{TechnicalName: "look"}}}
 	checks := []model.TestCheck{
-		{Expect: model.TestExpectation{Tag: new("A")}}, {Expect: model.TestExpectation{Tag: new("B")}}, {Expect: model.TestExpectation{Called: calling("look")}},
-		{Expect: model.TestExpectation{Called: calling("lok")}}, {Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
+		{Expect: model.TestExpectation{Tag: new("A")}}, {Expect: model.TestExpectation{Tag: new("B")}},
+		{Expect: model.TestExpectation{Called: calling("look")}},
+		{Expect: model.TestExpectation{Called: calling("lok")}},
+		{Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
 	}
-	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`, "check 4 expects a call of lok, which the agent cannot make"}, unknownTo(s, checks, s.Callable()))
+	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`,
+		"check 4 expects a call of lok, which the agent cannot make"}, unknownTo(s, checks, s.Callable()))
 }

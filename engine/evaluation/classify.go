@@ -53,7 +53,10 @@ func classify(
 		System: classifyInstruction, Schema: tagSchema(append(names, nil)),
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
 	}
-	chosen, err := askFor(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult, error) { return readTag(a.Text, tags) })
+	chosen, err := askFor(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult,
+		error) {
+		return readTag(a.Text, tags)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +67,9 @@ func classify(
 
 // tagSchema is the JSON Schema of a classifier's answer.
 func tagSchema(names []any) json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{"rationale":{"type":"string"},"tag":{"type":["string","null"],"enum":` +
-		content.Encode(names) + `}},"required":["rationale","tag"],"additionalProperties":false}`)
+	return json.RawMessage(
+		`{"type":"object","properties":{"rationale":{"type":"string"},"tag":{"type":["string","null"],"enum":` +
+			content.Encode(names) + `}},"required":["rationale","tag"],"additionalProperties":false}`)
 }
 
 func readTag(text string, tags []model.ClassificationTag) (*model.ClassificationResult, error) {
@@ -96,5 +100,6 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 			return result, nil
 		}
 	}
-	return nil, unusablef("there is no tag %q, only %s, or null", content.Cut(*result.TagProduced, maxQuoted), strings.Join(names, ", "))
+	return nil, unusablef("there is no tag %q, only %s, or null", content.Cut(*result.TagProduced, maxQuoted),
+		strings.Join(names, ", "))
 }

@@ -17,8 +17,9 @@ var (
 		{Name: `Not "interested"`, Definition: "The contact is not interested."},
 	}
 	someContext = &model.ConversationContext{
-		Messages: []model.TestMessage{written(model.MessageRoleAssistant, "Hello <you>"), written(model.MessageRoleUser, "No, thanks")},
-		DataBag:  model.JSONObject(`{"name":"Ana"}`),
+		Messages: []model.TestMessage{written(model.MessageRoleAssistant, "Hello <you>"),
+			written(model.MessageRoleUser, "No, thanks")},
+		DataBag: model.JSONObject(`{"name":"Ana"}`),
 	}
 )
 
@@ -49,7 +50,8 @@ func TestClassify(t *testing.T) {
 		},
 		"an unknown tag first": {
 			[]string{`{"rationale":"r","tag":"booked"}`, `{"rationale":"r","tag":null}`}, "Booked",
-			&model.ClassificationResult{TagExpected: "Booked", Rationale: "r"}, `there is no tag "booked", only Booked, Not "interested", or null`,
+			&model.ClassificationResult{TagExpected: "Booked", Rationale: "r"},
+			`there is no tag "booked", only Booked, Not "interested", or null`,
 		},
 		"an unknown tag twice":   {[]string{`{"rationale":"r","tag":"x"}`}, "Booked", nil, `there is no tag "x"`},
 		"not JSON":               {[]string{"Booked"}, "Booked", nil, "not the JSON object"},
@@ -83,9 +85,10 @@ func TestClassifyAsks(t *testing.T) {
 	p := lines(`{"rationale":"r","tag":null}`)
 	_, err := classify(t.Context(), as(p, model.RunErrorCauseAgent), someTags, someContext, "Booked")
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff([]llm.Message{{Role: llm.RoleUser, Text: `{"tags":[{"name":"Booked","definition":"The contact booked."},` +
-		`{"name":"Not \"interested\"","definition":"The contact is not interested."}],"values":{"name":"Ana"},` +
-		`"conversation":[{"messageIndex":0,"speaker":"agent","text":"Hello <you>"},{"messageIndex":1,"speaker":"contact","text":"No, thanks"}]}`}},
+	require.Empty(t, cmp.Diff(
+		[]llm.Message{{Role: llm.RoleUser, Text: `{"tags":[{"name":"Booked","definition":"The contact booked."},` +
+			`{"name":"Not \"interested\"","definition":"The contact is not interested."}],"values":{"name":"Ana"},` +
+			`"conversation":[{"messageIndex":0,"speaker":"agent","text":"Hello <you>"},{"messageIndex":1,"speaker":"contact","text":"No, thanks"}]}`}},
 		p.asked[0].Messages))
 	var schema struct {
 		Properties struct{ Tag struct{ Enum []any } }

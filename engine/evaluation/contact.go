@@ -47,8 +47,10 @@ type contactMessage struct {
 // contactSays returns what the simulated contact of a test does next. The contact sees the messages, but not the
 // agent's calls, and is told the variables, which fill the placeholders of its scenario and of what it knows. The
 // error is a *rules.Fault, or ctx's once it has ended.
-func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage, variables content.Values) (contactMessage, error) {
-	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables), Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
+func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage,
+	variables content.Values) (contactMessage, error) {
+	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables),
+		Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {

@@ -29,7 +29,8 @@ func TestContactSeesTheConversationFromItsSide(t *testing.T) {
 		"the agent began":  {heardMonday, []llm.Message{{Role: llm.RoleUser, Text: "Is Monday at nine good for you?"}}},
 		"the contact began": {
 			[]model.TestMessage{written(model.MessageRoleUser, "Hello"), written(model.MessageRoleAssistant, "Hi")},
-			[]llm.Message{{Role: llm.RoleUser, Text: contactOpens}, {Role: llm.RoleAssistant, Text: "Hello"}, {Role: llm.RoleUser, Text: "Hi"}},
+			[]llm.Message{{Role: llm.RoleUser, Text: contactOpens}, {Role: llm.RoleAssistant, Text: "Hello"},
+				{Role: llm.RoleUser, Text: "Hi"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,27 +59,36 @@ func TestContactAnswers(t *testing.T) {
 		// fault is why there is no answer.
 		fault string
 	}{
-		"text":               {lines: []line{{text: " Yes\x00, please \n"}}, want: contactMessage{text: "Yes, please"}},
-		"end":                {lines: []line{leave("", reason)}, want: contactMessage{endReason: &reason}},
-		"text and end":       {lines: []line{leave("Bye", reason)}, want: contactMessage{"Bye", &reason}},
-		"empty":              {lines: []line{{text: "  "}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it is empty"},
-		"empty for the port": {lines: []line{{err: empty}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it is empty"},
+		"text":         {lines: []line{{text: " Yes\x00, please \n"}}, want: contactMessage{text: "Yes, please"}},
+		"end":          {lines: []line{leave("", reason)}, want: contactMessage{endReason: &reason}},
+		"text and end": {lines: []line{leave("Bye", reason)}, want: contactMessage{"Bye", &reason}},
+		"empty": {lines: []line{{text: "  "}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it is empty"},
+		"empty for the port": {lines: []line{{err: empty}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it is empty"},
 		"cut off": {
-			lines: []line{{err: &llm.Error{Cause: llm.TooLong}}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it is too long",
+			lines: []line{{err: &llm.Error{Cause: llm.TooLong}}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it is too long",
 		},
 		"too long": {
-			lines: []line{{text: strings.Repeat("é", model.MaxMessageLength+1)}, {text: strings.Repeat("é", model.MaxMessageLength)}},
-			want:  contactMessage{text: strings.Repeat("é", model.MaxMessageLength)}, wrong: "at most 4000 characters",
+			lines: []line{{text: strings.Repeat("é", model.MaxMessageLength+1)},
+				{text: strings.Repeat("é", model.MaxMessageLength)}},
+			want: contactMessage{text: strings.Repeat("é", model.MaxMessageLength)}, wrong: "at most 4000 characters",
 		},
 		"both sides": {
-			lines: []line{{text: "Yes\nAgent: It is booked."}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it names speakers",
+			lines: []line{{text: "Yes\nAgent: It is booked."}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it names speakers",
 		},
-		"a label":      {lines: []line{{text: "**Contact:** Yes"}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it names speakers"},
-		"a confession": {lines: []line{{text: "As an AI, I have no name"}, {text: "Ana"}}, want: contactMessage{text: "Ana"}, wrong: "being a machine"},
+		"a label": {lines: []line{{text: "**Contact:** Yes"}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it names speakers"},
+		"a confession": {lines: []line{{text: "As an AI, I have no name"}, {text: "Ana"}}, want: contactMessage{text: "Ana"},
+			wrong: "being a machine"},
 		"an echo": {
-			lines: []line{{text: heardMonday[0].Text}, {text: "Yes"}}, want: contactMessage{text: "Yes"}, wrong: "it repeats what the assistant said",
+			lines: []line{{text: heardMonday[0].Text}, {text: "Yes"}}, want: contactMessage{text: "Yes"},
+			wrong: "it repeats what the assistant said",
 		},
-		"the tool as text": {lines: []line{{text: "end_conversation()"}, leave("", reason)}, want: contactMessage{endReason: &reason}, wrong: "a tool to call"},
+		"the tool as text": {lines: []line{{text: "end_conversation()"}, leave("", reason)},
+			want: contactMessage{endReason: &reason}, wrong: "a tool to call"},
 		"another tool": {
 			lines: []line{{calls: []llm.ToolCall{{ID: "c", Name: "book", Arguments: "{}"}}}, {text: "Yes"}},
 			want:  contactMessage{text: "Yes"}, wrong: `there is no tool "book", only end_conversation`,
@@ -87,9 +97,12 @@ func TestContactAnswers(t *testing.T) {
 			lines: []line{{calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: "{"}}}, leave("", reason)},
 			want:  contactMessage{endReason: &reason}, wrong: "the arguments are not JSON",
 		},
-		"wrong twice":   {lines: []line{{text: "Agent: Hi"}}, wrong: "it names speakers", fault: "the Simulator: its answer cannot be used, nor could the one before it: it names speakers"},
-		"known failure": {lines: []line{{err: &llm.Error{Cause: llm.Unavailable, Message: "model played: 503"}}}, fault: "the Simulator: model played: 503"},
-		"other failure": {lines: []line{{err: errors.New("dial 10.0.0.1")}}, fault: "the Simulator: the language model failed"},
+		"wrong twice": {lines: []line{{text: "Agent: Hi"}}, wrong: "it names speakers",
+			fault: "the Simulator: its answer cannot be used, nor could the one before it: it names speakers"},
+		"known failure": {lines: []line{{err: &llm.Error{Cause: llm.Unavailable, Message: "model played: 503"}}},
+			fault: "the Simulator: model played: 503"},
+		"other failure": {lines: []line{{err: errors.New("dial 10.0.0.1")}},
+			fault: "the Simulator: the language model failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,8 @@ import (
 )
 
 // CoverageOfTests returns, by the id of the simulation test, what Coverage would be of its runs.
-func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
+func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant,
+	ids []string) (map[string][]*model.CallCoverage, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "tool_mocking")
 	if err != nil {
 		return nil, err
@@ -27,7 +28,8 @@ func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant, ids []str
 
 // CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as
 // they are now.
-func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant, in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
+func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant,
+	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
 	tests, err := t.TestsToRun(ctx, in)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,8 @@ func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant, in mo
 				known[key] = &model.AgentTestCallCoverage{Call: call, AgentID: named[id].AgentID}
 				coverage.Calls = append(coverage.Calls, known[key])
 			}
-			known[key].TestIds, known[key].TestNames = append(known[key].TestIds, id), append(known[key].TestNames, named[id].Name)
+			known[key].TestIds, known[key].TestNames = append(known[key].TestIds, id),
+				append(known[key].TestNames, named[id].Name)
 		}
 	}
 	slices.SortStableFunc(coverage.Calls, func(a, b *model.AgentTestCallCoverage) int {

@@ -37,7 +37,8 @@ type numbered struct {
 // DraftLabelledQuestions has the language model write questions that chunks of the dataset answer, which are drawn by
 // lot. They are kept nowhere. There are fewer than asked for when the dataset has fewer chunks, or some of them
 // answer nothing. UPSTREAM_FAILED when the model does not answer.
-func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant, in model.DraftLabelledQuestionsInput) ([]*model.DraftedQuestion, error) {
+func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
+	in model.DraftLabelledQuestionsInput) ([]*model.DraftedQuestion, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -50,9 +51,11 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant, in
 		passages[i] = numbered{i, d.Passage}
 	}
 	req := llm.Request{
-		System: draftInstruction, Schema: json.RawMessage(draftSchema), Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
+		System: draftInstruction, Schema: json.RawMessage(draftSchema),
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
 	}
-	questions, err := askFor(ctx, v.writer, req, func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
+	questions, err := askFor(ctx, v.writer, req,
+		func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
 	var fault *rules.Fault
 	if errors.As(err, &fault) {
 		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.Err)

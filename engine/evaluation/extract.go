@@ -67,7 +67,8 @@ func extractedSchema(values []model.ExtractedValue) json.RawMessage {
 		properties, names = append(properties, ordered.Member{Name: value.Name, Value: of}), append(names, value.Name)
 	}
 	return json.RawMessage(content.Encode(ordered.Object{
-		{Name: "type", Value: "object"}, {Name: "properties", Value: properties}, {Name: "required", Value: names}, {Name: "additionalProperties", Value: false},
+		{Name: "type", Value: "object"}, {Name: "properties", Value: properties}, {Name: "required", Value: names},
+		{Name: "additionalProperties", Value: false},
 	}))
 }
 
@@ -120,7 +121,8 @@ func readValue(name string, given json.RawMessage) (any, error) {
 func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	ids := []string{id}
 	found, err := t.FindTogether(ctx,
-		pg.Want{Rows: db.SimulationChatRows, Keys: ids}, pg.Want{Rows: db.MessagesOfChats, Keys: ids}, pg.Want{Rows: db.ToolCallsOfChats, Keys: ids})
+		pg.Want{Rows: db.SimulationChatRows, Keys: ids}, pg.Want{Rows: db.MessagesOfChats, Keys: ids},
+		pg.Want{Rows: db.ToolCallsOfChats, Keys: ids})
 	if err != nil {
 		return later(err)
 	}
@@ -171,7 +173,8 @@ func chatAsRun(messages, calls []model.Row) *model.AgentTestRun {
 	held := &model.AgentTestRun{}
 	for _, row := range messages {
 		message := row.(*model.SimulationChatMessage)
-		held.Messages = append(held.Messages, model.TestMessage{Role: message.Role, Text: message.Text, Timestamp: &message.Timestamp})
+		held.Messages = append(held.Messages, model.TestMessage{Role: message.Role, Text: message.Text,
+			Timestamp: &message.Timestamp})
 	}
 	for _, row := range calls {
 		call := *row.(*model.ToolCall)

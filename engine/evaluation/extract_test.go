@@ -15,7 +15,8 @@ import (
 
 func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	t.Parallel()
-	values := []model.ExtractedValue{{Name: "guest", Definition: "Full name of the guest", Type: model.ExtractedValueTypeNom}, {Name: "day", Type: model.ExtractedValueTypeText}}
+	values := []model.ExtractedValue{{Name: "guest", Definition: "Full name of the guest",
+		Type: model.ExtractedValueTypeNom}, {Name: "day", Type: model.ExtractedValueTypeText}}
 	run := booked()
 	const good = `{"guest": null, "day": " Monday "}`
 	for name, test := range map[string]struct{ first, wrong string }{
@@ -35,32 +36,38 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	}
 
 	check := func(name string, equals, matches *string) model.TestCheck {
-		return model.TestCheck{Expect: model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: name, Equals: equals, Matches: matches}}}
+		return model.TestCheck{Expect: model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: name, Equals: equals,
+			Matches: matches}}}
 	}
 	run.Snapshot = model.RunSnapshot{
 		Agent: &model.Agent{ExtractedValues: values},
 		Test: &model.AgentTestRow{Checks: []model.TestCheck{
-			check("day", new("{when}"), nil), check("day", nil, new("^Mon")), check("day", new("Tuesday"), nil), check("guest", nil, new(".")), check("gone", new("a"), nil),
+			check("day", new("{when}"), nil), check("day", nil, new("^Mon")), check("day", new("Tuesday"), nil),
+			check("guest", nil, new(".")), check("gone", new("a"), nil),
 		}},
 	}
 	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: rules.Agent}
 	extractor := lines(good)
-	tester := &tester{checker: rules.NewChecker(), judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent), now: time.Now}
+	tester := &tester{checker: rules.NewChecker(), judge: as(lines(), model.RunErrorCauseJudge),
+		extractor: as(extractor, model.RunErrorCauseAgent), now: time.Now}
 	require.NoError(t, tester.decide(t.Context(), run, content.Values{"when": "MONDAY"}))
 	require.Equal(t, model.JSONObject(`{"guest":null,"day":"Monday"}`), *run.Extracted)
 	var observed []string
 	for _, result := range run.CheckResults {
 		observed = append(observed, result.Observed)
 	}
-	require.Equal(t, []string{`"Monday"`, `"Monday"`, `"Monday"`, "the conversation does not tell it", "the agent extracts no value of this name"}, observed)
+	require.Equal(t, []string{`"Monday"`, `"Monday"`, `"Monday"`, "the conversation does not tell it",
+		"the agent extracts no value of this name"}, observed)
 	require.Equal(t, []bool{true, true, false, false, false}, []bool{
-		run.CheckResults[0].Passed, run.CheckResults[1].Passed, run.CheckResults[2].Passed, run.CheckResults[3].Passed, run.CheckResults[4].Passed,
+		run.CheckResults[0].Passed, run.CheckResults[1].Passed, run.CheckResults[2].Passed, run.CheckResults[3].Passed,
+		run.CheckResults[4].Passed,
 	})
 	require.Equal(t, `extracts day = "MONDAY"`, run.CheckResults[0].Expected())
 	require.EqualValues(t, 1, run.CheckResults[0].Evidence[0].MessageIndex)
 
 	// A model that fails leaves checks of values undecided, and nothing else.
-	for needs, status := range map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusError, false: model.AgentTestRunStatusPassed} {
+	for needs, status := range map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusError,
+		false: model.AgentTestRunStatusPassed} {
 		run.Status, run.Extracted = "", nil
 		tester.extractor.Model = &player{by: func(llm.Request) line { return line{err: errors.New("away")} }}
 		run.Snapshot.Test.Checks = []model.TestCheck{{Expect: model.TestExpectation{TurnsAtMost: new(int32(3))}}}

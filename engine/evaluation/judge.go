@@ -53,7 +53,8 @@ type question struct {
 // that they know about the conversation that was held, nil for none, and the model p all others. Weights are those of
 // the criteria at the same places. If the judge fails on some of them, the error is the *rules.Fault of the first,
 // and the other verdicts are returned with it. Once ctx has ended the error is ctx's.
-func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript, weights ...*int32) ([]model.CriterionResult, error) {
+func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript,
+	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
 	verdicts := make([]*model.CriterionResult, len(criteria))
 	faults := make([]error, len(criteria))
@@ -90,7 +91,8 @@ func judge(ctx context.Context, held *rules.Conversation, p part, criteria []str
 	return results, first
 }
 
-func judgeOne(ctx context.Context, p part, criterion string, t transcript, settings llm.Settings) (*model.CriterionResult, error) {
+func judgeOne(ctx context.Context, p part, criterion string, t transcript,
+	settings llm.Settings) (*model.CriterionResult, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -124,7 +126,8 @@ func parseVerdict(text string) (*verdict, error) {
 		Applies   *bool            `json:"applies"`
 		Passed    *bool            `json:"passed"`
 	}
-	if err := readObject(objectIn(text), &given, "evidence", "messageIndex", "quote", "rationale", "applies", "passed"); err != nil {
+	if err := readObject(objectIn(text), &given, "evidence", "messageIndex", "quote", "rationale", "applies",
+		"passed"); err != nil {
 		return nil, err
 	}
 	if given.Passed == nil {
@@ -144,7 +147,8 @@ func parseVerdict(text string) (*verdict, error) {
 func (v *verdict) checkDrafts(text string) error {
 	objects := objectsIn(text)
 	for _, draft := range objects[:max(len(objects)-1, 0)] {
-		if other, err := parseVerdict(string(draft)); err == nil && (other.passed != v.passed || other.doesNotApply != v.doesNotApply) {
+		if other, err := parseVerdict(string(draft)); err == nil &&
+			(other.passed != v.passed || other.doesNotApply != v.doesNotApply) {
 			return unusable("it holds two verdicts that contradict each other")
 		}
 	}
@@ -180,20 +184,23 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	if !result.Passed || result.DoesNotApply || !t.hasOwn() {
 		return result, nil
 	}
-	own := slices.DeleteFunc(slices.Clone(result.Evidence), func(e model.Evidence) bool { return !t.at(int(e.MessageIndex)).isOwn() })
+	own := slices.DeleteFunc(slices.Clone(result.Evidence),
+		func(e model.Evidence) bool { return !t.at(int(e.MessageIndex)).isOwn() })
 	isSaid := slices.ContainsFunc(own, func(e model.Evidence) bool { return *e.Kind == model.EvidenceKindSaid })
 	switch {
 	case len(result.Evidence) > 0 && len(own) == 0:
 		return nil, unusable("no evidence is of what the agent wrote or called itself")
 	case !isSaid && wantsSaid(criterion):
-		return nil, unusable("the criterion is about what the agent says, and no evidence is from the text of a message of the agent")
+		return nil, unusable("the criterion is about what the agent says, and no evidence is from the text of a message of " +
+			"the agent")
 	}
 	return result, nil
 }
 
 // cite looks up the evidence in the transcript.
 func (v *verdict) cite(criterion string, t transcript) (*model.CriterionResult, error) {
-	result := &model.CriterionResult{Criterion: criterion, Passed: v.passed, DoesNotApply: v.doesNotApply, Rationale: v.rationale, Evidence: []model.Evidence{}}
+	result := &model.CriterionResult{Criterion: criterion, Passed: v.passed, DoesNotApply: v.doesNotApply,
+		Rationale: v.rationale, Evidence: []model.Evidence{}}
 	cited := map[string]bool{}
 	for _, e := range v.evidence {
 		switch {
@@ -240,7 +247,8 @@ func readRationale(given *string) (string, error) {
 // JudgeAlone asks the judge about one criterion of a conversation, as often as it has votes, even if the program
 // could decide it: the verdict shows what the judge is worth. Of the run only messages and calls are read. endedBy is
 // "agent", "contact" or "limit". The error says why there is no verdict.
-func (v *Evaluator) JudgeAlone(ctx context.Context, run *model.AgentTestRun, endedBy, criterion string, votes int) (*model.CriterionResult, error) {
+func (v *Evaluator) JudgeAlone(ctx context.Context, run *model.AgentTestRun, endedBy, criterion string,
+	votes int) (*model.CriterionResult, error) {
 	p := v.tests.judge
 	p.votes = votes
 	end := ending{By: endedBy}

@@ -28,8 +28,10 @@ func booked() *model.AgentTestRun {
 			written(model.MessageRoleAssistant, "It is “booked”."),
 		},
 		ToolCalls: []*model.ToolCall{
-			{ID: delegation, TechnicalName: "ask_expert", Arguments: model.JSONObject(`{"request":"<Monday>"}`), Result: &ok, MessageSequence: 1},
-			{ID: "call_2", TechnicalName: "book", Arguments: model.JSONObject(`{"day":"Monday"}`), Error: &failed, MessageSequence: 1, DelegationID: &delegation},
+			{ID: delegation, TechnicalName: "ask_expert", Arguments: model.JSONObject(`{"request":"<Monday>"}`), Result: &ok,
+				MessageSequence: 1},
+			{ID: "call_2", TechnicalName: "book", Arguments: model.JSONObject(`{"day":"Monday"}`), Error: &failed,
+				MessageSequence: 1, DelegationID: &delegation},
 		},
 	}
 }
@@ -40,9 +42,11 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	run := booked()
 	run.Snapshot.Test = &model.AgentTestRow{Scenario: "SECRET"}
 	end := ending{By: rules.Agent, Reason: "Done"}
-	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"},
+		transcriptOf(run, 1, end))
 	require.NoError(t, err)
-	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.", Evidence: []model.Evidence{}}}, results)
+	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.",
+		Evidence: []model.Evidence{}}}, results)
 	require.Len(t, p.asked, 1)
 	req := p.asked[0]
 	require.Empty(t, cmp.Diff([]llm.Message{{Role: llm.RoleUser, Text: `{"transcript":{"messages":[` +
@@ -69,13 +73,20 @@ func TestJudgeVerdicts(t *testing.T) {
 		{MessageIndex: 1, Quote: "Monday", Speaker: byContact, Kind: said},
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
-		"right at once":                   {good, ""},
-		"a false quote":                   {`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`, `the quote "It is cancelled" is neither in message 2`},
-		"a quote of another":              {`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `is neither in message 1`},
-		"an empty quote":                  {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`, `is neither in message 1`},
-		"a long quote":                    {`{"evidence":[{"messageIndex":1,"quote":"` + strings.Repeat("a", 1001) + `"}],"rationale":"r","passed":true}`, "at most 1000 characters"},
-		"no such message":                 {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex 3"},
-		"a negative message":              {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex -1"},
+		"right at once": {good, ""},
+		"a false quote": {
+			`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`,
+			`the quote "It is cancelled" is neither in message 2`},
+		"a quote of another": {
+			`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `is neither in message 1`},
+		"an empty quote": {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`,
+			`is neither in message 1`},
+		"a long quote": {`{"evidence":[{"messageIndex":1,"quote":"` + strings.Repeat("a", 1001) +
+			`"}],"rationale":"r","passed":true}`, "at most 1000 characters"},
+		"no such message": {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`,
+			"no message with the messageIndex 3"},
+		"a negative message": {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`,
+			"no message with the messageIndex -1"},
 		"not JSON":                        {"It passed.", "not the JSON object"},
 		"in a fence":                      {"```json\n" + good + "\n```", ""},
 		"in a plain fence":                {"\n```\n" + good + "```\n", ""},
@@ -90,32 +101,48 @@ func TestJudgeVerdicts(t *testing.T) {
 		"thoughts only":                   {"<think>" + "It was booked.", "not the JSON object"},
 		"endless thoughts after a brace":  {"Judging {hours}. <Thinking>" + good, "not the JSON object"},
 		"a text that looks like thoughts": {`With {"note":"<think>"} it would be: ` + good, ""},
-		"a draft in endless thoughts":     {"<think>\nFirst try: " + strings.Replace(good, "false", "true", 1), "not the JSON object"},
-		"two verdicts":                    {strings.Replace(good, `"passed":false`, `"passed":true`, 1) + "\n" + good, "two verdicts that contradict each other"},
-		"a verdict that applies":          {strings.Replace(good, `"passed"`, `"applies":false,"passed"`, 1) + good, "two verdicts that contradict each other"},
-		"a draft that breaks off":         {`{"evidence":[{"messageIndex":2,"quo` + "\n\nAgain:\n" + good, ""},
-		"an object after it":              {good + ` {"passed":true}`, `"evidence" is missing`},
-		"passed twice":                    {`{"evidence":[],"rationale":"r","passed":false,"passed":true}`, `"passed" is there more than once`},
-		"passed in two cases":             {`{"evidence":[],"rationale":"r","passed":false,"Passed":true}`, `"Passed" is there more than once`},
-		"passed in another case":          {`{"evidence":[],"rationale":"r","PASSED":true}`, `it has "PASSED" instead of "passed"`},
-		"a quote twice":                   {`{"evidence":[{"messageIndex":1,"quote":"a","quote":"Monday"}],"rationale":"r","passed":false}`, `"quote" is there more than once`},
-		"the contact's word for it":       {`{"evidence":[{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "no evidence is of what the agent wrote or called itself"},
-		"a cut object":                    {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
-		"a fenced array":                  {"```json\n[" + good + "]\n```", "not the JSON object"},
-		"fenced, with a fault":            {"```json\n" + `{"evidence":[],"passed":true}` + "\n```", `"rationale" is missing`},
-		"an array":                        {"[]", "not the JSON object"},
-		"an array of verdicts":            {"[ " + good + "]", "not the JSON object"},
-		"verdict as text":                 {strconv.Quote(good), "not the JSON object"},
-		"null":                            {"null", `"passed" is missing`},
-		"passed as text":                  {`{"evidence":[],"rationale":"r","passed":"true"}`, `not the JSON object that is asked for ("passed" cannot be a JSON string)`},
-		"without passed":                  {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},
-		"without evidence":                {`{"rationale":"r","passed":true}`, `"evidence" is missing`},
-		"without rationale":               {`{"evidence":[],"passed":true}`, `"rationale" is missing`},
-		"an empty rationale":              {`{"evidence":[],"rationale":" ","passed":true}`, `"rationale" is empty`},
-		"a long rationale":                {`{"evidence":[],"rationale":"` + strings.Repeat("a", 4001) + `","passed":true}`, "at most 4000 characters"},
-		"without message index":           {`{"evidence":[{"quote":"a"}],"rationale":"r","passed":true}`, `"messageIndex" is missing`},
-		"without quote":                   {`{"evidence":[{"messageIndex":1}],"rationale":"r","passed":true}`, `"quote" is missing`},
-		"too much evidence":               {`{"evidence":[` + strings.Repeat(`{"messageIndex":1,"quote":"Monday"},`, 10) + `{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "at most 10 entries"},
+		"a draft in endless thoughts": {"<think>\nFirst try: " + strings.Replace(good, "false", "true", 1),
+			"not the JSON object"},
+		"two verdicts": {strings.Replace(good, `"passed":false`, `"passed":true`, 1) + "\n" + good,
+			"two verdicts that contradict each other"},
+		"a verdict that applies": {strings.Replace(good, `"passed"`, `"applies":false,"passed"`, 1) + good,
+			"two verdicts that contradict each other"},
+		"a draft that breaks off": {`{"evidence":[{"messageIndex":2,"quo` + "\n\nAgain:\n" + good, ""},
+		"an object after it":      {good + ` {"passed":true}`, `"evidence" is missing`},
+		"passed twice": {`{"evidence":[],"rationale":"r","passed":false,"passed":true}`,
+			`"passed" is there more than once`},
+		"passed in two cases": {`{"evidence":[],"rationale":"r","passed":false,"Passed":true}`,
+			`"Passed" is there more than once`},
+		"passed in another case": {`{"evidence":[],"rationale":"r","PASSED":true}`,
+			`it has "PASSED" instead of "passed"`},
+		"a quote twice": {
+			`{"evidence":[{"messageIndex":1,"quote":"a","quote":"Monday"}],"rationale":"r","passed":false}`,
+			`"quote" is there more than once`},
+		"the contact's word for it": {
+			`{"evidence":[{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`,
+			"no evidence is of what the agent wrote or called itself"},
+		"a cut object":   {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
+		"a fenced array": {"```json\n[" + good + "]\n```", "not the JSON object"},
+		"fenced, with a fault": {"```json\n" + `{"evidence":[],"passed":true}` + "\n```",
+			`"rationale" is missing`},
+		"an array":             {"[]", "not the JSON object"},
+		"an array of verdicts": {"[ " + good + "]", "not the JSON object"},
+		"verdict as text":      {strconv.Quote(good), "not the JSON object"},
+		"null":                 {"null", `"passed" is missing`},
+		"passed as text": {`{"evidence":[],"rationale":"r","passed":"true"}`,
+			`not the JSON object that is asked for ("passed" cannot be a JSON string)`},
+		"without passed":     {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},
+		"without evidence":   {`{"rationale":"r","passed":true}`, `"evidence" is missing`},
+		"without rationale":  {`{"evidence":[],"passed":true}`, `"rationale" is missing`},
+		"an empty rationale": {`{"evidence":[],"rationale":" ","passed":true}`, `"rationale" is empty`},
+		"a long rationale": {`{"evidence":[],"rationale":"` + strings.Repeat("a", 4001) + `","passed":true}`,
+			"at most 4000 characters"},
+		"without message index": {`{"evidence":[{"quote":"a"}],"rationale":"r","passed":true}`,
+			`"messageIndex" is missing`},
+		"without quote": {`{"evidence":[{"messageIndex":1}],"rationale":"r","passed":true}`,
+			`"quote" is missing`},
+		"too much evidence": {`{"evidence":[` + strings.Repeat(`{"messageIndex":1,"quote":"Monday"},`, 10) +
+			`{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`, "at most 10 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,10 +173,14 @@ func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
 		return fmt.Sprintf(`{"evidence":[%s],"rationale":"r","passed":%t}`, evidence, passed)
 	}
 	for criterion, wantsSaid := range map[string]bool{
-		"The agent says that the tool failed": true, "tells the contact about the error": true, "Mentions the code 500.": true,
-		"The agent calls book and then clearly tells the contact what came back": true, "The assistant only mentions what it knows": true,
-		"The agent says nothing about errors": false, "tells the caller nothing": false, "The agent never mentions a code": false,
-		"The agent does not say that it failed": false, "If the contact says Monday, the agent calls book": false, "Books Monday": false,
+		"The agent says that the tool failed": true, "tells the contact about the error": true,
+		"Mentions the code 500.": true,
+		"The agent calls book and then clearly tells the contact what came back": true,
+		"The assistant only mentions what it knows":                              true,
+		"The agent says nothing about errors":                                    false, "tells the caller nothing": false,
+		"The agent never mentions a code":       false,
+		"The agent does not say that it failed": false, "If the contact says Monday, the agent calls book": false,
+		"Books Monday": false,
 	} {
 		shown := transcriptOf(booked(), 0, ending{})
 		of := func(answers ...string) ([]model.CriterionResult, error) {
@@ -157,7 +188,8 @@ func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
 		}
 		_, err := of(verdict(true, result), verdict(true, ""))
 		if wantsSaid {
-			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), "no evidence is from the text of a message of the agent", criterion)
+			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge),
+				"no evidence is from the text of a message of the agent", criterion)
 		} else {
 			require.NoError(t, err, criterion)
 		}
@@ -182,7 +214,8 @@ func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
 		if err := json.Unmarshal([]byte(req.Messages[0].Text), &asked); err != nil {
 			return line{err: err}
 		}
-		said := line{text: `{"evidence":[],"rationale":"On ` + asked.Criterion + `.","passed":` + map[bool]string{true: "true", false: "false"}[asked.Criterion < "c"] + `}`}
+		said := line{text: `{"evidence":[],"rationale":"On ` + asked.Criterion + `.","passed":` +
+			map[bool]string{true: "true", false: "false"}[asked.Criterion < "c"] + `}`}
 		switch asked.Criterion {
 		case "e":
 			return line{err: &llm.Error{Cause: llm.Rejected, Message: "on e"}}
@@ -202,7 +235,8 @@ func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
 		}
 		return said
 	}}
-	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"}, transcript{})
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"},
+		transcript{})
 	require.Equal(t, "the Judge: on e", requireRunFault(t, err, model.RunErrorCauseJudge))
 	var told []string
 	for _, r := range results {

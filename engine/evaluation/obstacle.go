@@ -17,7 +17,8 @@ import (
 // what is likely a mistake: sentences, none if there is nothing. It takes two round trips, one more when tests have
 // rows, and one for each level of delegation when checks expect calls that only other agents can make.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
-	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected", "scenario", "criteria", "checks",
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
+		"scenario", "criteria", "checks",
 		"criteria_weights", "pass_at", "persona", "contact_says", "rows")
 	if err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 		return append(obstacles, "the rows cannot be read")
 	}
 	for _, name := range engine.FillFields(values, s.Agent.Fields, engine.Now()) {
-		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it", name))
+		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it",
+			name))
 	}
 	var missing *model.Error
 	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); errors.As(err, &missing) {
@@ -106,7 +108,8 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	}
 	obstacles = append(obstacles, unfilledIn(values, test)...)
 	if test.HasIdleWeights() {
-		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds")
+		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that "+
+			"has a weight holds")
 	}
 	return append(obstacles, unknownTo(s, test.Checks, callable)...)
 }
@@ -130,7 +133,8 @@ func (v *Evaluator) callable(
 	}
 	for _, test := range tests {
 		for _, check := range test.Checks {
-			if expected := check.Expect.Called; expected != nil && speakers[test.AgentID] != nil && !canBeCalled(expected, callable[test.AgentID]) {
+			if expected := check.Expect.Called; expected != nil && speakers[test.AgentID] != nil &&
+				!canBeCalled(expected, callable[test.AgentID]) {
 				wider = append(wider, test.AgentID)
 			}
 		}
@@ -143,6 +147,7 @@ func (v *Evaluator) callable(
 // canBeCalled reports whether one of the calls is the expected one, whatever its arguments.
 func canBeCalled(expected *model.CalledExpectation, callable []*model.CallCoverage) bool {
 	return slices.ContainsFunc(callable, func(c *model.CallCoverage) bool {
-		return (expected.TechnicalName == nil || *expected.TechnicalName == c.TechnicalName) && (expected.Kind == nil || *expected.Kind == c.Kind)
+		return (expected.TechnicalName == nil || *expected.TechnicalName == c.TechnicalName) &&
+			(expected.Kind == nil || *expected.Kind == c.Kind)
 	})
 }

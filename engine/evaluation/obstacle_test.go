@@ -44,7 +44,8 @@ func (c *clinic) another(t *testing.T, change func(*model.CreateAgentInput)) *mo
 func (c *clinic) tool(t *testing.T, agent *model.Agent, name string) *model.Tool {
 	t.Helper()
 	tool, err := c.tenant.CreateTool(t.Context(), model.CreateToolInput{
-		Name: name, TechnicalName: name, Description: new("To " + name), Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
+		Name: name, TechnicalName: name, Description: new("To " + name),
+		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
 	})
 	require.NoError(t, err)
 	_, err = c.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
@@ -68,13 +69,15 @@ func TestObstacles(t *testing.T) {
 	e := evaluatorOf(offline.New(), Options{})
 	tool := c.tool(t, c.agent, "book")
 	simulation, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-		AgentID: c.agent.ID, Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, Variables: model.JSONObject(`{"clinic":" "}`),
+		AgentID: c.agent.ID, Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1,
+		Variables:   model.JSONObject(`{"clinic":" "}`),
 		ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID}}},
 	})
 	require.NoError(t, err)
 	classification, err := c.tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{
 		AgentID: c.agent.ID, Name: "C", TagExpected: "booked",
-		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hi"}}},
+		ConversationContext: &model.ConversationContext{
+			Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hi"}}},
 	})
 	require.NoError(t, err)
 	ids := []string{simulation.ID, classification.ID}
@@ -84,19 +87,25 @@ func TestObstacles(t *testing.T) {
 	require.Equal(t, map[string][]string{simulation.ID: {noValue}, classification.ID: {}}, found)
 
 	require.NoError(t, c.tenant.DeleteTool(t.Context(), tool.ID))
-	_, err = c.tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: c.agent.ID, ClassificationTags: []*model.ClassificationTag{}})
+	_, err = c.tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: c.agent.ID,
+		ClassificationTags: []*model.ClassificationTag{}})
 	require.NoError(t, err)
-	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, Variables: model.JSONObject(`{"clinic":"Lakeside"}`)})
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID,
+		Variables: model.JSONObject(`{"clinic":"Lakeside"}`)})
 	require.NoError(t, err)
 	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, ids)
 	require.NoError(t, err)
-	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`}, found[simulation.ID])
-	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`}, found[classification.ID])
+	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`},
+		found[simulation.ID])
+	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`},
+		found[classification.ID])
 
 	// What cannot be carried out is nobody's failure.
-	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 2})
+	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
+		Repeats: 1, Concurrency: 2})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), c.tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), c.tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 2})
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
 	for _, run := range runs {
@@ -137,9 +146,11 @@ func TestObstaclesOfChecksAndWeights(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds",
-		"check 4 expects a call of refnd, which the agent cannot make", "check 5 expects a call of the knowledge base, which the agent cannot make",
+		"check 4 expects a call of refnd, which the agent cannot make",
+		"check 5 expects a call of the knowledge base, which the agent cannot make",
 	}, found[test.ID])
-	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: test.ID, PassAt: new(0.5), Checks: []*model.TestCheck{called("refund"), searches}})
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: test.ID, PassAt: new(0.5),
+		Checks: []*model.TestCheck{called("refund"), searches}})
 	require.NoError(t, err)
 	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
 	require.NoError(t, err)

@@ -14,11 +14,12 @@ const knowledgeMark = "\n\n# Knowledge\n"
 
 // moods are how a contact is told to feel.
 var moods = map[model.ContactMood]string{
-	model.ContactMoodFriendly:  "friendly and at ease",
-	model.ContactMoodHurried:   "in a hurry: you write as little as possible, and long answers annoy you",
-	model.ContactMoodAnxious:   "worried: you ask whether things are certain, and need to be calmed",
-	model.ContactMoodConfused:  "confused: you mix things up at first, and ask back when something is not said plainly",
-	model.ContactMoodAngry:     "angry about something that happened before, and let it be felt until you are taken seriously",
+	model.ContactMoodFriendly: "friendly and at ease",
+	model.ContactMoodHurried:  "in a hurry: you write as little as possible, and long answers annoy you",
+	model.ContactMoodAnxious:  "worried: you ask whether things are certain, and need to be calmed",
+	model.ContactMoodConfused: "confused: you mix things up at first, and ask back when something is not said plainly",
+	model.ContactMoodAngry: "angry about something that happened before, and let it be felt until you are taken " +
+		"seriously",
 	model.ContactMoodSceptical: "sceptical: you doubt what you are told, and want to know how it is known",
 }
 
@@ -35,7 +36,8 @@ func likeness(p *model.ContactPersona, values content.Values) string {
 		fmt.Fprintf(&text, "\n- Write in this language, whatever language the assistant writes: %s.", *p.Language)
 	}
 	if p.Patience != nil {
-		fmt.Fprintf(&text, "\n- Count the answers in a row that bring you no further. After %d of them, say that you give up, and end the conversation in the same answer.", *p.Patience)
+		fmt.Fprintf(&text, "\n- Count the answers in a row that bring you no further. After %d of them, say that you give "+
+			"up, and end the conversation in the same answer.", *p.Patience)
 	}
 	if p.Knowledge != nil {
 		text.WriteString("\n- What you know stands below, under Knowledge. Tell of it what you are asked for, and no more.")

@@ -19,13 +19,15 @@ func TestWhatTheContactIsLike(t *testing.T) {
 	r := rehearsal{contact: lines("Hello"), test: model.AgentTestRow{
 		MaxTurns: 1, Scenario: "You want a room.", Variables: model.JSONObject(`{"number":"R7"}`),
 		Persona: &model.ContactPersona{
-			Mood: new(model.ContactMoodAngry), Patience: new(int32(3)), Language: new("pt-BR"), Knowledge: new("Your booking is {number}."),
+			Mood: new(model.ContactMoodAngry), Patience: new(int32(3)), Language: new("pt-BR"),
+			Knowledge: new("Your booking is {number}."),
 		},
 	}}
 	run := r.run()
 	require.NoError(t, r.tester().simulate(t.Context(), run))
 	told := r.contact.asked[0].System
-	for _, part := range []string{"You are angry", "pt-BR", "After 3 of them", "\n# Knowledge\nYour booking is R7.\n\n# Scenario\nYou want a room."} {
+	for _, part := range []string{"You are angry", "pt-BR", "After 3 of them",
+		"\n# Knowledge\nYour booking is R7.\n\n# Scenario\nYou want a room."} {
 		require.Contains(t, told, part)
 	}
 	for mood := range moods {
@@ -36,7 +38,8 @@ func TestWhatTheContactIsLike(t *testing.T) {
 
 func TestTheOfflineContactTellsWhatItKnows(t *testing.T) {
 	t.Parallel()
-	test := &model.AgentTestRow{Scenario: "You want a room.", Persona: &model.ContactPersona{Knowledge: new("- Your booking number is R7.")}}
+	test := &model.AgentTestRow{Scenario: "You want a room.",
+		Persona: &model.ContactPersona{Knowledge: new("- Your booking number is R7.")}}
 	asked := []model.TestMessage{
 		written(model.MessageRoleUser, "I want a room."), written(model.MessageRoleAssistant, "What is your booking number?"),
 	}
@@ -52,12 +55,14 @@ func TestTheOfflineContactTellsWhatItKnows(t *testing.T) {
 func TestTheContactSaysWhatItIsToSay(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{contact: lines("Free"), test: model.AgentTestRow{
-		MaxTurns: 4, Variables: model.JSONObject(`{"name":"Ada"}`), ContactSays: []*string{new("As an AI: {name}"), nil, new("How can I help you?")},
+		MaxTurns: 4, Variables: model.JSONObject(`{"name":"Ada"}`), ContactSays: []*string{new("As an AI: {name}"), nil,
+			new("How can I help you?")},
 	}, replies: []agentLine{{text: "A"}, {text: "B"}, {text: "C"}, {text: "D"}}}
 	run := r.run()
 	require.NoError(t, r.tester().simulate(t.Context(), run))
 	require.Equal(t, []string{
-		"user: As an AI: Ada", "assistant: A", "user: Free", "assistant: B", "user: How can I help you?", "assistant: C", "user: Free", "assistant: D",
+		"user: As an AI: Ada", "assistant: A", "user: Free", "assistant: B", "user: How can I help you?", "assistant: C",
+		"user: Free", "assistant: D",
 	}, textsOf(run.Messages))
 	require.Len(t, r.contact.asked, 2, "what it says word for word costs nothing")
 }
@@ -69,12 +74,14 @@ func TestTheContactsPatience(t *testing.T) {
 		replies  []string
 		turns    int32
 	}{
-		"ends when the agent repeats itself":    {2, []string{"Which day?", "Which  day?", "which day"}, 3},
-		"does not while the agent goes on":      {2, []string{"Which day?", "Which day?", "And the time?", "Which day?", "Done."}, 5},
+		"ends when the agent repeats itself": {2, []string{"Which day?", "Which  day?", "which day"}, 3},
+		"does not while the agent goes on": {2, []string{"Which day?", "Which day?", "And the time?", "Which day?",
+			"Done."}, 5},
 		"is as long as the contact bears":       {3, []string{"Which day?", "Which day?", "Which day?", "Which day?"}, 4},
 		"is one repetition for the least of it": {1, []string{"Which day?", "Which day?"}, 2},
 	} {
-		r := rehearsal{contact: lines("One", "Two", "Three", "Four", "Five"), test: model.AgentTestRow{MaxTurns: 5, Persona: &model.ContactPersona{Patience: &test.patience}}}
+		r := rehearsal{contact: lines("One", "Two", "Three", "Four", "Five"),
+			test: model.AgentTestRow{MaxTurns: 5, Persona: &model.ContactPersona{Patience: &test.patience}}}
 		for _, text := range test.replies {
 			r.replies = append(r.replies, agentLine{text: text})
 		}
@@ -97,7 +104,8 @@ func TestWhatTheJudgeSees(t *testing.T) {
 		run := r.run()
 		tester := r.tester()
 		require.NoError(t, tester.simulate(t.Context(), run))
-		run.ToolCalls = []*model.ToolCall{{ID: "call", Kind: model.ToolCallKindRetrieval, TechnicalName: "knowledge_base", Result: &found}}
+		run.ToolCalls = []*model.ToolCall{{ID: "call", Kind: model.ToolCallKindRetrieval, TechnicalName: "knowledge_base",
+			Result: &found}}
 		require.NoError(t, tester.decide(t.Context(), run, content.Values{"name": "Ada"}))
 		return r.judge.lastOf(1)
 	}
@@ -107,7 +115,8 @@ func TestWhatTheJudgeSees(t *testing.T) {
 	}
 	all := seen(model.JudgeSightPrompt, model.JudgeSightDocuments, model.JudgeSightDate)
 	for _, part := range []string{
-		`"date":"2026-03-02, Monday"`, "Never tell Ada the price.", `"documents":[{"document":"Hours","text":"Open at nine."}]`, `"leftOutDocuments":1`,
+		`"date":"2026-03-02, Monday"`, "Never tell Ada the price.",
+		`"documents":[{"document":"Hours","text":"Open at nine."}]`, `"leftOutDocuments":1`,
 	} {
 		require.Contains(t, all, part)
 	}
@@ -117,7 +126,8 @@ func TestWhatTheJudgeSees(t *testing.T) {
 
 func TestAJudgeThatIsNoneOfTheServers(t *testing.T) {
 	t.Parallel()
-	e := evaluatorOf(lines("agent"), Options{Judge: named{lines(), "strict"}, Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})
+	e := evaluatorOf(lines("agent"), Options{Judge: named{lines(), "strict"},
+		Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})
 	require.Equal(t, []string{"strict", "lenient"}, e.JudgeModels())
 	take := parts{judge: part{name: "the judge", cause: model.RunErrorCauseJudge}}
 	require.NoError(t, e.withJudge(&take, "", &engine.Meter{}))

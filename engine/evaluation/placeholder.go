@@ -32,12 +32,14 @@ func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpe
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {
 			copied := **said
-			copied.Text, copied.Matches, *said = b.Replaced(copied.Text, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
+			copied.Text, copied.Matches, *said = b.Replaced(copied.Text, itself), b.Replaced(copied.Matches, regexp.QuoteMeta),
+				&copied
 		}
 	}
 	if e.Extracts != nil {
 		copied := *e.Extracts
-		copied.Equals, copied.Matches, e.Extracts = b.Replaced(copied.Equals, itself), b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
+		copied.Equals, copied.Matches, e.Extracts = b.Replaced(copied.Equals, itself),
+			b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
 	}
 	e.Tag = b.Replaced(e.Tag, itself)
 	return e
@@ -96,7 +98,8 @@ func knowing(b content.Values, instruction string) string {
 	if len(told) == 0 {
 		return instruction
 	}
-	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says otherwise: " + content.Encode(told)
+	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says " +
+		"otherwise: " + content.Encode(told)
 }
 
 // unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls
@@ -108,8 +111,10 @@ func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.Ca
 		if e.Tag != nil && !content.Placeholder().MatchString(*e.Tag) && !s.Agent.KnowsTag(*e.Tag) {
 			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
 		}
-		if e.Extracts != nil && !slices.ContainsFunc(s.Agent.ExtractedValues, func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {
-			warnings = append(warnings, fmt.Sprintf("check %d expects the value %q, which the agent does not extract", i+1, e.Extracts.Name))
+		if e.Extracts != nil && !slices.ContainsFunc(s.Agent.ExtractedValues,
+			func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {
+			warnings = append(warnings, fmt.Sprintf("check %d expects the value %q, which the agent does not extract", i+1,
+				e.Extracts.Name))
 		}
 		if e.Called != nil && !canBeCalled(e.Called, callable) {
 			called := model.NeverCalledExpectation{TechnicalName: e.Called.TechnicalName, Kind: e.Called.Kind}

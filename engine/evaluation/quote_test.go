@@ -41,7 +41,8 @@ func TestFindQuote(t *testing.T) {
 		require.Equal(t, want, found, quote)
 	}
 	for _, quote := range []string{
-		"", "  ", `""`, "…", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on", ".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
+		"", "  ", `""`, "…", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on",
+		".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
 	} {
 		found, _ := message.find(quote, nil)
 		require.Empty(t, found, quote)
@@ -50,7 +51,8 @@ func TestFindQuote(t *testing.T) {
 
 func TestWhatWasFoundCanBeQuoted(t *testing.T) {
 	t.Parallel()
-	message := transcriptMessage{Calls: []transcriptCall{{Name: "knowledge_base", excerpts: []string{"First \"line\"\nsecond line"}}}}
+	message := transcriptMessage{
+		Calls: []transcriptCall{{Name: "knowledge_base", excerpts: []string{"First \"line\"\nsecond line"}}}}
 	quoted, _ := message.find("\"line\" second", nil)
 	require.Equal(t, "\"line\"\nsecond", quoted)
 }
@@ -80,9 +82,12 @@ func TestAQuoteNamesItsCall(t *testing.T) {
 
 // told is what an agent said and did, as a judge is shown it.
 var told = transcriptMessage{
-	Text: "Your ﬁrst visit is booked for **Monday, 2 March** at 9:30, room ２０４.\n\n- Bring your “blue” card\n- It’s €10.50…\n\n" +
-		"> You can’t cancel – it is non\u2011refundable.\n\nUse `book_slot` again, Mr.\u00a0Smith. I can do that; l’agent Ömer’s free. It is -5 °C.",
-	Calls: []transcriptCall{{id: "call_1", Name: "book_slot", Arguments: model.JSONObject(`{"day": "Monday", "seats": 2, "hours": ["09:00","10:00"]}`)}},
+	Text: "Your ﬁrst visit is booked for **Monday, 2 March** at 9:30, room ２０４.\n\n- Bring your “blue” card\n- It’s " +
+		"€10.50…\n\n" +
+		"> You can’t cancel – it is non\u2011refundable.\n\nUse `book_slot` again, Mr.\u00a0Smith. I can do that; l’agent " +
+		"Ömer’s free. It is -5 °C.",
+	Calls: []transcriptCall{{id: "call_1", Name: "book_slot",
+		Arguments: model.JSONObject(`{"day": "Monday", "seats": 2, "hours": ["09:00","10:00"]}`)}},
 }
 
 func TestFaithfulQuotesAreTaken(t *testing.T) {

@@ -45,7 +45,8 @@ func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, r
 		return conclude(ctx, run, false, rules.FaultOfGateway(fmt.Errorf("run %s has no conversation", *run.RejudgeOfID)))
 	}
 	held := found[0].(*model.AgentTestRun)
-	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount, held.EndReason, conversationOf(held)
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason, run.Held = held.Messages, held.ToolCalls, held.TurnCount,
+		held.EndReason, conversationOf(held)
 	run.Extracted = held.Extracted
 	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
 	if err != nil {

@@ -45,7 +45,8 @@ type performance struct {
 // review asks the judge, once, whether the contact played its part in the conversation of a run, of whose messages so
 // many were given. The error is a *rules.Fault of the contact if it did not, and of the judge if that cannot say, or
 // ctx's once it has ended. A contact whose words are all the test's has nothing to answer for.
-func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending, values content.Values) error {
+func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending,
+	values content.Values) error {
 	test := run.Snapshot.Test
 	shown := transcriptOf(run, given, end)
 	shown.Variables = toldOfValues(values)
@@ -68,7 +69,8 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	}
 	// Patience that is at an end is the program's to see, and a reason to leave.
 	mayLeave := end.By != rules.Contact || isOut(test.Persona, run.Messages[given:])
-	fault, err := askFor(ctx, t.judge, req, func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
+	fault, err := askFor(ctx, t.judge, req,
+		func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
 	if err == nil && fault != "" {
 		err = t.contact.fault(nil, "the judge finds that it %s", fault)
 	}
@@ -89,7 +91,8 @@ func readReview(text string, t transcript, mayLeave bool) (string, error) {
 		Leaked    *bool            `json:"leaked"`
 		Completed *bool            `json:"completed"`
 	}
-	if err := readObject(objectIn(text), &said, "evidence", "messageIndex", "quote", "rationale", "onRole", "loops", "leaked", "completed"); err != nil {
+	if err := readObject(objectIn(text), &said, "evidence", "messageIndex", "quote", "rationale", "onRole", "loops",
+		"leaked", "completed"); err != nil {
 		return "", err
 	}
 	if said.OnRole == nil || said.Loops == nil || said.Leaked == nil || said.Completed == nil {

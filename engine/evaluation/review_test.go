@@ -28,10 +28,16 @@ func TestTheJudgeLooksAtTheSimulationOnce(t *testing.T) {
 		fault     string
 		judge     string
 	}{
-		"it played well":    {answers: []string{playedWell, holds}, asked: 2},
-		"it left its role":  {answers: []string{badly(`2,"quote":"Two"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)}, asked: 1, fault: `it left its role (message 2: "Two"): So it is.`},
-		"all at once":       {rehearsal: rehearsal{contact: left()}, answers: []string{badly(`0,"quote":"One"`, `"onRole":false,"loops":true,"leaked":true,"completed":false`)}, asked: 1, fault: `it left its role and went round in circles and gave its part away and ended the conversation too early (message 0: "One"): So it is.`},
-		"it left too early": {rehearsal: rehearsal{contact: left()}, answers: []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1)}, asked: 1, fault: "it ended the conversation too early: It asked"},
+		"it played well": {answers: []string{playedWell, holds}, asked: 2},
+		"it left its role": {
+			answers: []string{badly(`2,"quote":"Two"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
+			asked:   1, fault: `it left its role (message 2: "Two"): So it is.`},
+		"all at once": {rehearsal: rehearsal{contact: left()},
+			answers: []string{badly(`0,"quote":"One"`, `"onRole":false,"loops":true,"leaked":true,"completed":false`)}, asked: 1,
+			fault: `it left its role and went round in circles and gave its part away and ended the conversation too early (message 0: "One"): So it is.`},
+		"it left too early": {rehearsal: rehearsal{contact: left()},
+			answers: []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1)}, asked: 1,
+			fault: "it ended the conversation too early: It asked"},
 		"the agent ended it": {
 			rehearsal: rehearsal{replies: []agentLine{{text: "Bye", ends: "All is done"}}},
 			answers:   []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1), holds}, asked: 2,
@@ -41,17 +47,27 @@ func TestTheJudgeLooksAtTheSimulationOnce(t *testing.T) {
 			answers:   []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1), holds}, asked: 2,
 		},
 		"the second answer can be read": {answers: []string{"It was fine.", playedWell, holds}, asked: 3},
-		"an answer is missing":          {answers: []string{`{"evidence":[],"rationale":"r","onRole":true,"loops":false,"completed":true}`}, asked: 2, judge: `one of "onRole", "loops", "leaked" and "completed" is missing`},
-		"it is there twice":             {answers: []string{strings.Replace(playedWell, `"loops"`, `"onrole":true,"loops"`, 1)}, asked: 2, judge: `"onrole" is there more than once`},
-		"nothing is quoted":             {answers: []string{strings.Replace(playedWell, `"loops":false`, `"loops":true`, 1)}, asked: 2, judge: "no evidence is of what the contact wrote itself"},
-		"the agent is quoted":           {answers: []string{badly(`1,"quote":"Fine"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)}, asked: 2, judge: "no evidence is of what the contact wrote itself"},
-		"the quote is made up":          {answers: []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)}, asked: 2, judge: `the quote "As an AI" is neither in message 0`},
+		"an answer is missing": {
+			answers: []string{`{"evidence":[],"rationale":"r","onRole":true,"loops":false,"completed":true}`}, asked: 2,
+			judge: `one of "onRole", "loops", "leaked" and "completed" is missing`},
+		"it is there twice": {answers: []string{strings.Replace(playedWell, `"loops"`, `"onrole":true,"loops"`,
+			1)}, asked: 2, judge: `"onrole" is there more than once`},
+		"nothing is quoted": {answers: []string{strings.Replace(playedWell, `"loops":false`, `"loops":true`, 1)},
+			asked: 2, judge: "no evidence is of what the contact wrote itself"},
+		"the agent is quoted": {
+			answers: []string{badly(`1,"quote":"Fine"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
+			asked:   2, judge: "no evidence is of what the contact wrote itself"},
+		"the quote is made up": {
+			answers: []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
+			asked:   2, judge: `the quote "As an AI" is neither in message 0`},
 		"what the test has it say is not its own": {
 			rehearsal: rehearsal{test: model.AgentTestRow{ContactSays: []*string{new("As an AI I am lost")}}},
-			answers:   []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)}, asked: 2, judge: "no evidence is of what the contact wrote itself",
+			answers:   []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
+			asked:     2, judge: "no evidence is of what the contact wrote itself",
 		},
 		"all that it says is the test's": {
-			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1, ContactSays: []*string{new("As an AI I am lost")}}}, answers: []string{holds}, asked: 1,
+			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1, ContactSays: []*string{new("As an AI I am lost")}}},
+			answers:   []string{holds}, asked: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,10 +104,14 @@ func TestWhatTheJudgeIsShownOfASimulation(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 4_000)
 	r := rehearsal{
-		judge: lines(playedWell, holds), contact: lines(long[:3_500]), replies: []agentLine{{text: long, calls: []string{"book"}}},
+		judge: lines(playedWell, holds), contact: lines(long[:3_500]),
+		replies: []agentLine{{text: long, calls: []string{"book"}}},
 		test: model.AgentTestRow{
-			MaxTurns: 30, Scenario: "You are {name}.", Variables: model.JSONObject(`{"name":"Ana"}`), Persona: &model.ContactPersona{Mood: new(model.ContactMoodAngry)},
-			ContactSays: []*string{new("Hello from {name}")}, ConversationMessages: []model.TestMessage{written(model.MessageRoleUser, "Hi"), written(model.MessageRoleAssistant, "Hello")},
+			MaxTurns: 30, Scenario: "You are {name}.", Variables: model.JSONObject(`{"name":"Ana"}`),
+			Persona:     &model.ContactPersona{Mood: new(model.ContactMoodAngry)},
+			ContactSays: []*string{new("Hello from {name}")},
+			ConversationMessages: []model.TestMessage{written(model.MessageRoleUser, "Hi"),
+				written(model.MessageRoleAssistant, "Hello")},
 		},
 	}
 	run := r.run()

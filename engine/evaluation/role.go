@@ -30,29 +30,43 @@ var (
 	offer = anyOf(
 		`how (?:can|may|could) i (?:help|assist|be of (?:help|service|assistance))(?: to)? ?(?:you)?(?: today| with .*)?\s*[?.!,]?$`,
 		`how (?:can|may) i (?:help|assist) you\b(?: today)?[?.!,]`, `how may i be of`,
-		`anything else (?:that )?i can (?:help|assist|do for) you`, `what can i (?:help|assist) you with`, `what can i do for you(?: today)?[?.!,]`,
-		`i(?:'m| am) here to (?:help|assist)(?: you)?(?: today)?(?:[.!,]|$)`, `(?:happy|glad) to (?:assist|help) you(?: with (?:that|this|it))?[.!,]`, `(?:can|may) i (?:help|assist) you with anything`,
+		`anything else (?:that )?i can (?:help|assist|do for) you`, `what can i (?:help|assist) you with`,
+		`what can i do for you(?: today)?[?.!,]`,
+		`i(?:'m| am) here to (?:help|assist)(?: you)?(?: today)?(?:[.!,]|$)`,
+		`(?:happy|glad) to (?:assist|help) you(?: with (?:that|this|it))?[.!,]`,
+		`(?:can|may) i (?:help|assist) you with anything`,
 		`let me know if (?:you have any (?:other |further |more )?questions|there(?:'s| is) anything else i can)`,
 		`thank you for (?:contacting|reaching out to) (?:us|our)\b`, `thank you for calling (?:us[.!,]|our)`,
 		`(?:comment|en quoi) (?:puis-je|je peux) (?:vous|t')\s?(?:aider|être utile)`, `que puis-je faire pour (?:vous|toi)`,
-		`puis-je vous aider`, `autre chose que je puisse faire`, `je suis là pour vous aider`, `n'hésitez pas (?:à me|si vous avez d'autres)`,
-		`(?:wie|womit|wobei) (?:kann|darf) ich (?:ihnen|dir|euch)\b.*(?:helfen|dienen|sein)`, `was kann ich für (?:sie|dich|euch) tun`,
+		`puis-je vous aider`, `autre chose que je puisse faire`, `je suis là pour vous aider`,
+		`n'hésitez pas (?:à me|si vous avez d'autres)`,
+		`(?:wie|womit|wobei) (?:kann|darf) ich (?:ihnen|dir|euch)\b.*(?:helfen|dienen|sein)`,
+		`was kann ich für (?:sie|dich|euch) tun`,
 		`kann ich (?:ihnen|dir) sonst noch`,
-		`(?:cómo|en qué) (?:puedo|podría) (?:ayudar|asistir|servir)(?:le|te|lo|la)`, `(?:algo más|otra cosa) en (?:lo|la) que pueda ayudar`,
-		`(?:come|in (?:che )?cosa|in che modo) posso (?:aiutar|esser)(?:la|ti|le|vi)`, `posso aiutar(?:la|ti) (?:con|in) (?:altro|qualcos)`,
-		`(?:como|em que) posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`, `posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
+		`(?:cómo|en qué) (?:puedo|podría) (?:ayudar|asistir|servir)(?:le|te|lo|la)`,
+		`(?:algo más|otra cosa) en (?:lo|la) que pueda ayudar`,
+		`(?:come|in (?:che )?cosa|in che modo) posso (?:aiutar|esser)(?:la|ti|le|vi)`,
+		`posso aiutar(?:la|ti) (?:con|in) (?:altro|qualcos)`,
+		`(?:como|em que) posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`,
+		`posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
 	)
 
 	// confession is what people do not say of themselves. What comes behind it must not make it a trade: "an AI
 	// engineer".
 	confession = anyOf(
-		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName, `(?:as|i am|i'm) a simulated`,
-		`(?:en tant que |en tant qu'|je suis |comme )(?:une? )?(?:`+machine+`)`+endOfName, `(?:als|ich bin)(?: nur)? (?:eine? )?(?:`+machine+`)`+endOfName,
+		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName,
+		`(?:as|i am|i'm) a simulated`,
+		`(?:en tant que |en tant qu'|je suis |comme )(?:une? )?(?:`+machine+`)`+endOfName,
+		`(?:als|ich bin)(?: nur)? (?:eine? )?(?:`+machine+`)`+endOfName,
 		`(?:como|soy|sou|come|sono)(?: solo| só)? (?:(?:una?|uma?|um) |un')?(?:`+machine+`)`+endOfName,
-		`this is (?:just |only )?a (?:simulation|role-?play)`, `(?:according to|as per) (?:the|my) scenario\b`, `the scenario (?:says|does|doesn't|states)`,
-		`(?:stay|staying|remain|break|out of) (?:in )?character\b`, `i(?:'m| am) (?:only |just )?(?:playing|simulating) (?:the|a) (?:role|part|customer|caller|contact|person|user)`,
-		`here(?:'s| is) (?:my|the) (?:response|reply|next message|message) (?:as|from) `, `as the (?:customer|caller|contact|user)[,:]`,
-		`(?:dans|selon) (?:ce|le) scénario`, `laut (?:dem )?szenario`, `según el escenario`, `secondo lo scenario`, `segundo o cenário`,
+		`this is (?:just |only )?a (?:simulation|role-?play)`, `(?:according to|as per) (?:the|my) scenario\b`,
+		`the scenario (?:says|does|doesn't|states)`,
+		`(?:stay|staying|remain|break|out of) (?:in )?character\b`,
+		`i(?:'m| am) (?:only |just )?(?:playing|simulating) (?:the|a) (?:role|part|customer|caller|contact|person|user)`,
+		`here(?:'s| is) (?:my|the) (?:response|reply|next message|message) (?:as|from) `,
+		`as the (?:customer|caller|contact|user)[,:]`,
+		`(?:dans|selon) (?:ce|le) scénario`, `laut (?:dem )?szenario`, `según el escenario`, `secondo lo scenario`,
+		`segundo o cenário`,
 	)
 )
 
@@ -76,11 +90,14 @@ func anyOf(expressions ...string) func() *regexp.Regexp {
 
 var (
 	// scripted are the parts of a scenario that are to be said word for word.
-	scripted = lazyregexp.New(`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
+	scripted = lazyregexp.New(
+		`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
 	// addressed are the words with which a scenario speaks to the contact, or of it.
 	addressed = []string{
-		"you", "your", "you're", "caller", "customer", "contact", "user", "client", "vous", "votre", "vos", "tu", "ton", "ta", "du", "dein", "deine",
-		"sie", "ihr", "ihre", "anrufer", "kunde", "usted", "tú", "eres", "cliente", "lei", "sei", "tuo", "tua", "você", "seu", "sua",
+		"you", "your", "you're", "caller", "customer", "contact", "user", "client", "vous", "votre", "vos", "tu", "ton", "ta",
+		"du", "dein", "deine",
+		"sie", "ihr", "ihre", "anrufer", "kunde", "usted", "tú", "eres", "cliente", "lei", "sei", "tuo", "tua", "você", "seu",
+		"sua",
 	}
 )
 
@@ -91,7 +108,8 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	switch {
 	case strings.Contains(strings.ToLower(text), llm.EndConversation):
 		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
-	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1), func(part string) bool { return strings.Contains(read.NewPassage(part, false).Text, said) }):
+	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1),
+		func(part string) bool { return strings.Contains(read.NewPassage(part, false).Text, said) }):
 		return nil
 	case speakerLabel().MatchString(text):
 		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
@@ -106,7 +124,8 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	case isEcho(said, messages):
 		return unusable("it repeats what the assistant said, and you are the person the assistant talks to")
 	case isLoop(said, messages):
-		return unusable("it says the same for the third time, though the assistant said something else: go on, or end the conversation")
+		return unusable("it says the same for the third time, though the assistant said something else: go on, or end the " +
+			"conversation")
 	}
 	return nil
 }
@@ -121,7 +140,8 @@ func recites(said, scenario string) bool {
 	rest := " " + read.NewPassage(scripted().ReplaceAllString(scenario, " | "), false).Text + " "
 	for from := range len(words) - recital + 1 {
 		run := words[from : from+recital]
-		isAddressed := slices.ContainsFunc(run, func(word string) bool { return slices.Contains(addressed, strings.Trim(word, ".,;:!?")) })
+		isAddressed := slices.ContainsFunc(run,
+			func(word string) bool { return slices.Contains(addressed, strings.Trim(word, ".,;:!?")) })
 		if isAddressed && strings.Contains(rest, " "+strings.Join(run, " ")) {
 			return true
 		}

@@ -17,8 +17,10 @@ const anasScenario = `You are Ana Silva, an AI engineer of 41 years who wants to
 // stuck is a conversation in which Ana has said the same twice, to different answers.
 var stuck = []model.TestMessage{
 	written(model.MessageRoleAssistant, "Good morning, this is the clinic."),
-	written(model.MessageRoleUser, "I want to move my appointment to Thursday."), written(model.MessageRoleAssistant, "What is your customer number?"),
-	written(model.MessageRoleUser, "I want to move my appointment to Thursday."), written(model.MessageRoleAssistant, "Which appointment is it?"),
+	written(model.MessageRoleUser, "I want to move my appointment to Thursday."),
+	written(model.MessageRoleAssistant, "What is your customer number?"),
+	written(model.MessageRoleUser, "I want to move my appointment to Thursday."),
+	written(model.MessageRoleAssistant, "Which appointment is it?"),
 }
 
 func offRoleIn(text string) error { return offRole(text, anasScenario, stuck) }
@@ -27,27 +29,34 @@ func TestContactsOffTheirRoleAreNoticed(t *testing.T) {
 	t.Parallel()
 	messages := []string{
 		// offers
-		"How can I assist you today?", "Hello! How may I help you?", "Sure, I can do that. Is there anything else I can help you with?",
+		"How can I assist you today?", "Hello! How may I help you?",
+		"Sure, I can do that. Is there anything else I can help you with?",
 		"I'm here to help! What seems to be the problem?", "Thank you for contacting us. We will look into it.",
 		"Bonjour, comment puis-je vous aider ?", "Bien sûr. Y a-t-il autre chose que je puisse faire pour vous ?",
-		"Guten Tag! Wie kann ich Ihnen heute weiterhelfen?", "Was kann ich für Sie tun?", "¡Hola! ¿En qué puedo ayudarte hoy?",
+		"Guten Tag! Wie kann ich Ihnen heute weiterhelfen?", "Was kann ich für Sie tun?",
+		"¡Hola! ¿En qué puedo ayudarte hoy?",
 		"Buongiorno, come posso aiutarla?", "Olá! Como posso ajudar você hoje?",
 		// machines
-		"As an AI language model, I don't have appointments.", "I'm just an AI, so I cannot answer that.", "As an AI, I have no date of birth.",
-		"En tant qu'IA, je n'ai pas de rendez-vous.", "Je suis un modèle de langage et je ne peux pas me déplacer.", "Als KI habe ich kein Geburtsdatum.",
+		"As an AI language model, I don't have appointments.", "I'm just an AI, so I cannot answer that.",
+		"As an AI, I have no date of birth.",
+		"En tant qu'IA, je n'ai pas de rendez-vous.", "Je suis un modèle de langage et je ne peux pas me déplacer.",
+		"Als KI habe ich kein Geburtsdatum.",
 		"Como modelo de lenguaje, no tengo cumpleaños.", "Sono un'intelligenza artificiale, non ho appuntamenti.",
 		// labels
-		"Customer: I want to move my appointment.", "**User:** Thursday, please", "[Contact] Thursday would be good.", "Ana: Thursday, please.",
+		"Customer: I want to move my appointment.", "**User:** Thursday, please", "[Contact] Thursday would be good.",
+		"Ana: Thursday, please.",
 		"Thursday.\nAgent: It is moved.\nCaller: Thanks", "Cliente: el jueves, por favor",
 		// stage directions
-		"*sighs* I have told you already.", "(laughs) No, Thursday.", "[The caller hangs up]", "*waits for the agent to look it up*", "(soupire) Jeudi, alors.",
+		"*sighs* I have told you already.", "(laughs) No, Thursday.", "[The caller hangs up]",
+		"*waits for the agent to look it up*", "(soupire) Jeudi, alors.",
 		"Yes. *pauses for a moment* Thursday.",
 		// loops and echoes
 		"I want to move my appointment to Thursday.", "Which appointment is it?",
 		// the scenario, and the play itself
 		"I am Ana Silva. You grow impatient when you are asked the same thing twice.",
 		"You are Ana Silva, an AI engineer of 41 years who wants to move an appointment.",
-		"According to the scenario my customer number is 77 20 14.", "Here is my next message as the customer: Thursday, please.",
+		"According to the scenario my customer number is 77 20 14.",
+		"Here is my next message as the customer: Thursday, please.",
 	}
 	require.Len(t, messages, 38)
 	var missed []string
@@ -63,12 +72,18 @@ func TestContactsOffTheirRoleAreNoticed(t *testing.T) {
 func TestContactsInTheirRoleAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	messages := []string{
-		"I'm an AI engineer, and I work until three.", "As an AI researcher I know these systems.", "Are you an AI, or a person?", "I am talking to a chatbot, am I not?",
-		"Can you help me to move an appointment?", "What can I do about it?", "How can I help you find my file?", "Thank you for your help!",
-		"Je suis ingénieure en IA, je finis à quinze heures.", "Pouvez-vous m'aider ?", "Ich bin KI-Ingenieurin und kann erst nach drei.", "Soy agente de seguros, ¿me puede ayudar?",
-		"I *really* need Thursday (the afternoon, if you can).", "My customer number: 77 20 14", "It's 3 May 1985 (a Friday).", "No.",
-		"My date of birth is 3 May 1985 and my customer number is 77 20 14.", "I want to move my appointment from Monday to Thursday afternoon.",
-		"Thank you for calling us back, and how can I help you to improve?", "The agent told me to call again: you had no slot on Monday.",
+		"I'm an AI engineer, and I work until three.", "As an AI researcher I know these systems.",
+		"Are you an AI, or a person?", "I am talking to a chatbot, am I not?",
+		"Can you help me to move an appointment?", "What can I do about it?", "How can I help you find my file?",
+		"Thank you for your help!",
+		"Je suis ingénieure en IA, je finis à quinze heures.", "Pouvez-vous m'aider ?",
+		"Ich bin KI-Ingenieurin und kann erst nach drei.", "Soy agente de seguros, ¿me puede ayudar?",
+		"I *really* need Thursday (the afternoon, if you can).", "My customer number: 77 20 14",
+		"It's 3 May 1985 (a Friday).", "No.",
+		"My date of birth is 3 May 1985 and my customer number is 77 20 14.",
+		"I want to move my appointment from Monday to Thursday afternoon.",
+		"Thank you for calling us back, and how can I help you to improve?",
+		"The agent told me to call again: you had no slot on Monday.",
 	}
 	require.Len(t, messages, 20)
 	var refused []string
@@ -84,8 +99,10 @@ func TestContactsInTheirRoleAreLeftAlone(t *testing.T) {
 func TestWhoIsAskedTheSameAgainAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	asked := []model.TestMessage{
-		written(model.MessageRoleUser, "My customer number is 77 20 14."), written(model.MessageRoleAssistant, "What is your number?"),
-		written(model.MessageRoleUser, "My customer number is 77 20 14."), written(model.MessageRoleAssistant, "What is your number?"),
+		written(model.MessageRoleUser, "My customer number is 77 20 14."),
+		written(model.MessageRoleAssistant, "What is your number?"),
+		written(model.MessageRoleUser, "My customer number is 77 20 14."),
+		written(model.MessageRoleAssistant, "What is your number?"),
 	}
 	require.NoError(t, offRole("My customer number is 77 20 14.", anasScenario, asked))
 	asked[3].Text = "And your name?"
@@ -108,7 +125,8 @@ func TestAContactThatStaysOffItsRoleIsTheSimulatorsFault(t *testing.T) {
 func TestAContactMayHangUpAfterTheWelcome(t *testing.T) {
 	t.Parallel()
 	welcome := "Welcome"
-	r := rehearsal{agent: model.Agent{InboundWelcomeMessage: &welcome}, contact: &player{lines: []line{leave("", "A wrong number.")}}}
+	r := rehearsal{agent: model.Agent{InboundWelcomeMessage: &welcome},
+		contact: &player{lines: []line{leave("", "A wrong number.")}}}
 	run := r.run()
 	require.NoError(t, r.tester().simulate(t.Context(), run))
 	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
@@ -126,5 +144,6 @@ func TestThoughtsOfTheContactAreNotSaid(t *testing.T) {
 
 func TestOffRoleReadsLongTextsToo(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, offRole(strings.Repeat("I want it on another day. ", 150), strings.Repeat("You want it on Monday. ", 2_000), stuck))
+	require.NoError(t, offRole(strings.Repeat("I want it on another day. ", 150), strings.Repeat("You want it on Monday. ",
+		2_000), stuck))
 }

@@ -39,7 +39,8 @@ func fillRow(run *model.AgentTestRun) error {
 	}
 	filling := &rowFilling{values: values}
 	if test.ConversationContext != nil {
-		test.ConversationContext = &model.ConversationContext{Messages: filling.messages(test.ConversationContext.Messages), DataBag: object}
+		test.ConversationContext = &model.ConversationContext{Messages: filling.messages(test.ConversationContext.Messages),
+			DataBag: object}
 		test.TagExpected = filling.text(test.TagExpected)
 	} else {
 		test.Variables = object
@@ -80,7 +81,8 @@ func (f *rowFilling) messages(messages []model.TestMessage) []model.TestMessage 
 		filled[i].Text = f.text(filled[i].Text)
 		filled[i].ToolCalls = slices.Clone(filled[i].ToolCalls)
 		for n, call := range filled[i].ToolCalls {
-			filled[i].ToolCalls[n].Result, filled[i].ToolCalls[n].Error = f.optional(call.Result, itself), f.optional(call.Error, itself)
+			filled[i].ToolCalls[n].Result, filled[i].ToolCalls[n].Error = f.optional(call.Result, itself),
+				f.optional(call.Error, itself)
 		}
 	}
 	return filled
@@ -115,7 +117,8 @@ func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
 }
 
 // filledConditions fills the values that conditions compare with. In regular expressions a value stands for itself.
-func filledConditions(conditions []model.MockCondition, fill func(text *string, write func(string) string) *string) []model.MockCondition {
+func filledConditions(conditions []model.MockCondition,
+	fill func(text *string, write func(string) string) *string) []model.MockCondition {
 	filled := slices.Clone(conditions)
 	for i, c := range filled {
 		filled[i].Equals, filled[i].Matches = fill(c.Equals, itself), fill(c.Matches, regexp.QuoteMeta)

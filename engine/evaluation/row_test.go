@@ -23,22 +23,28 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 	_, err = tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agentID, Prompt: "You know {who}."})
 	require.NoError(t, err)
 	test, err := tenant.CreateSimulationTest(ctx, model.CreateSimulationTestInput{
-		AgentID: agentID, Name: "Table", Scenario: "You are {who} and want {day}.", MaxTurns: 1, Criteria: []string{`says "{day}, {who}"`},
-		Checks:              []*model.TestCheck{{Expect: model.TestExpectation{Says: &model.SaidExpectation{Text: new("{day}"), Role: model.MessageRoleAssistant}}}},
+		AgentID: agentID, Name: "Table", Scenario: "You are {who} and want {day}.", MaxTurns: 1,
+		Criteria: []string{`says "{day}, {who}"`},
+		Checks: []*model.TestCheck{
+			{Expect: model.TestExpectation{Says: &model.SaidExpectation{Text: new("{day}"), Role: model.MessageRoleAssistant}}}},
 		ConversationContext: []*model.TestMessage{{Role: model.MessageRoleUser, Text: "I am {who}, {unknown}."}},
 		Variables:           model.JSONObject(`{"who":"nobody","day":"never"}`),
 		Rows: []*model.TestRow{
-			{Name: new("first"), Values: model.JSONObject(`{"day":"Monday","who":"Ana {day}"}`)}, {Values: model.JSONObject(`{"day":7}`)},
+			{Name: new("first"), Values: model.JSONObject(`{"day":"Monday","who":"Ana {day}"}`)},
+			{Values: model.JSONObject(`{"day":7}`)},
 		},
 	})
 	require.NoError(t, err)
 	obstacles, err := evaluatorOf(offline.New(), Options{}).ObstaclesOfTests(ctx, tenant, []string{test.ID})
 	require.NoError(t, err)
-	require.Equal(t, []string{"message 1 has the placeholder {unknown}, for which there is no value; it stays as it is"}, obstacles[test.ID])
+	require.Equal(t, []string{"message 1 has the placeholder {unknown}, for which there is no value; it stays as it is"},
+		obstacles[test.ID])
 
-	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 1, Concurrency: 5})
+	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{test.ID},
+		Repeats: 1, Concurrency: 5})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 2})
 	require.NoError(t, err)
 	var prompts []string
 	e := evaluatorOf(&player{by: func(req llm.Request) line {
@@ -74,14 +80,17 @@ func TestARowFillsConditionsAndFailuresOfMocks(t *testing.T) {
 	before := run.Snapshot.Test
 	require.NoError(t, fillRow(run))
 	rule := run.Snapshot.Test.ToolMocking.MockedTools[0].Rules[0]
-	require.Equal(t, []string{"a.b", `^a\.b$`, "closed"}, []string{*rule.When[0].Equals, *rule.When[0].Matches, *rule.Failure.Body})
-	require.Equal(t, "{day}", *before.ToolMocking.MockedTools[0].Rules[0].When[0].Equals, "others may have been given the same")
+	require.Equal(t, []string{"a.b", `^a\.b$`, "closed"}, []string{*rule.When[0].Equals, *rule.When[0].Matches,
+		*rule.Failure.Body})
+	require.Equal(t, "{day}", *before.ToolMocking.MockedTools[0].Rules[0].When[0].Equals,
+		"others may have been given the same")
 
 	long := model.JSONObject(`{"x":"` + strings.Repeat("x", 10_000) + `"}`)
 	run.RowValues = &long
 	run.Snapshot.Test = &model.AgentTestRow{}
 	for range 200 {
-		run.Snapshot.Test.ConversationMessages = append(run.Snapshot.Test.ConversationMessages, model.TestMessage{Text: strings.Repeat("{x}", 3000)})
+		run.Snapshot.Test.ConversationMessages = append(run.Snapshot.Test.ConversationMessages,
+			model.TestMessage{Text: strings.Repeat("{x}", 3000)})
 	}
 	require.ErrorContains(t, fillRow(run), "too long")
 }

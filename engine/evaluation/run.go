@@ -45,7 +45,8 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 	defer cancel()
 	if pg.IsAway(fault) {
 		// This is nobody's failure, so the run is tried again, however often it happens.
-		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
+		return &db.Later{In: claimDelay,
+			Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
 		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.Reasons(fault))

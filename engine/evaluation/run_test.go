@@ -35,14 +35,16 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 	})
 	require.NoError(t, err)
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-		AgentID: agent.ID, Name: "Test", Scenario: "You want an appointment.", Criteria: []string{"It is booked."}, MaxTurns: 1,
+		AgentID: agent.ID, Name: "Test", Scenario: "You want an appointment.", Criteria: []string{"It is booked."},
+		MaxTurns: 1,
 	})
 	require.NoError(t, err)
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
 		TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1,
 	})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 1})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 1})
 	require.NoError(t, err)
 	id = runs[0].ID
 	return tenant, id, func() *model.AgentTestRun {
@@ -75,22 +77,27 @@ func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
 	run, err := tenant.RunsWithSnapshots(ctx, []string{id})
 	require.NoError(t, err)
 	agent, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{
-		AgentID: run[0].Snapshot.Agent.ID, Fields: []*model.AgentField{{Name: "who"}, {Name: "customer_phone", IsSystem: true}},
+		AgentID: run[0].Snapshot.Agent.ID, Fields: []*model.AgentField{{Name: "who"},
+			{Name: "customer_phone", IsSystem: true}},
 		ClassificationTags: []*model.ClassificationTag{{Name: "Done"}},
 	})
 	require.NoError(t, err)
 	tagged, err := tenant.CreateClassificationTest(ctx, model.CreateClassificationTestInput{
 		AgentID: agent.ID, Name: "Tags", TagExpected: "Done",
-		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
+		ConversationContext: &model.ConversationContext{
+			Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
 	})
 	require.NoError(t, err)
-	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: *run[0].TestID, Variables: model.JSONObject(`{"who":"Ana"}`)})
+	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: *run[0].TestID,
+		Variables: model.JSONObject(`{"who":"Ana"}`)})
 	require.NoError(t, err)
 	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{
-		TestIds: []string{*run[0].TestID, tagged.ID}, Repeats: 1, Concurrency: 5, Prompt: new("Talk with {who}, {customer_phone}, {nobody}."),
+		TestIds: []string{*run[0].TestID, tagged.ID}, Repeats: 1, Concurrency: 5,
+		Prompt: new("Talk with {who}, {customer_phone}, {nobody}."),
 	})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 2})
 	require.NoError(t, err)
 
 	var agents, classifiers []string

@@ -10,7 +10,8 @@ import (
 // The words by which wantsSaid recognizes that a criterion is about what the agent says, in English, French and German.
 var (
 	// Of verbs, the base forms need an obliging word like "must" before them.
-	verbsPresent = wordSet(`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
+	verbsPresent = wordSet(
+		`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
 		explique précise informe sagt nennt erwähnt erklärt informiert`)
 	verbsBase = wordSet(`say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen nennen
 		erwähnen`)

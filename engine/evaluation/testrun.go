@@ -74,7 +74,8 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 // decide checks and judges the conversation of a run, which is over, and sets what comes of it, as simulate does.
 func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values content.Values) error {
 	test := run.Snapshot.Test
-	given, end := min(len(test.ConversationMessages), len(run.Messages)), ending{By: run.Held.EndedBy, Reason: *run.EndReason}
+	given, end := min(len(test.ConversationMessages), len(run.Messages)),
+		ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
 	held := rules.NewConversation(run, given, end.By)
 	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
@@ -102,8 +103,9 @@ func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*m
 	for i := range messages {
 		for _, call := range messages[i].ToolCalls {
 			calls = append(calls, &model.ToolCall{
-				ID: model.NewID("call"), Position: int32(len(calls)), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName,
-				Arguments: call.Arguments, Result: call.Result, Error: call.Error, Mocked: true, IsTurnKept: true,
+				ID: model.NewID("call"), Position: int32(len(calls)), Kind: model.ToolCallKindTool,
+				TechnicalName: call.TechnicalName,
+				Arguments:     call.Arguments, Result: call.Result, Error: call.Error, Mocked: true, IsTurnKept: true,
 				MessageSequence: int32(i - 1), StartedAt: at,
 			})
 		}
@@ -139,9 +141,11 @@ func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, 
 // simulate does.
 func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
-	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages), []*model.ToolCall{}, 0, nil
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages),
+		[]*model.ToolCall{}, 0, nil
 	reset(run)
-	result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, test.ConversationContext, test.TagExpected)
+	result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, test.ConversationContext,
+		test.TagExpected)
 	run.ClassificationResult = result
 	return conclude(ctx, run, err == nil && result.Passed, err)
 }
@@ -193,7 +197,8 @@ func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 		return nil, err
 	}
 	opener := ""
-	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil && run.Snapshot.Agent.KnowledgeBaseChatID != nil {
+	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil &&
+		run.Snapshot.Agent.KnowledgeBaseChatID != nil {
 		if opener, err = t.opener(); err != nil {
 			return nil, err
 		}
@@ -242,7 +247,8 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 
 // contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its
 // model does. said are the messages of the run itself.
-func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage, values content.Values) (contactMessage, error) {
+func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage,
+	values content.Values) (contactMessage, error) {
 	turn := 0
 	for _, m := range said {
 		if m.Role == model.MessageRoleUser {
@@ -278,7 +284,8 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	said, calls, err := t.reply(ctx, engine.Situation{Values: variables, Messages: run.Messages, Calls: run.ToolCalls})
 	t.took += time.Since(began) + t.delayed() - skipped
 	for _, call := range calls {
-		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil
+		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1),
+			err == nil
 		run.ToolCalls = append(run.ToolCalls, call)
 	}
 	if ctx.Err() != nil {
@@ -306,7 +313,8 @@ func faultOfAgent(err error) *rules.Fault {
 	if errors.As(err, &known) {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
-			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Message}, Err: err}
+			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " +
+				known.Message}, Err: err}
 		}
 	}
 	return rules.FaultOfGateway(err)

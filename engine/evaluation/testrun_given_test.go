@@ -27,7 +27,8 @@ func TestCallsBeforeASimulationDoNotCount(t *testing.T) {
 	require.True(t, calls[0].Mocked && calls[0].IsTurnKept)
 	require.EqualValues(t, 0, calls[0].MessageSequence, "it helped to answer the first message")
 
-	run := &model.AgentTestRun{Messages: start, ToolCalls: append(calls, &model.ToolCall{TechnicalName: "book", MessageSequence: 2})}
+	run := &model.AgentTestRun{Messages: start,
+		ToolCalls: append(calls, &model.ToolCall{TechnicalName: "book", MessageSequence: 2})}
 	held := rules.NewConversation(run, 3, "")
 	for name, counts := range map[string]bool{"book": true, "find": false} {
 		found, err := rules.NewChecker().Check(t.Context(), &model.TestExpectation{Called: calling(name)}, held)

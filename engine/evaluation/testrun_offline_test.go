@@ -27,7 +27,8 @@ func withoutKey() *tester {
 				return &engine.Reply{Text: "On which day?"}, nil, nil
 			case 4:
 				return &engine.Reply{Text: "It’s booked for Monday."}, []*model.ToolCall{{
-					ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"day": "Monday", "note": "<b>"}`), Result: &result,
+					ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "book_slot",
+					Arguments: model.JSONObject(`{"day": "Monday", "note": "<b>"}`), Result: &result,
 				}}, nil
 			}
 			return &engine.Reply{Text: "Goodbye.", EndReason: &done}, nil, nil
@@ -49,7 +50,8 @@ func offlineRun(criteria ...string) *model.AgentTestRun {
 func TestOfflineSimulation(t *testing.T) {
 	t.Parallel()
 	run := offlineRun(
-		`Says "it's booked"`, `never says "sorry"`, `calls book_slot`, `calls book_slot with day = monday`, `does not call cancel_slot`, `ends the conversation`)
+		`Says "it's booked"`, `never says "sorry"`, `calls book_slot`, `calls book_slot with day = monday`,
+		`does not call cancel_slot`, `ends the conversation`)
 	require.NoError(t, withoutKey().simulate(t.Context(), run))
 	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
 	require.Equal(t, []string{
@@ -60,8 +62,11 @@ func TestOfflineSimulation(t *testing.T) {
 	require.Equal(t, "All is done.", *run.EndReason)
 	require.Len(t, run.CriteriaResults, 6)
 	byAgent := new(model.MessageRoleAssistant)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked", Speaker: byAgent, Kind: new(model.EvidenceKindSaid)}}, run.CriteriaResults[0].Evidence)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID, Speaker: byAgent, Kind: new(model.EvidenceKindCalled)}}, run.CriteriaResults[3].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked", Speaker: byAgent,
+		Kind: new(model.EvidenceKindSaid)}}, run.CriteriaResults[0].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`,
+		ToolCallID: &run.ToolCalls[0].ID, Speaker: byAgent, Kind: new(model.EvidenceKindCalled)}},
+		run.CriteriaResults[3].Evidence)
 
 	failed := offlineRun(`transfers the call`, `ends the conversation`)
 	require.NoError(t, withoutKey().simulate(t.Context(), failed))
@@ -81,7 +86,8 @@ func TestAJudgeThatAlwaysSaysYesDecidesNothingOfThese(t *testing.T) {
 	t.Parallel()
 	yes := lines(`{"evidence":[],"rationale":"It was wonderful.","passed":true}`)
 	criteria := []string{
-		`says "it is cancelled"`, `never says "booked"`, `calls cancel_slot`, `calls book_slot with day = Tuesday`, `does not call book_slot`,
+		`says "it is cancelled"`, `never says "booked"`, `calls cancel_slot`, `calls book_slot with day = Tuesday`,
+		`does not call book_slot`,
 		`transfers the call`, `ends the conversation`, `Is polite`,
 	}
 	run := offlineRun(criteria...)
@@ -116,7 +122,8 @@ func TestTheProgramQuotesWhatIsTooShortToBeLookedUp(t *testing.T) {
 func TestOfflineClassification(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]model.AgentTestRunStatus{
-		"Your slot is booked": model.AgentTestRunStatusPassed, "I am not interested": model.AgentTestRunStatusFailed, "Hello": model.AgentTestRunStatusFailed,
+		"Your slot is booked": model.AgentTestRunStatusPassed, "I am not interested": model.AgentTestRunStatusFailed,
+		"Hello": model.AgentTestRunStatusFailed,
 	} {
 		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{
 			Agent: &model.Agent{ClassificationTags: someTags},
@@ -140,7 +147,8 @@ func TestAllOffline(t *testing.T) {
 	require.NoError(t, err)
 	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{
 		Name: "Book", TechnicalName: "book_slot", Description: new("Books a slot at the clinic."),
-		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string","description":"the day","enum":["Monday","Friday"]}},"required":["day"]}`),
+		Parameters: model.JSONObject(
+			`{"type":"object","properties":{"day":{"type":"string","description":"the day","enum":["Monday","Friday"]}},"required":["day"]}`),
 	})
 	require.NoError(t, err)
 	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
@@ -151,17 +159,21 @@ func TestAllOffline(t *testing.T) {
 		Criteria: []string{`calls book_slot with day = Friday`, `ends the conversation`, `never says "nine"`},
 	})
 	require.NoError(t, err)
-	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2, Concurrency: 2})
+	execution, err := tenant.StartAgentTestExecution(t.Context(),
+		model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 2, Concurrency: 2})
 	require.NoError(t, err)
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		model.PageArgs{First: 2})
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
-	e := evaluatorOf(offline.New(), Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
+	e := evaluatorOf(offline.New(), Options{Contact: offline.Contact(), Judge: offline.Judge(),
+		Classifier: offline.Classifier()})
 	for _, run := range runs {
 		require.NoError(t, e.RunTest(t.Context(), tenant, run.ID, 1))
 		ended, err := dbtest.Find[*model.AgentTestRun](t.Context(), tenant, db.AgentTestRunRows, []string{run.ID})
 		require.NoError(t, err)
-		require.Equal(t, model.AgentTestRunStatusPassed, ended[0].Status, "%v\n%v", textsOf(ended[0].Messages), ended[0].CriteriaResults)
+		require.Equal(t, model.AgentTestRunStatusPassed, ended[0].Status, "%v\n%v", textsOf(ended[0].Messages),
+			ended[0].CriteriaResults)
 		require.True(t, ended[0].ToolCalls[0].Mocked)
 	}
 }
@@ -174,8 +186,10 @@ func TestATestBeginsWithTheOpener(t *testing.T) {
 		want   string
 	}{
 		"no welcome message": {func(*model.AgentTestRun) {}, "Ask me anything."},
-		"welcome message":    {func(run *model.AgentTestRun) { run.Snapshot.Agent.InboundWelcomeMessage = new("Good morning.") }, "Good morning."},
-		"no chat":            {func(run *model.AgentTestRun) { run.Snapshot.Agent.KnowledgeBaseChatID = nil }, "I want to book a slot."},
+		"welcome message": {
+			func(run *model.AgentTestRun) { run.Snapshot.Agent.InboundWelcomeMessage = new("Good morning.") }, "Good morning."},
+		"no chat": {func(run *model.AgentTestRun) { run.Snapshot.Agent.KnowledgeBaseChatID = nil },
+			"I want to book a slot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

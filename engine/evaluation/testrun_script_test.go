@@ -83,7 +83,9 @@ func lines(texts ...string) *player {
 
 // leave returns a line that ends the conversation.
 func leave(text, reason string) line {
-	return line{text: text, calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: content.Encode(map[string]any{"reason": reason})}}}
+	return line{text: text,
+		calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation,
+			Arguments: content.Encode(map[string]any{"reason": reason})}}}
 }
 
 // as gives a model its role.

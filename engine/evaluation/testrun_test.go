@@ -83,7 +83,8 @@ func (r *rehearsal) run() *model.AgentTestRun {
 	if r.replies == nil {
 		r.replies = []agentLine{{text: "Fine"}}
 	}
-	return &model.AgentTestRun{Status: model.AgentTestRunStatusRunning, Snapshot: model.RunSnapshot{Test: &r.test, Agent: &r.agent}}
+	return &model.AgentTestRun{Status: model.AgentTestRunStatusRunning, Snapshot: model.RunSnapshot{Test: &r.test,
+		Agent: &r.agent}}
 }
 
 func TestSimulation(t *testing.T) {
@@ -105,15 +106,17 @@ func TestSimulation(t *testing.T) {
 		},
 		"the welcome message begins": {
 			rehearsal: rehearsal{
-				agent: model.Agent{InboundWelcomeMessage: &welcome}, test: model.AgentTestRow{MaxTurns: 1, Variables: model.JSONObject(`{"name":7}`)},
+				agent: model.Agent{InboundWelcomeMessage: &welcome},
+				test:  model.AgentTestRow{MaxTurns: 1, Variables: model.JSONObject(`{"name":7}`)},
 			},
 			messages: []string{"assistant: Welcome, 7", "user: One", "assistant: Fine"},
 			turns:    1, end: "The test's limit of 1 turns was reached.", status: model.AgentTestRunStatusPassed,
 		},
 		"after a given message of the agent the contact answers": {
 			rehearsal: rehearsal{agent: model.Agent{InboundWelcomeMessage: &welcome}, test: model.AgentTestRow{
-				MaxTurns:             1,
-				ConversationMessages: []model.TestMessage{written(model.MessageRoleUser, "Hello"), written(model.MessageRoleAssistant, "Hi")},
+				MaxTurns: 1,
+				ConversationMessages: []model.TestMessage{written(model.MessageRoleUser, "Hello"),
+					written(model.MessageRoleAssistant, "Hi")},
 			}},
 			messages: []string{"user: Hello", "assistant: Hi", "user: One", "assistant: Fine"},
 			turns:    1, end: "The test's limit of 1 turns was reached.", status: model.AgentTestRunStatusPassed,
@@ -141,14 +144,16 @@ func TestSimulation(t *testing.T) {
 			turns:     2, end: "The contact ended the conversation: I have it.", status: model.AgentTestRunStatusPassed,
 		},
 		"both end": {
-			rehearsal: rehearsal{contact: &player{lines: []line{leave("Bye", "x")}}, replies: []agentLine{{text: "Bye", ends: "Mine"}}},
-			messages:  []string{"user: Bye", "assistant: Bye"},
-			turns:     1, end: "Mine", status: model.AgentTestRunStatusPassed,
+			rehearsal: rehearsal{contact: &player{lines: []line{leave("Bye", "x")}},
+				replies: []agentLine{{text: "Bye", ends: "Mine"}}},
+			messages: []string{"user: Bye", "assistant: Bye"},
+			turns:    1, end: "Mine", status: model.AgentTestRunStatusPassed,
 		},
 		"a criterion is false": {
-			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines(`{"evidence":[],"rationale":"r","passed":false}`)},
-			messages:  []string{"user: One", "assistant: Fine"},
-			turns:     1, end: "The test's limit of 1 turns was reached.", status: model.AgentTestRunStatusFailed,
+			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1},
+				judge: lines(`{"evidence":[],"rationale":"r","passed":false}`)},
+			messages: []string{"user: One", "assistant: Fine"},
+			turns:    1, end: "The test's limit of 1 turns was reached.", status: model.AgentTestRunStatusFailed,
 		},
 		"the contact says nothing": {
 			rehearsal: rehearsal{contact: &player{lines: []line{leave("", "x")}}},
@@ -156,8 +161,9 @@ func TestSimulation(t *testing.T) {
 			err: "the Simulator: it ended the conversation before the agent said anything",
 		},
 		"the contact fails": {
-			rehearsal: rehearsal{contact: &player{lines: []line{{text: "One"}, {err: &llm.Error{Cause: llm.Unavailable, Message: "model x: 503"}}}}},
-			messages:  []string{"user: One", "assistant: Fine"}, turns: 1,
+			rehearsal: rehearsal{
+				contact: &player{lines: []line{{text: "One"}, {err: &llm.Error{Cause: llm.Unavailable, Message: "model x: 503"}}}}},
+			messages: []string{"user: One", "assistant: Fine"}, turns: 1,
 			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseSimulator, err: "the Simulator: model x: 503",
 		},
 		"the agent's model fails": {
@@ -218,7 +224,8 @@ func TestSimulation(t *testing.T) {
 
 func TestAFalseCriterionDecides(t *testing.T) {
 	t.Parallel()
-	for verdict, want := range map[string]model.AgentTestRunStatus{"true": model.AgentTestRunStatusError, "false": model.AgentTestRunStatusFailed} {
+	for verdict, want := range map[string]model.AgentTestRunStatus{"true": model.AgentTestRunStatusError,
+		"false": model.AgentTestRunStatusFailed} {
 		r := rehearsal{test: model.AgentTestRow{MaxTurns: 1, Criteria: []string{"Is refused"}}}
 		r.judge = &player{by: func(req llm.Request) line {
 			if strings.Contains(req.Messages[0].Text, "Is refused") {
@@ -243,7 +250,8 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 			ConversationMessages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hello", Timestamp: &earlier}},
 		},
 		replies: []agentLine{
-			{text: "Fine", calls: []string{"look", "book"}}, {text: "Good"}, {calls: []string{"dig"}, err: model.Errorf(model.UpstreamFailed, "x")},
+			{text: "Fine", calls: []string{"look", "book"}}, {text: "Good"},
+			{calls: []string{"dig"}, err: model.Errorf(model.UpstreamFailed, "x")},
 		},
 	}
 	run := r.run()
@@ -269,7 +277,8 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	require.Len(t, r.test.ConversationMessages, 1, "the snapshot stays as it was")
 
 	require.Len(t, r.situations, 3)
-	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].Values)
+	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true,
+		"clinic": map[string]any{"city": "Lyon"}}, r.situations[0].Values)
 	require.Empty(t, r.situations[0].Calls)
 	require.Len(t, r.situations[1].Calls, 2)
 	require.Equal(t, []string{"user: Hello", "assistant: Fine", "user: One"}, textsOf(r.situations[1].Messages))

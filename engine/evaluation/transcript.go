@@ -96,7 +96,8 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	for _, call := range run.ToolCalls {
 		names[call.ID] = call.TechnicalName
 		shown := transcriptCall{
-			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
+			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result),
+			Error: shorten(call.Error),
 		}
 		for _, chunk := range engine.FoundBy(call) {
 			shown.excerpts = append(shown.excerpts, chunk.Content)
@@ -184,7 +185,8 @@ func shortenMiddle(text string, most int) (short string, pieces []string) {
 
 // at returns the message with an index, nil if it is not shown.
 func (t transcript) at(index int) *transcriptMessage {
-	at, found := slices.BinarySearchFunc(t.Messages, index, func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })
+	at, found := slices.BinarySearchFunc(t.Messages, index,
+		func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })
 	if !found {
 		return nil
 	}

@@ -17,10 +17,12 @@ func longWinded() *model.AgentTestRun {
 	run := &model.AgentTestRun{}
 	for turn := range 30 {
 		run.Messages = append(run.Messages, written(model.MessageRoleUser, fmt.Sprintf("Question %d, please", turn)),
-			written(model.MessageRoleAssistant, fmt.Sprintf("Beginning %d. %s Middle %d. %s Ending %d.", turn, strings.Repeat("so to speak ", 2_500), turn, strings.Repeat("é", 15_000), turn)))
+			written(model.MessageRoleAssistant, fmt.Sprintf("Beginning %d. %s Middle %d. %s Ending %d.", turn,
+				strings.Repeat("so to speak ", 2_500), turn, strings.Repeat("é", 15_000), turn)))
 		result := strings.Repeat("found ", 1_200)
 		run.ToolCalls = append(run.ToolCalls, &model.ToolCall{
-			ID: fmt.Sprintf("call_%d", turn), TechnicalName: "find", Arguments: model.JSONObject(fmt.Sprintf(`{"turn":%d}`, turn)), Result: &result, MessageSequence: int32(2 * turn),
+			ID: fmt.Sprintf("call_%d", turn), TechnicalName: "find",
+			Arguments: model.JSONObject(fmt.Sprintf(`{"turn":%d}`, turn)), Result: &result, MessageSequence: int32(2 * turn),
 		})
 	}
 	return run
@@ -30,9 +32,11 @@ func TestLongConversationsAreJudged(t *testing.T) {
 	t.Parallel()
 	p := &player{by: func(req llm.Request) line {
 		for criterion, evidence := range map[string]string{
-			"first": `{"messageIndex":1,"quote":"Beginning 0."}`, "last": `{"messageIndex":59,"quote":"Ending 29"},{"messageIndex":59,"quote":"find {\"turn\":29}"}`,
-			"middle of a message": `{"messageIndex":59,"quote":"Middle 29"}`, "middle message": `{"messageIndex":31,"quote":"Beginning 15"}`,
-			"torn": `{"messageIndex":59,"quote":"are left out"}`,
+			"first":               `{"messageIndex":1,"quote":"Beginning 0."}`,
+			"last":                `{"messageIndex":59,"quote":"Ending 29"},{"messageIndex":59,"quote":"find {\"turn\":29}"}`,
+			"middle of a message": `{"messageIndex":59,"quote":"Middle 29"}`,
+			"middle message":      `{"messageIndex":31,"quote":"Beginning 15"}`,
+			"torn":                `{"messageIndex":59,"quote":"are left out"}`,
 		} {
 			if strings.HasSuffix(req.Messages[0].Text, `"criterion":"`+criterion+`"}`) {
 				return line{text: `{"evidence":[` + evidence + `],"rationale":"r","passed":true}`}
@@ -46,7 +50,8 @@ func TestLongConversationsAreJudged(t *testing.T) {
 	require.Len(t, results, 2)
 	require.Equal(t, "call_29", *results[1].Evidence[1].ToolCallID)
 	for criterion, want := range map[string]string{
-		"middle of a message": "neither in message 59", "torn": "neither in message 59", "middle message": "there is no message with the messageIndex 31",
+		"middle of a message": "neither in message 59", "torn": "neither in message 59",
+		"middle message": "there is no message with the messageIndex 31",
 	} {
 		_, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{criterion}, shown)
 		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), want)
@@ -55,7 +60,8 @@ func TestLongConversationsAreJudged(t *testing.T) {
 	first, second := p.asked[0], p.asked[1]
 	require.Equal(t, first.System, second.System)
 	at := strings.LastIndex(first.Messages[0].Text, `,"criterion":`)
-	require.Equal(t, first.Messages[0].Text[:at], second.Messages[0].Text[:at], "providers keep what requests begin with in common")
+	require.Equal(t, first.Messages[0].Text[:at], second.Messages[0].Text[:at],
+		"providers keep what requests begin with in common")
 	require.Less(t, len(first.Messages[0].Text), maxTranscript)
 	require.Greater(t, len(first.Messages[0].Text), maxTranscript/2)
 	require.Contains(t, first.Messages[0].Text, `"leftOutBefore":`)

@@ -37,7 +37,8 @@ func newOutages(t *testing.T, address string) *outages {
 
 // cut ends every connection of the database.
 func (o *outages) cut() {
-	_, err := o.conn.Exec(o.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", o.name)
+	_, err := o.conn.Exec(o.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
+		o.name)
 	require.NoError(o.t, err)
 }
 
@@ -85,7 +86,8 @@ func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
 	require.NoError(t, err)
 	var added []*model.Document
 	for range 2 {
-		d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+		d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"),
+			Text: new("tree")})
 		require.NoError(t, err)
 		added = append(added, d)
 	}
@@ -114,7 +116,8 @@ func TestAnAttemptWithoutDatabaseCountsForNothing(t *testing.T) {
 	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
 	datasets, err := dbtest.Find[*model.Dataset](ctx, l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
-	d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+	d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"),
+		Text: new("tree")})
 	require.NoError(t, err)
 
 	database.admit(false)

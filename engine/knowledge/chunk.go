@@ -26,8 +26,10 @@ const (
 
 // Chunk cuts a text by one of model.ChunkMethods, in reading order. The note, which may be empty, tells the document's
 // owner where the method could not be followed. The error is that of ctx.
-func Chunk(ctx context.Context, text Text, method string, config model.ParserConfig) (pieces []Piece, note string, err error) {
-	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
+func Chunk(ctx context.Context, text Text, method string,
+	config model.ParserConfig) (pieces []Piece, note string, err error) {
+	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum),
+		delimiters: delimiters(config.Delimiter)}
 	switch method {
 	case "naive":
 		c.loose(text.String())
@@ -53,7 +55,8 @@ func (c *cutter) one(whole string) string {
 	}
 	c.limit = maxWhole
 	c.loose(whole)
-	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was cut by the method naive.", maxDocument>>10)
+	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was cut by the method "+
+		"naive.", maxDocument>>10)
 }
 
 func (c *cutter) table(text Text) string {
@@ -78,8 +81,8 @@ func (c *cutter) table(text Text) string {
 
 var errNoTable = errors.New("no table")
 
-// asRows returns the blocks of a text and how many of them are rows. Plain text in the form of a table, as when somebody
-// pastes one, is read as a table.
+// asRows returns the blocks of a text and how many of them are rows. Plain text in the form of a table, as when
+// somebody pastes one, is read as a table.
 func asRows(text Text) ([]Block, int) {
 	rows := 0
 	var lines strings.Builder

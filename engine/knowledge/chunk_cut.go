@@ -72,8 +72,8 @@ func (c *cutter) whole(head, text string) {
 	}
 }
 
-// under cuts text into pieces that all begin with the head, whose tokens count. A head that would take more than half of
-// a piece is treated as text.
+// under cuts text into pieces that all begin with the head, whose tokens count. A head that would take more than half
+// of a piece is treated as text.
 func (c *cutter) under(head, text string, limit int) {
 	if head == "" {
 		c.pack(text, limit, c.keep)

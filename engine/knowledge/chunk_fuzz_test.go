@@ -17,8 +17,10 @@ import (
 // unless a single character exceeds it.
 func FuzzChunk(f *testing.F) {
 	for _, content := range []string{
-		"one two three; four five six\nseven eight nine ## ten", "Question: When?\nAnswer: On Monday.\nQuestion: Where?", "Article 5\nThe parcel.\n\n1.2 Returns\nNone.",
-		"name;price\nring;5\nwatch;90", strings.Repeat("parcel", 200), strings.Repeat("漢字", 100), "👩‍👩‍👧‍👦👩‍👩‍👧‍👦 e\u0301\u0301\u0301", "\t\n\u2003",
+		"one two three; four five six\nseven eight nine ## ten", "Question: When?\nAnswer: On Monday.\nQuestion: Where?",
+		"Article 5\nThe parcel.\n\n1.2 Returns\nNone.",
+		"name;price\nring;5\nwatch;90", strings.Repeat("parcel", 200), strings.Repeat("漢字", 100),
+		"👩‍👩‍👧‍👦👩‍👩‍👧‍👦 e\u0301\u0301\u0301", "\t\n\u2003",
 	} {
 		for i := range model.ChunkMethods {
 			f.Add(content, "\n`##`;", uint16(20), uint8(i))

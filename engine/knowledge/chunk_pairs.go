@@ -9,7 +9,8 @@ import (
 
 var (
 	question = lazyregexp.New(`^(?i:questions?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|q\s*\d*\s*[:.)])\s*(.*)$`)
-	answer   = lazyregexp.New(`^(?i:(?:answer|réponse|reponse)s?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|(?:ans|rép|rep|a|r)\s*\d*\s*[:.)])\s*(.*)$`)
+	answer   = lazyregexp.New(
+		`^(?i:(?:answer|réponse|reponse)s?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|(?:ans|rép|rep|a|r)\s*\d*\s*[:.)])\s*(.*)$`)
 
 	questionColumns = []string{"question", "questions", "q"}
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}

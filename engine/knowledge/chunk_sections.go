@@ -30,7 +30,8 @@ const (
 
 // labelled matches headings such as "Chapter 2", "Titre Ier" and "Première partie".
 func labelled(names string, level int) rule {
-	return rule{label: lazyregexp.New(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal + `\s+(?:` + names +
+	return rule{label: lazyregexp.New(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal +
+		`\s+(?:` + names +
 		`)))(?:$|[\s.:–—-])`), level: level}
 }
 
@@ -40,17 +41,21 @@ func numbered(level int) rule { return rule{label: number, level: level, isNumbe
 var (
 	number  = lazyregexp.New(`^\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+[\p{Lu}«"“]`)
 	roman   = rule{label: lazyregexp.New(`^[IVX]{1,5}[.)]\s+\p{Lu}`), level: 1}
-	article = rule{label: lazyregexp.New(`^(?i:articles?|art\.)\s+(?:[LRD]\.?\s?)?\d+(?:[.-]\d+)*(?:er)?(?:\s(?:bis|ter))?(?:$|[\s.:–—-])`), level: 5, leads: true}
-	sign    = rule{label: lazyregexp.New(`^§{1,2}\s?\d+[a-z]?(?:$|[\s.:–—-])`), level: 5, leads: true}
-	named   = rule{label: lazyregexp.New(`^(?i:abstract|summary|introduction|background|related work|methods?|methodology|results|discussion|` +
-		`conclusions?|acknowledge?ments?|references|bibliography|appendix|résumé|contexte|état de l'art|méthodes?|méthodologie|` +
-		`résultats|remerciements|références|bibliographie|annexes?)(?:\s+[A-Z0-9])?$`), level: 1}
+	article = rule{label: lazyregexp.New(
+		`^(?i:articles?|art\.)\s+(?:[LRD]\.?\s?)?\d+(?:[.-]\d+)*(?:er)?(?:\s(?:bis|ter))?(?:$|[\s.:–—-])`), level: 5,
+		leads: true}
+	sign  = rule{label: lazyregexp.New(`^§{1,2}\s?\d+[a-z]?(?:$|[\s.:–—-])`), level: 5, leads: true}
+	named = rule{label: lazyregexp.New(
+		`^(?i:abstract|summary|introduction|background|related work|methods?|methodology|results|discussion|` +
+			`conclusions?|acknowledge?ments?|references|bibliography|appendix|résumé|contexte|état de l'art|méthodes?|méthodologie|` +
+			`résultats|remerciements|références|bibliographie|annexes?)(?:\s+[A-Z0-9])?$`), level: 1}
 	hashes = lazyregexp.New(`^(#{1,6})\s+(.+?)\s*#*$`)
 )
 
 // rules are each method's headings, in addition to those that the document's form shows.
 var rules = map[string][]rule{
-	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3), numbered(6)},
+	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3),
+		numbered(6)},
 	"book": {labelled(`book|livre|volume|tome`, 1), labelled(`part|partie`, 2), labelled(`chapter|chapitre`, 3),
 		labelled(`section`, 4), numbered(6)},
 	"laws": {labelled(`book|livre|part|partie|title|titre`, 1), labelled(`chapter|chapitre`, 2), labelled(`section`, 3),

@@ -64,10 +64,12 @@ func TestNaiveLosesNothingAndStaysWithinItsBound(t *testing.T) {
 	t.Parallel()
 	count := counter(t)
 	words := rapid.SampledFrom([]string{
-		"remboursement", "order", "été", "漢字", "👩‍👩‍👧‍👦", "e\u0301\u0301", "##", ";", ".", "!", "\n", "\n\n", " ", "\t", "x1", "`", "a.b", "?", "supercalifragilistic",
+		"remboursement", "order", "été", "漢字", "👩‍👩‍👧‍👦", "e\u0301\u0301", "##", ";", ".", "!", "\n", "\n\n", " ", "\t", "x1",
+		"`", "a.b", "?", "supercalifragilistic",
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		content := strings.Join(rapid.SliceOfN(words, 1, 200).Draw(t, "words"), rapid.SampledFrom([]string{"", " "}).Draw(t, "between"))
+		content := strings.Join(rapid.SliceOfN(words, 1, 200).Draw(t, "words"), rapid.SampledFrom([]string{"", " "}).
+			Draw(t, "between"))
 		limit := rapid.Int32Range(1, 64).Draw(t, "limit")
 		delimiter := rapid.SampledFrom([]string{"\n", "\n`##`;", "`supercali`", ".!?", "§", "`"}).Draw(t, "delimiter")
 		text := knowledge.Text{Blocks: []knowledge.Block{{Text: content}}}
@@ -95,7 +97,8 @@ func TestNaiveCutsAtDelimitersAndMerges(t *testing.T) {
 		Name: "d", ParserConfig: &model.ParserConfigInput{Delimiter: &delimiter, ChunkTokenNum: &tokens},
 	}, time.Now())
 	require.NoError(t, err)
-	got, note := cut(t, "a.txt", "one two three; four five six\nseven eight nine ## ten # eleven twelve thirteen", "naive", dataset.ParserConfig)
+	got, note := cut(t, "a.txt", "one two three; four five six\nseven eight nine ## ten # eleven twelve thirteen", "naive",
+		dataset.ParserConfig)
 	require.Empty(t, note)
 	want := []string{"one two three; four five six", "seven eight nine ##", "ten # eleven twelve thirteen"}
 	require.Empty(t, cmp.Diff(want, got))
@@ -126,14 +129,20 @@ func TestPairs(t *testing.T) {
 		file, content string
 		want          []string
 	}{
-		"marks":           {"a.txt", "Q: Can I return a lamp?\nA: Yes, within 30 days.\nKeep the receipt.\n\nQ: Do you ship to Spain?\nA: We do.", en},
-		"numbered marks":  {"a.txt", "Question 1: Can I return a lamp?\nAnswer 1: Yes, within 30 days.\nKeep the receipt.\nQuestion 2: Do you ship to Spain?\nAnswer 2: We do.", en},
-		"markdown":        {"a.md", "**Q:** Can I return a lamp?\n**A:** Yes, within 30 days.\nKeep the receipt.\n\n**Q:** Do you ship to Spain?\n\n**A:** We do.", en},
-		"french":          {"a.txt", "Question : Puis-je annuler ?\nRéponse : Oui, avant midi.\n\nQ. Livrez-vous le samedi ?\nR. Non.", fr},
-		"tabs":            {"a.txt", "Puis-je annuler ?\tOui, avant midi.\nLivrez-vous le samedi ?\tNon.", fr},
-		"csv":             {"a.csv", "Puis-je annuler ?;\"Oui, avant midi.\"\nLivrez-vous le samedi ?;Non.\n", fr},
-		"csv with titles": {"a.csv", "id,Réponse,Question\n1,\"Oui, avant midi.\",Puis-je annuler ?\n2,Non.,Livrez-vous le samedi ?\n", fr},
-		"json":            {"a.json", `[{"question":"Puis-je annuler ?","answer":"Oui, avant midi."},{"question":"Livrez-vous le samedi ?","answer":"Non."}]`, fr},
+		"marks": {"a.txt", "Q: Can I return a lamp?\nA: Yes, within 30 days.\nKeep the receipt.\n\nQ: Do you " +
+			"ship to Spain?\nA: We do.", en},
+		"numbered marks": {"a.txt", "Question 1: Can I return a lamp?\nAnswer 1: Yes, within 30 days.\nKeep the " +
+			"receipt.\nQuestion 2: Do you ship to Spain?\nAnswer 2: We do.", en},
+		"markdown": {"a.md", "**Q:** Can I return a lamp?\n**A:** Yes, within 30 days.\nKeep the receipt.\n\n**Q:** " +
+			"Do you ship to Spain?\n\n**A:** We do.", en},
+		"french": {"a.txt", "Question : Puis-je annuler ?\nRéponse : Oui, avant midi.\n\nQ. Livrez-vous le samedi " +
+			"?\nR. Non.", fr},
+		"tabs": {"a.txt", "Puis-je annuler ?\tOui, avant midi.\nLivrez-vous le samedi ?\tNon.", fr},
+		"csv":  {"a.csv", "Puis-je annuler ?;\"Oui, avant midi.\"\nLivrez-vous le samedi ?;Non.\n", fr},
+		"csv with titles": {"a.csv", "id,Réponse,Question\n1,\"Oui, avant midi.\",Puis-je annuler ?\n2,Non.,Livrez-vous le " +
+			"samedi ?\n", fr},
+		"json": {"a.json",
+			`[{"question":"Puis-je annuler ?","answer":"Oui, avant midi."},{"question":"Livrez-vous le samedi ?","answer":"Non."}]`, fr},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +155,8 @@ func TestPairs(t *testing.T) {
 
 func TestPairsOfAnythingElse(t *testing.T) {
 	t.Parallel()
-	got, note := cut(t, "a.md", "# FAQ\n\n## Can I return a lamp?\n\nYes.\n\n## Do you ship to Spain?\n\nWe do.", "qa", config(512, "\n"))
+	got, note := cut(t, "a.md", "# FAQ\n\n## Can I return a lamp?\n\nYes.\n\n## Do you ship to Spain?\n\nWe do.", "qa",
+		config(512, "\n"))
 	require.Empty(t, cmp.Diff([]string{"FAQ > Can I return a lamp?\nYes.", "FAQ > Do you ship to Spain?\nWe do."}, got))
 	require.Contains(t, note, "each heading was taken for a question")
 
@@ -170,11 +180,12 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	want := []string{"Article: Lampe; Prix: 12,50 €; Stock: 3", "Article: Chaise; Prix: 49 €"}
 	for name, content := range map[string]string{
-		"a.csv":  "Article;Prix;Stock\nLampe;12,50 €;3\nChaise;49 €;\n",
-		"a.tsv":  "Article\tPrix\tStock\nLampe\t12,50 €\t3\nChaise\t49 €\t\n",
-		"a.txt":  "Article;Prix;Stock\nLampe;12,50 €;3\nChaise;49 €;\n",
-		"a.md":   "| Article | Prix | Stock |\n|---|--:|---|\n| Lampe | 12,50 € | 3 |\n| Chaise | 49 € | |\n",
-		"a.html": "<table><tr><th>Article<th>Prix<th>Stock<tr><td>Lampe<td>12,50&nbsp;€<td>3<tr><td>Chaise<td>49 €<td></table>",
+		"a.csv": "Article;Prix;Stock\nLampe;12,50 €;3\nChaise;49 €;\n",
+		"a.tsv": "Article\tPrix\tStock\nLampe\t12,50 €\t3\nChaise\t49 €\t\n",
+		"a.txt": "Article;Prix;Stock\nLampe;12,50 €;3\nChaise;49 €;\n",
+		"a.md":  "| Article | Prix | Stock |\n|---|--:|---|\n| Lampe | 12,50 € | 3 |\n| Chaise | 49 € | |\n",
+		"a.html": "<table><tr><th>Article<th>Prix<th>Stock<tr><td>Lampe<td>12,50&nbsp;€<td>3<tr><td>Chaise<td>49 " +
+			"€<td></table>",
 		"b.html": "<table><tr><td>Article<td>Prix<td>Stock<tr><td>Lampe<td>12,50 €<td>3<tr><td>Chaise<td>49 €<td></table>",
 		"a.json": `[{"Article":"Lampe","Prix":"12,50 €","Stock":3},{"Article":"Chaise","Prix":"49 €","Stock":null}]`,
 	} {
@@ -185,7 +196,8 @@ func TestTable(t *testing.T) {
 		require.Empty(t, cmp.Diff(want, got), name)
 		require.Empty(t, note)
 	}
-	got, note := cut(t, "a.md", "Prices of May.\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\nWithout tax.", "table", config(512, "\n"))
+	got, note := cut(t, "a.md", "Prices of May.\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\nWithout tax.", "table",
+		config(512, "\n"))
 	require.Equal(t, []string{"Prices of May.", "A: 1; B: 2", "Without tax."}, got)
 	require.Empty(t, note)
 	got, note = cut(t, "a.txt", "No rows here.", "table", config(512, "\n"))
@@ -219,38 +231,52 @@ func TestSections(t *testing.T) {
 		want                  []string
 	}{
 		"markdown": {
-			"a.md", "manual", "# Lamp\n\nHello.\n\n## Setup\n\n1. Unpack.\n2. Plug in.\n\n### Wall\n\nDrill.\n\n## Care\n\nDust it.",
-			[]string{"Lamp\nHello.", "Lamp > Setup\n1. Unpack.\n2. Plug in.", "Lamp > Setup > Wall\nDrill.", "Lamp > Care\nDust it."},
+			"a.md", "manual", "# Lamp\n\nHello.\n\n## Setup\n\n1. Unpack.\n2. Plug in.\n\n### Wall\n\nDrill.\n\n## " +
+				"Care\n\nDust it.",
+			[]string{"Lamp\nHello.", "Lamp > Setup\n1. Unpack.\n2. Plug in.", "Lamp > Setup > Wall\nDrill.",
+				"Lamp > Care\nDust it."},
 		},
 		"numbers": {
-			"a.txt", "manual", "1. Setup\n\nDo this:\n\n1. Unpack the lamp.\n2. Plug it in.\n\n1.1 On the wall\n\nDrill.\n\n2. Care\nDust it.",
-			[]string{"1. Setup\nDo this:\n1. Unpack the lamp.\n2. Plug it in.", "1. Setup > 1.1 On the wall\nDrill.", "2. Care\nDust it."},
+			"a.txt", "manual", "1. Setup\n\nDo this:\n\n1. Unpack the lamp.\n2. Plug it in.\n\n1.1 On the " +
+				"wall\n\nDrill.\n\n2. Care\nDust it.",
+			[]string{"1. Setup\nDo this:\n1. Unpack the lamp.\n2. Plug it in.", "1. Setup > 1.1 On the wall\nDrill.",
+				"2. Care\nDust it."},
 		},
 		"hashes in plain text": {
 			"a.txt", "manual", "# Lampe\nBonjour.\n## Entretien\nDépoussiérer.",
 			[]string{"Lampe\nBonjour.", "Lampe > Entretien\nDépoussiérer."},
 		},
 		"book": {
-			"a.txt", "book", "Part One\n\nChapter 1: The Door\n\nIt was open.\n\nChapter 2\n\nIt was shut.\n\nPart Two\n\nChapter 3\n\nIt was gone.",
-			[]string{"Part One > Chapter 1: The Door\nIt was open.", "Part One > Chapter 2\nIt was shut.", "Part Two > Chapter 3\nIt was gone."},
+			"a.txt", "book", "Part One\n\nChapter 1: The Door\n\nIt was open.\n\nChapter 2\n\nIt was shut.\n\nPart " +
+				"Two\n\nChapter 3\n\nIt was gone.",
+			[]string{"Part One > Chapter 1: The Door\nIt was open.", "Part One > Chapter 2\nIt was shut.",
+				"Part Two > Chapter 3\nIt was gone."},
 		},
 		"livre": {
-			"a.txt", "book", "Première partie\n\nChapitre premier\n\nElle était ouverte.\n\nChapitre II — La clef\n\nElle était fermée.",
-			[]string{"Première partie > Chapitre premier\nElle était ouverte.", "Première partie > Chapitre II — La clef\nElle était fermée."},
+			"a.txt", "book", "Première partie\n\nChapitre premier\n\nElle était ouverte.\n\nChapitre II — La clef\n\nElle " +
+				"était fermée.",
+			[]string{"Première partie > Chapitre premier\nElle était ouverte.",
+				"Première partie > Chapitre II — La clef\nElle était fermée."},
 		},
 		"laws": {
-			"a.txt", "laws", "Chapter I General\n\nArticle 1\nScope of these terms.\n\nArticle 2. The customer may cancel.\nIn writing.\n\nChapter II Payment\n\n§ 3 Due date\nThirty days. Article 2 of the law applies.",
-			[]string{"Chapter I General > Article 1\nScope of these terms.", "Chapter I General\nArticle 2. The customer may cancel.\nIn writing.", "Chapter II Payment > § 3 Due date\nThirty days. Article 2 of the law applies."},
+			"a.txt", "laws", "Chapter I General\n\nArticle 1\nScope of these terms.\n\nArticle 2. The customer may " +
+				"cancel.\nIn writing.\n\nChapter II Payment\n\n§ 3 Due date\nThirty days. Article 2 of the law applies.",
+			[]string{"Chapter I General > Article 1\nScope of these terms.",
+				"Chapter I General\nArticle 2. The customer may cancel.\nIn writing.",
+				"Chapter II Payment > § 3 Due date\nThirty days. Article 2 of the law applies."},
 		},
 		"lois": {
-			"a.md", "laws", "# Conditions\n\nTitre Ier : Objet\n\nArticle 1er - Les parties\n\nLe vendeur et le client.\n\nArticle L. 121-2 : le client peut annuler.\n\nSection 2 Paiement\n\nArt. 3\n\nÀ trente jours.",
+			"a.md", "laws", "# Conditions\n\nTitre Ier : Objet\n\nArticle 1er - Les parties\n\nLe vendeur et le " +
+				"client.\n\nArticle L. 121-2 : le client peut annuler.\n\nSection 2 Paiement\n\nArt. 3\n\nÀ trente jours.",
 			[]string{"Conditions > Titre Ier : Objet > Article 1er - Les parties\nLe vendeur et le client.",
 				"Conditions > Titre Ier : Objet\nArticle L. 121-2 : le client peut annuler.",
 				"Conditions > Titre Ier : Objet > Section 2 Paiement > Art. 3\nÀ trente jours."},
 		},
 		"paper": {
-			"a.txt", "paper", "Abstract\nWe measure lamps.\n\n1 Introduction\nLamps shine.\n\n1.1 Why\nBecause.\n\nII. Method\nWe look.\n\nReferences\nNone.",
-			[]string{"Abstract\nWe measure lamps.", "1 Introduction\nLamps shine.", "1 Introduction > 1.1 Why\nBecause.", "II. Method\nWe look.", "References\nNone."},
+			"a.txt", "paper", "Abstract\nWe measure lamps.\n\n1 Introduction\nLamps shine.\n\n1.1 Why\nBecause.\n\nII. " +
+				"Method\nWe look.\n\nReferences\nNone.",
+			[]string{"Abstract\nWe measure lamps.", "1 Introduction\nLamps shine.", "1 Introduction > 1.1 Why\nBecause.",
+				"II. Method\nWe look.", "References\nNone."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +297,8 @@ func TestSectionsKeepTheirPathInEveryPieceAndWithinTheBound(t *testing.T) {
 		require.True(t, strings.HasPrefix(piece, "Handbook > Returns\nA lamp"), piece)
 		require.LessOrEqual(t, counter(t)(piece), 66)
 	}
-	got, _ = cut(t, "a.md", "# "+strings.Repeat("A long title ", 40)+"\n\n## Short\n\nText.\n\n## Last", "manual", config(16, "\n"))
+	got, _ = cut(t, "a.md", "# "+strings.Repeat("A long title ", 40)+"\n\n## Short\n\nText.\n\n## Last", "manual",
+		config(16, "\n"))
 	require.Contains(t, got, "Short\nText.", "a path that is too long begins further in")
 	require.Contains(t, got, "Last", "a heading with nothing under it is kept")
 	_, note := cut(t, "a.txt", "no headings at all", "laws", config(16, "\n"))

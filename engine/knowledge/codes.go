@@ -28,8 +28,8 @@ const (
 )
 
 var (
-	// signed finds groups of letters and digits that signs join, and spaced groups of digits that blanks join; the first may
-	// have letters.
+	// signed finds groups of letters and digits that signs join, and spaced groups of digits that blanks join; the first
+	// may have letters.
 	signed = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
 	// pointed is a number with decimals, a version or a list, unless grouped says that the points part thousands, or the
@@ -53,7 +53,8 @@ func codesOf(text string) []code {
 			continue
 		}
 		isNumber := !strings.ContainsFunc(whole, unicode.IsLetter)
-		if isNumber && utf8.RuneCountInString(whole) < shortest || pointed().MatchString(found) && !grouped().MatchString(found) {
+		if isNumber && utf8.RuneCountInString(whole) < shortest || pointed().MatchString(found) && !grouped().
+			MatchString(found) {
 			continue
 		}
 		if slices.Equal(wordsOf(whole), []model.Word{{Folded: whole}}) {
@@ -81,8 +82,8 @@ func folded(words []model.Word) []string {
 	return texts
 }
 
-// joinCodes lets the parts of a question's codes be held by chunks that hold the code as a whole. Words are those of the
-// question and the codes.
+// joinCodes lets the parts of a question's codes be held by chunks that hold the code as a whole. Words are those of
+// the question and the codes.
 func joinCodes(tokens []token, codes []code, words []db.Token) {
 	for _, c := range codes {
 		at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == c.whole && w.Chunks > 0 })

@@ -32,11 +32,13 @@ func TestCodes(t *testing.T) {
 func TestCodesAreFoundHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, spellings := range [][]string{
-		{"A-1234", "A1234", "a/1234", "A.1234", "A_1234"}, {"06 12 34 56 78", "06.12.34.56.78", "0612345678", "06-12-34-56-78"},
+		{"A-1234", "A1234", "a/1234", "A.1234", "A_1234"}, {"06 12 34 56 78", "06.12.34.56.78", "0612345678",
+			"06-12-34-56-78"},
 		{"100 000", "100,000", "100.000", "100000"}, {"V55-D2", "v55d2", "V55/D2"},
 	} {
 		for _, written := range spellings {
-			l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"the part B-1235\n\"the part " + written + "\"\nthe number 12.34 or 55 of them"})
+			l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"the part B-1235\n\"the part " + written +
+				"\"\nthe number 12.34 or 55 of them"})
 			l.chat.PromptSettings.SimilarityThreshold = 0.5
 			for _, asked := range spellings {
 				found := l.ask(asked)

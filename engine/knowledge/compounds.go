@@ -27,8 +27,8 @@ func hasCompounds(languages []string) bool {
 	return slices.Contains(languages, "de") || slices.Contains(languages, "nl")
 }
 
-// partsOf takes a compound, given by its terms, apart into as few words as it can that the vocabularies know, the first as
-// long as possible. It is nil if that cannot be done.
+// partsOf takes a compound, given by its terms, apart into as few words as it can that the vocabularies know, the first
+// as long as possible. It is nil if that cannot be done.
 func partsOf(known []*vocabulary, terms []string) []string {
 	lookups := maxLookups
 	for most := 2; most <= maxPartsOf; most++ {
@@ -51,7 +51,8 @@ func takeApart(tokens []token, apart map[string][]string, words []db.Token) []to
 	for _, compound := range tokens {
 		for _, part := range apart[compound.Word] {
 			at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == part })
-			if at < 0 || len(whole) == db.MaxSearchTokens || slices.ContainsFunc(whole, func(t token) bool { return overlap(t.Terms, words[at].Terms) }) {
+			if at < 0 || len(whole) == db.MaxSearchTokens ||
+				slices.ContainsFunc(whole, func(t token) bool { return overlap(t.Terms, words[at].Terms) }) {
 				continue
 			}
 			whole = append(whole, token{Token: words[at], letters: lettersWeight(words[at]), credit: 1})
@@ -92,8 +93,8 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 	return nil
 }
 
-// compoundsWith returns the compounds that begin or end with one of the terms of a word, the rest of which the vocabularies
-// know, and the credit for them: the least share of a compound that the word is.
+// compoundsWith returns the compounds that begin or end with one of the terms of a word, the rest of which the
+// vocabularies know, and the credit for them: the least share of a compound that the word is.
 func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
 	credit = 1
 	for _, term := range terms {
@@ -140,7 +141,8 @@ func isCompound(known []*vocabulary, word, part string) bool {
 func knows(known []*vocabulary, word string) bool {
 	length := utf8.RuneCountInString(word)
 	return slices.ContainsFunc(known, func(v *vocabulary) bool {
-		_, isKnown := slices.BinarySearchFunc(v.words[length], word, func(k knownWord, word string) int { return strings.Compare(k.text, word) })
+		_, isKnown := slices.BinarySearchFunc(v.words[length], word,
+			func(k knownWord, word string) int { return strings.Compare(k.text, word) })
 		return isKnown
 	})
 }

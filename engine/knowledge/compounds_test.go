@@ -13,11 +13,14 @@ import (
 // A compound that no chunk holds is found by its words, and a word that none holds by compounds with it.
 func TestRetrieveFindsCompounds(t *testing.T) {
 	t.Parallel()
-	const delivery, room, other = "Die Zeit bis zur Lieferung beträgt drei Tage", "Der Gruppenraum ist frei", "Eine Gruppe zahlt nichts"
-	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join([]string{german, delivery, room, other}, "\n")})
+	const delivery, room, other = "Die Zeit bis zur Lieferung beträgt drei Tage", "Der Gruppenraum ist frei",
+		"Eine Gruppe zahlt nichts"
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t),
+		[]string{strings.Join([]string{german, delivery, room, other}, "\n")})
 	for question, want := range map[string][]string{
-		"Lieferungszeit": {delivery}, "Raum": {room}, "Gruppenzeit": {delivery, other}, "Lieferungszeiten der Gruppenräume": {delivery, room},
-		"Zeitlupe": {}, "xylophonbau": {},
+		"Lieferungszeit": {delivery}, "Raum": {room}, "Gruppenzeit": {delivery, other},
+		"Lieferungszeiten der Gruppenräume": {delivery, room},
+		"Zeitlupe":                          {}, "xylophonbau": {},
 	} {
 		require.ElementsMatch(t, want, texts(l.ask(question)), question)
 	}

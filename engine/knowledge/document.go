@@ -38,7 +38,8 @@ const plain = "text/plain"
 
 // texts are the media types of text files, by the endings of their names.
 var texts = map[string]string{
-	".csv": "text/csv", ".eml": "message/rfc822", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": plain,
+	".csv": "text/csv", ".eml": "message/rfc822", ".htm": "text/html", ".html": "text/html", ".json": "application/json",
+	".log":      plain,
 	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": plain,
 	".xml": "text/xml",
 }
@@ -80,7 +81,8 @@ func isReadable(media string) bool {
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-		openDocument + "text", openDocument + "spreadsheet", "application/epub+zip", "application/rtf", "application/xml", "message/rfc822", "application/msword", "application/x-ole-storage":
+		openDocument + "text", openDocument + "spreadsheet", "application/epub+zip", "application/rtf", "application/xml",
+		"message/rfc822", "application/msword", "application/x-ole-storage":
 		return true
 	}
 	return isText(media) || strings.HasPrefix(media, "image/")

@@ -26,8 +26,8 @@ const (
 	fewTelling = 8
 )
 
-// decode returns the text of a text file, and the empty Text to read it into, which says what was guessed. The encoding is
-// UTF-8 or UTF-16, by the byte order mark or the look, else what the letters look like.
+// decode returns the text of a text file, and the empty Text to read it into, which says what was guessed. The encoding
+// is UTF-8 or UTF-16, by the byte order mark or the look, else what the letters look like.
 func decode(content []byte) (source string, into Text, err error) {
 	into = newText(content)
 	var from encoding.Encoding
@@ -52,8 +52,8 @@ func decode(content []byte) (source string, into Text, err error) {
 	return source, into, err
 }
 
-// guess returns the encoding that a text is most likely in, and a sentence that says so. An encoding in which the text has
-// characters that nobody writes, such as frames, loses.
+// guess returns the encoding that a text is most likely in, and a sentence that says so. An encoding in which the text
+// has characters that nobody writes, such as frames, loses.
 func guess(content []byte) (encoding.Encoding, string) {
 	from, name := encoding.Encoding(charmap.Windows1252), "windows-1252"
 	// Letters beyond ASCII tell the encoding, and may begin late.
@@ -121,7 +121,8 @@ func text(decoded []byte) (string, error) {
 		}
 	}
 	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB and EML are")
+		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, " +
+			"DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB and EML are")
 	}
 	return clean(string(decoded)), nil
 }

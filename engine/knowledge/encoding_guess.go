@@ -125,7 +125,8 @@ func isStrange(r, before rune) bool {
 		return true
 	}
 	// A sign between letters belongs to another alphabet.
-	return !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.IsLetter(before) && strings.ContainsRune("¹²³¼½¾¿¡¤¦§¨ª¬¯±¶¸º×÷£¥¢©®†‡‰΄΅―", r)
+	return !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.IsLetter(before) &&
+		strings.ContainsRune("¹²³¼½¾¿¡¤¦§¨ª¬¯±¶¸º×÷£¥¢©®†‡‰΄΅―", r)
 }
 
 // isThaiMark reports vowels and tones that stand above or below a consonant.

@@ -15,9 +15,10 @@ const (
 	shownFound = 3
 )
 
-// Evaluate asks labelled questions of the chat's datasets, or of one of them, after one of these: at most as many as said, 1 to
-// model.MaxEvaluated. Each takes as much as Examine.
-func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string, first int32) (*model.RetrievalEvaluation, error) {
+// Evaluate asks labelled questions of the chat's datasets, or of one of them, after one of these: at most as many as
+// said, 1 to model.MaxEvaluated. Each takes as much as Examine.
+func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string,
+	first int32) (*model.RetrievalEvaluation, error) {
 	if err := model.ValidateEvaluation(first); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,8 @@ func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return evaluation, nil
 }
 
-func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
+func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
+	q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
 	// Questions are not those of conversations, which are counted.
 	found, err := b.retrieve(model.WithBudget(ctx, nil), t, chat, q.Question, lookedBelow)
 	if err != nil {
@@ -69,12 +71,14 @@ func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 }
 
 // whyMissed says why a right chunk, if any was found, is not the first.
-func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, right *model.RetrievedChunk, place int) string {
+func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, right *model.RetrievedChunk,
+	place int) string {
 	switch {
 	case right == nil && len(found) == 0:
 		return "nothing holds a word of the question"
 	case right == nil && len(used(found)) >= int(settings.TopN):
-		return fmt.Sprintf("at least %d chunks score higher, and more than topN are not looked at; or no chunk holds the passage any more", settings.TopN)
+		return fmt.Sprintf("at least %d chunks score higher, and more than topN are not looked at; or no chunk holds the "+
+			"passage any more", settings.TopN)
 	case right == nil:
 		return "it holds no word of the question, or scores far below the threshold; or no chunk holds the passage any more"
 	case right.IsBelowThreshold:

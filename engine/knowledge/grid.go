@@ -192,9 +192,10 @@ func widest(rows []gridRow) int {
 	return most
 }
 
-// titles counts the rows above a table. They fill at most half of its columns, hold the same text in each cell, or stand
-// above a full row of texts with numbers below it. A row of half of the columns is a header if it leaves out the first one
-// of two, or if it has texts alone and the row below has not. A merged cell that leaves out the first column is one, too.
+// titles counts the rows above a table. They fill at most half of its columns, hold the same text in each cell, or
+// stand above a full row of texts with numbers below it. A row of half of the columns is a header if it leaves out the
+// first one of two, or if it has texts alone and the row below has not. A merged cell that leaves out the first column
+// is one, too.
 func (r *gridReader) titles(rows []gridRow) int {
 	start := maxColumns
 	for _, row := range rows {

@@ -68,7 +68,8 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	case isAway(err) != nil && d.Waits < maxWaits:
 		return postpone(ctx, t, d, isAway(err))
 	case errors.Is(err, errBusy) && d.Waits < maxWaits:
-		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the writing in another file has been recognised", err)
+		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the writing in another file has been recognised",
+			err)
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
@@ -152,7 +153,8 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 }
 
 // cut reads a document and cuts it into pieces, as soon as there is a place for its company.
-func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document, dataset *model.Dataset) (pieces []Piece, warning string, err error) {
+func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
+	dataset *model.Dataset) (pieces []Piece, warning string, err error) {
 	if err := b.files.Enter(ctx, t.CompanyID()); err != nil {
 		return nil, "", err
 	}
@@ -175,7 +177,8 @@ func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte,
 		return nil, Text{}, err
 	}
 	if !isReadable(d.ContentType) {
-		return nil, Text{}, unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
+		return nil, Text{}, unreadable("a file of the type " + d.ContentType +
+			" cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
 	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	return content, text, err

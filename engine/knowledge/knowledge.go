@@ -52,7 +52,8 @@ func (b *Base) EmbeddingModel() *string {
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),
-		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe, files: fair.New(filesAtATime, filesOfOne), pictures: newRecogniser(o.OCR)}
+		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe, files: fair.New(filesAtATime, filesOfOne),
+		pictures: newRecogniser(o.OCR)}
 	if b.log == nil {
 		b.log = slog.Default()
 	}

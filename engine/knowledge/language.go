@@ -21,8 +21,8 @@ const (
 	leastShare, maxLanguages = 0.2, 3
 )
 
-// languagesOf returns the languages of a document that are known by their stems, the most frequent first. It is nil if the
-// chunks do not tell.
+// languagesOf returns the languages of a document that are known by their stems, the most frequent first. It is nil if
+// the chunks do not tell.
 func languagesOf(chunks []*model.Chunk) []string {
 	shares := map[string]float64{}
 	var text strings.Builder
@@ -51,8 +51,8 @@ func languagesOf(chunks []*model.Chunk) []string {
 	return known[:min(len(known), maxLanguages)]
 }
 
-// languageOf returns the language of a text, empty if it does not tell. A text that could be of several is taken to be of the
-// one that most with its script are.
+// languageOf returns the language of a text, empty if it does not tell. A text that could be of several is taken to be
+// of the one that most with its script are.
 func languageOf(text string) string {
 	if len(text) < leastSample {
 		return ""

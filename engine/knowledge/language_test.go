@@ -12,9 +12,12 @@ import (
 )
 
 const (
-	german  = "Bücher werden für vier Wochen ausgeliehen und Zeitschriften für eine Woche. Vorbestellte Bücher liegen sieben Werktage lang im Abholregal neben dem Eingang. "
-	russian = "Запись к врачу открывается за две недели до приёма. Отменить визит можно по телефону не позднее чем за сутки до осмотра. "
-	polish  = "Książki wypożyczamy na cztery tygodnie, a czasopisma na jeden tydzień. Zamówione książki czekają na półce przy wejściu przez siedem dni roboczych. "
+	german = "Bücher werden für vier Wochen ausgeliehen und Zeitschriften für eine Woche. Vorbestellte Bücher liegen " +
+		"sieben Werktage lang im Abholregal neben dem Eingang. "
+	russian = "Запись к врачу открывается за две недели до приёма. Отменить визит можно по телефону не позднее чем за " +
+		"сутки до осмотра. "
+	polish = "Książki wypożyczamy na cztery tygodnie, a czasopisma na jeden tydzień. Zamówione książki czekają na " +
+		"półce przy wejściu przez siedem dni roboczych. "
 )
 
 func TestLanguagesOfADocument(t *testing.T) {

@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// maxRare bounds the tokens of which all chunks are looked at, and maxShared those that are only looked for together with others.
+	// maxRare bounds the tokens of which all chunks are looked at, and maxShared those that are only looked for together
+	// with others.
 	maxRare, maxShared = 24, 8
 	// weightUnit is the weight that counts as 1 in the database, which adds up whole numbers.
 	weightUnit = 1e6
 )
 
-// likely returns the chunks of a large set whose tokens weigh most, at most as many as the window takes. Without vectors chunks are
-// left out that cannot be among as many of the best as needed. Unless isWhole they may hold tokens that the matches do not tell of.
+// likely returns the chunks of a large set whose tokens weigh most, at most as many as the window takes. Without
+// vectors chunks are left out that cannot be among as many of the best as needed. Unless isWhole they may hold tokens
+// that the matches do not tell of.
 func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatch, isWhole bool, err error) {
 	r := s.rarest()
 	found, err := s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.terms(), s.base.limits.visits, s.base.limits.window)
@@ -45,13 +47,14 @@ func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatc
 	return matches, r.left == 0 && !found.IsCut, nil
 }
 
-// rarest is how a large set is searched for the tokens of a question: for the rarest, as long as they are not in too many chunks
-// together, and then for frequent ones, which only count for chunks that hold another one too.
+// rarest is how a large set is searched for the tokens of a question: for the rarest, as long as they are not in too
+// many chunks together, and then for frequent ones, which only count for chunks that hold another one too.
 type rarest struct {
 	searched []db.WeighedToken
 	// tokens are the places of those that are searched among the question's.
 	tokens []int
-	// other is a frequent token for which the window is filled with chunks that hold no other, if the rare ones do not fill it.
+	// other is a frequent token for which the window is filled with chunks that hold no other, if the rare ones do not
+	// fill it.
 	other *token
 	// place is that of other.
 	place int

@@ -150,7 +150,8 @@ func (p *formatParser) bracket(inside string) {
 		if bound, err := strconv.ParseFloat(number, 64); err == nil {
 			p.section.comparison, p.section.bound = strings.TrimSuffix(inside, number), bound
 		}
-	case strings.IndexByte("hmsHMS", inside[0]) >= 0 && strings.Trim(strings.ToLower(inside), strings.ToLower(inside[:1])) == "":
+	case strings.IndexByte("hmsHMS", inside[0]) >= 0 &&
+		strings.Trim(strings.ToLower(inside), strings.ToLower(inside[:1])) == "":
 		p.section.isElapsed = true
 		p.section.letters += strings.ToLower(inside)
 	}

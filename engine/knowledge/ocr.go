@@ -20,8 +20,8 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// OCR is the program that recognises writing in pictures: it takes a picture on its standard input and the arguments of Tesseract, and
-// writes the text.
+// OCR is the program that recognises writing in pictures: it takes a picture on its standard input and the arguments of
+// Tesseract, and writes the text.
 type OCR struct {
 	// Program is its path; empty means that pictures are not read.
 	Program string
@@ -123,8 +123,8 @@ func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, err
 	ctx, cancel := context.WithTimeout(ctx, r.picture)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.Program, "stdin", "stdout", "-l", r.Languages)
-	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations. The keys that
-	// the gateway has are not for others.
+	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations. The
+	// keys that the gateway has are not for others.
 	cmd.Env = []string{"OMP_THREAD_LIMIT=1", "PATH=" + os.Getenv("PATH")}
 	if data := os.Getenv("TESSDATA_PREFIX"); data != "" {
 		cmd.Env = append(cmd.Env, "TESSDATA_PREFIX="+data)
@@ -190,8 +190,10 @@ func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, st
 }
 
 // drawn returns pictures of the first pages.
-func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, limits scanLimits) (pictures [][]byte, warning string, err error) {
-	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
+func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte,
+	limits scanLimits) (pictures [][]byte, warning string, err error) {
+	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
+		FileReaderSize: int64(len(content))})
 	if err != nil {
 		return nil, "", unreadable("the PDF is damaged")
 	}
@@ -206,7 +208,8 @@ func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte, limits sca
 		}
 		earn(ctx, scanWork)
 		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}
-		shown, err := reader.RenderPageInPixels(&requests.RenderPageInPixels{Page: page, Width: scanWidth, Height: scanHeight})
+		shown, err := reader.RenderPageInPixels(&requests.RenderPageInPixels{Page: page, Width: scanWidth,
+			Height: scanHeight})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, "", ctx.Err()

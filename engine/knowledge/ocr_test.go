@@ -19,7 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recognises returns a program that is asked as Tesseract is, and then runs the script. Which letters Tesseract sees is not ours to test.
+// recognises returns a program that is asked as Tesseract is, and then runs the script. Which letters Tesseract sees is
+// not ours to test.
 func recognises(t *testing.T, script string) knowledge.OCR {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "tesseract")
@@ -79,7 +80,8 @@ func TestPicturesAreBounded(t *testing.T) {
 func TestScansAreBounded(t *testing.T) {
 	t.Parallel()
 	pages, size, picture, file := knowledge.ScanLimits()
-	require.Equal(t, []any{50, 32 << 20, time.Minute, 5 * time.Minute}, []any{pages, size, picture, file}, "as the documentation says")
+	require.Equal(t, []any{50, 32 << 20, time.Minute, 5 * time.Minute}, []any{pages, size, picture, file},
+		"as the documentation says")
 
 	scan := paged(t, 4, "10 10 100 100 re f", "")
 	whole, err := knowledge.RecogniseWithin(t.Context(), recognises(t, writes), size, picture, file, scan)
@@ -108,7 +110,8 @@ func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 	require.NoError(t, err)
 	scan := picture(t)
 	d, err := l.base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{
-		DatasetID: datasets[0].ID, Name: new("scan.png"), Upload: &graphql.Upload{File: bytes.NewReader(scan), Size: int64(len(scan))},
+		DatasetID: datasets[0].ID, Name: new("scan.png"), Upload: &graphql.Upload{File: bytes.NewReader(scan),
+			Size: int64(len(scan))},
 	})
 	require.NoError(t, err)
 	end := l.base.RecogniseNothing()

@@ -10,20 +10,23 @@ import (
 )
 
 const (
-	// orderWindow is how many of the best chunks are put in order by how often they say the question's words, and their length.
+	// orderWindow is how many of the best chunks are put in order by how often they say the question's words, and their
+	// length.
 	orderWindow = 100
-	// longQuestion is how many tokens a question has at most whose chunks are told apart by which of its words they hold. Of a
-	// longer one long chunks hold some by chance.
+	// longQuestion is how many tokens a question has at most whose chunks are told apart by which of its words they hold.
+	// Of a longer one long chunks hold some by chance.
 	longQuestion = 32
 	// maxFrequencies bounds the tokens, the weightiest, whose occurrences are counted.
 	maxFrequencies = 62
-	// frequencyBound and lengthShare are k1 and b of BM25: how soon another occurrence of a word stops to count, and how much a
-	// chunk's length does.
+	// frequencyBound and lengthShare are k1 and b of BM25: how soon another occurrence of a word stops to count, and how
+	// much a chunk's length does.
 	frequencyBound, lengthShare = 1.2, 0.75
 )
 
-// order sorts the best chunks of a long question as BM25 does, and so those of other questions that have the same score.
-func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matches []db.ChunkMatch, settings model.PromptSettings) error {
+// order sorts the best chunks of a long question as BM25 does, and so those of other questions that have the same
+// score.
+func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matches []db.ChunkMatch,
+	settings model.PromptSettings) error {
 	isLong := len(s.tokens) > longQuestion
 	best = best[:min(len(best), orderWindow)]
 	asked := best
@@ -55,8 +58,8 @@ func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matche
 	return nil
 }
 
-// tied returns the chunks that share their score with a neighbour, as far as that decides which are the first few. They are
-// sorted.
+// tied returns the chunks that share their score with a neighbour, as far as that decides which are the first few. They
+// are sorted.
 func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 	var found []*model.RetrievedChunk
 	for from := 0; from < min(first, len(chunks)); {
@@ -73,7 +76,8 @@ func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 }
 
 // rank weighs the tokens of each chunk by how often it says them and by its length.
-func (s *search) rank(ctx context.Context, chunks []*model.RetrievedChunk, matches []db.ChunkMatch) (map[string]float64, error) {
+func (s *search) rank(ctx context.Context, chunks []*model.RetrievedChunk,
+	matches []db.ChunkMatch) (map[string]float64, error) {
 	ids := make([]string, len(chunks))
 	for i, c := range chunks {
 		ids[i] = c.ID

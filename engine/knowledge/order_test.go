@@ -19,7 +19,8 @@ func TestOrder(t *testing.T) {
 	}
 	// The long chunk holds the most words of a long question, by chance.
 	long := "kettle " + strings.Join(fillers[:300], " ")
-	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"refund of a pear\npears refund a pear\nany pear comes with a bowl and a lid\n" + long + "\nkettle descaling with vinegar\nan orange"})
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"refund of a pear\npears refund a pear\nany pear " +
+		"comes with a bowl and a lid\n" + long + "\nkettle descaling with vinegar\nan orange"})
 
 	l.chat.PromptSettings.SimilarityThreshold = 0.05
 
@@ -57,7 +58,8 @@ func TestFrequentWordsCountForChunksWithAnother(t *testing.T) {
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join(lines, "\n")})
 	l.chat.PromptSettings.SimilarityThreshold = 0
 	l.base = l.base.Glancing(10)
-	require.Equal(t, "parcel delivery", texts(l.ask("parcel delivery"))[0], "both words are in more chunks than are looked at")
+	require.Equal(t, "parcel delivery", texts(l.ask("parcel delivery"))[0],
+		"both words are in more chunks than are looked at")
 	found := texts(l.ask("zebra delivery parcel"))
 	require.Equal(t, []string{"a zebra", "parcel delivery"}, found[:2])
 	require.Greater(t, len(found), 2, "chunks with one of the frequent words are found too")

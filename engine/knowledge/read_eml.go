@@ -27,8 +27,8 @@ type email struct {
 	files []string
 }
 
-// readEML reads the head and the text of a message, as plain text where it has that. It names attachments and does not read
-// them.
+// readEML reads the head and the text of a message, as plain text where it has that. It names attachments and does not
+// read them.
 func readEML(ctx context.Context, content []byte) (Text, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(content))
 	if err != nil {
@@ -76,7 +76,8 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	if strings.HasPrefix(media, "multipart/") {
 		return e.parts(media, multipart.NewReader(content, parameters["boundary"]), depth)
 	}
-	if disposition, of, _ := mime.ParseMediaType(header.Get("Content-Disposition")); disposition == "attachment" || media != plain && media != "text/html" {
+	if disposition, of, _ := mime.ParseMediaType(header.Get("Content-Disposition")); disposition == "attachment" ||
+		media != plain && media != "text/html" {
 		name := of["filename"]
 		if name == "" {
 			name = parameters["name"]

@@ -45,7 +45,8 @@ func TestReadXLSX(t *testing.T) {
 		row(header, "TRUE", "", "7days", "2023-03-15 12:00:00"),
 	}
 	requireBlocks(t, want, read(t, "a.xlsx", string(workbook(t, head+rows))))
-	requireBlocks(t, append(append([]knowledge.Block{heading(1, "Sheet 0")}, want...), heading(1, "Sheet 1"), row(nil, "Article", "Price", "", "Since")),
+	requireBlocks(t, append(append([]knowledge.Block{heading(1, "Sheet 0")}, want...), heading(1, "Sheet 1"),
+		row(nil, "Article", "Price", "", "Since")),
 		read(t, "a", string(workbook(t, head+rows, head, head))))
 }
 
@@ -61,11 +62,13 @@ func TestReadPPTX(t *testing.T) {
 	file := archive(t, map[string]string{
 		"ppt/presentation.xml":            `<p xmlns:r="r"><sldId id="256" r:id="b"/><sldId id="257" r:id="a"/><sldId r:id="c"/><sldId r:id="gone"/></p>`,
 		"ppt/_rels/presentation.xml.rels": `<r><Relationship Id="a" Target="slides/1.xml"/><Relationship Id="b" Target="slides/2.xml"/><Relationship Id="c" Target="slides/3.xml"/></r>`,
-		"ppt/slides/1.xml":                slide("", `<a:tbl><a:tr>`+cell("Day")+cell("Hours")+`</a:tr><a:tr>`+cell("Monday")+cell("9 to 5")+`</a:tr></a:tbl>`),
-		"ppt/slides/2.xml":                slide("", text(`<p:ph type="title"/>`, "Opening hours")+text("", "Every day")),
-		"ppt/slides/3.xml":                slide(`show="0"`, text("", "secret")),
+		"ppt/slides/1.xml": slide("", `<a:tbl><a:tr>`+cell("Day")+cell("Hours")+`</a:tr><a:tr>`+cell("Monday")+
+			cell("9 to 5")+`</a:tr></a:tbl>`),
+		"ppt/slides/2.xml": slide("", text(`<p:ph type="title"/>`, "Opening hours")+text("", "Every day")),
+		"ppt/slides/3.xml": slide(`show="0"`, text("", "secret")),
 	})
-	requireBlocks(t, []knowledge.Block{heading(1, "Opening hours"), plain("Every day"), row([]string{"Day", "Hours"}, "Monday", "9 to 5")}, read(t, "a.pptx", string(file)))
+	requireBlocks(t, []knowledge.Block{heading(1, "Opening hours"), plain("Every day"),
+		row([]string{"Day", "Hours"}, "Monday", "9 to 5")}, read(t, "a.pptx", string(file)))
 }
 
 func TestReadEPUB(t *testing.T) {
@@ -76,7 +79,8 @@ func TestReadEPUB(t *testing.T) {
 		"OEBPS/text/1.xhtml":     `<html><body><p>The end.</p></body></html>`,
 		"OEBPS/2.xhtml":          `<?xml version="1.0"?><html><head><title/></head><body><h1>Début</h1><p>It begins.</p></body></html>`,
 	}
-	requireBlocks(t, []knowledge.Block{heading(1, "Début"), para("It begins."), para("The end.")}, read(t, "a.epub", string(archive(t, files))))
+	requireBlocks(t, []knowledge.Block{heading(1, "Début"), para("It begins."), para("The end.")},
+		read(t, "a.epub", string(archive(t, files))))
 	files["META-INF/encryption.xml"] = `<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/></e>`
 	_, err := knowledge.Read(t.Context(), "a.epub", "", archive(t, files))
 	require.ErrorContains(t, err, "the book is encrypted")
@@ -84,30 +88,36 @@ func TestReadEPUB(t *testing.T) {
 
 func TestReadEML(t *testing.T) {
 	t.Parallel()
-	const head = "From: =?utf-8?q?Zo=C3=AB?= <z@example.com>\r\nTo: shop@example.com\r\nSubject: =?iso-8859-1?q?Caf=E9?=\r\n"
+	const head = "From: =?utf-8?q?Zo=C3=AB?= <z@example.com>\r\nTo: shop@example.com\r\nSubject: " +
+		"=?iso-8859-1?q?Caf=E9?=\r\n"
 	want := []knowledge.Block{heading(1, "Café"), plain("From: Zoë <z@example.com>\nTo: shop@example.com")}
 	requireBlocks(t, append(want[:2:2], para("L’été")), read(t, "a.eml",
-		head+"Content-Type: text/plain; charset=windows-1252\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nL=92=E9t=\r\n=E9\r\n"))
+		head+"Content-Type: text/plain; charset=windows-1252\r\nContent-Transfer-Encoding: "+
+			"quoted-printable\r\n\r\nL=92=E9t=\r\n=E9\r\n"))
 	requireBlocks(t, append(want[:2:2], para("plain"), plain("Attachments: a.pdf")), read(t, "a.eml", head+
 		"Content-Type: multipart/mixed; boundary=m\r\n\r\n--m\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n"+
 		"--a\r\n\r\nplain\r\n--a\r\nContent-Type: text/html\r\n\r\n<p>page\r\n--a--\r\n"+
 		"--m\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Disposition: attachment\r\n\r\n%PDF\r\n--m--\r\n"))
 	requireBlocks(t, append(want[:2:2], para("page")), read(t, "a.eml",
-		head+"Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n"+base64.StdEncoding.EncodeToString([]byte("<p>page<p hidden>pixel"))))
+		head+"Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n"+
+			base64.StdEncoding.EncodeToString([]byte("<p>page<p hidden>pixel"))))
 }
 
 func TestReadXML(t *testing.T) {
 	t.Parallel()
-	requireBlocks(t, []knowledge.Block{row([]string{"id", "name", "price"}, "7", "Kettle", "12"), para("A kettle boils water.")}, read(t, "a.xml",
+	requireBlocks(t, []knowledge.Block{row([]string{"id", "name", "price"}, "7", "Kettle", "12"),
+		para("A kettle boils water.")}, read(t, "a.xml",
 		`<?xml version="1.0"?><shop xmlns="x"><item id="7"><name>Kettle</name><price> 12 </price></item><note>A <b>kettle</b> boils water.</note></shop>`))
-	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a", "<?xml version=\"1.0\" encoding=\"windows-1252\"?><a>\xE9</a>"))
+	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a", "<?xml version=\"1.0\" "+
+		"encoding=\"windows-1252\"?><a>\xE9</a>"))
 }
 
 func TestReadRTF(t *testing.T) {
 	t.Parallel()
-	requireBlocks(t, []knowledge.Block{para("Café – „Цена“ {100}"), para("Second line"), row(nil, "Monday", "9 to 5")}, read(t, "a.rtf",
-		`{\rtf1\ansi\ansicpg1251{\fonttbl{\f0 Arial;}}{\*\generator X;}{\info{\title secret}}Caf\u233? \endash  \'84\'d6\'e5\'ed\'e0\'93 \{100\}\par`+"\r\n"+
-			`Second{\b  line}\par{\pict\bin3 }}}}\trowd Monday\cell 9 to 5\cell\row}`))
+	requireBlocks(t, []knowledge.Block{para("Café – „Цена“ {100}"), para("Second line"), row(nil, "Monday", "9 to 5")},
+		read(t, "a.rtf",
+			`{\rtf1\ansi\ansicpg1251{\fonttbl{\f0 Arial;}}{\*\generator X;}{\info{\title secret}}Caf\u233? \endash  \'84\'d6\'e5\'ed\'e0\'93 \{100\}\par`+"\r\n"+
+				`Second{\b  line}\par{\pict\bin3 }}}}\trowd Monday\cell 9 to 5\cell\row}`))
 }
 
 func TestReadRefusesImages(t *testing.T) {
@@ -126,23 +136,34 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"a workbook's far columns": {"a.xlsx", workbook(t, strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 2_000)), "the file holds more than"},
-		"a text in many cells":     {"a.xlsx", workbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 5_000)), "the file holds more than"},
-		"elements in a workbook":   {"a.xlsx", workbook(t, strings.Repeat("<row>", 2_000)), "the Excel workbook is nested more than"},
-		"elements in XML":          {"a.xml", []byte(strings.Repeat("<a>", 2_000)), "the XML is nested more than"},
-		"entities in XML":          {"a.xml", []byte(`<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>`), "the XML is damaged"},
-		"a spreadsheet's rows": {"a.ods", odf(t, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="1048576">`+
-			`<table:table-cell table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`), "the file holds more than"},
-		"a spreadsheet's columns": {"a.ods", odf(t, "spreadsheet", "", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell `+
-			`table:number-columns-repeated="99999999"/><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>`, 2_000)+`</table:table>`), "the file holds more than"},
+		"a workbook's far columns": {"a.xlsx", workbook(t, strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 2_000)),
+			"the file holds more than"},
+		"a text in many cells": {"a.xlsx",
+			workbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 5_000)),
+			"the file holds more than"},
+		"elements in a workbook": {"a.xlsx", workbook(t, strings.Repeat("<row>", 2_000)),
+			"the Excel workbook is nested more than"},
+		"elements in XML": {"a.xml", []byte(strings.Repeat("<a>", 2_000)), "the XML is nested more than"},
+		"entities in XML": {"a.xml", []byte(`<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>`), "the XML is damaged"},
+		"a spreadsheet's rows": {"a.ods",
+			odf(t, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="1048576">`+
+				`<table:table-cell table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`), "the file holds more than"},
+		"a spreadsheet's columns": {"a.ods",
+			odf(t, "spreadsheet", "", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell `+
+				`table:number-columns-repeated="99999999"/><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>`, 2_000)+`</table:table>`), "the file holds more than"},
 		"a text's cells": {"a.odt", odf(t, "text", "", strings.Repeat(`<table:table><table:table-row><table:table-cell `+
-			`table:number-columns-repeated="99999999"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`, 2_000)), "the file holds more than"},
-		"a text's spaces":        {"a.odt", odf(t, "text", "", `<text:p>`+strings.Repeat(`<text:s text:c="99999999"/>`, 200_000)+`</text:p>`), "the file holds more than"},
-		"groups in RTF":          {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
-		"messages in messages":   {"a.eml", []byte(nested(40)), "the message is nested more than"},
-		"cells without end":      {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
-		"a book's long chapter":  {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)), "the book has a chapter of more than 8 MiB"},
-		"a book's many chapters": {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"), "the book takes more than 64 MiB"},
+			`table:number-columns-repeated="99999999"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`,
+			2_000)), "the file holds more than"},
+		"a text's spaces": {"a.odt",
+			odf(t, "text", "", `<text:p>`+strings.Repeat(`<text:s text:c="99999999"/>`, 200_000)+`</text:p>`),
+			"the file holds more than"},
+		"groups in RTF":        {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
+		"messages in messages": {"a.eml", []byte(nested(40)), "the message is nested more than"},
+		"cells without end":    {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
+		"a book's long chapter": {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)),
+			"the book has a chapter of more than 8 MiB"},
+		"a book's many chapters": {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"),
+			"the book takes more than 64 MiB"},
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
@@ -165,7 +186,8 @@ func TestReadRefusesOtherOpenDocuments(t *testing.T) {
 	require.ErrorContains(t, err, "the OpenDocument file is encrypted")
 }
 
-// book returns a book that has one chapter several times, and a picture of 1 MiB, for which a slow machine may work two seconds more.
+// book returns a book that has one chapter several times, and a picture of 1 MiB, for which a slow machine may work two
+// seconds more.
 func book(t testing.TB, times int, chapter string) []byte {
 	picture := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(picture)

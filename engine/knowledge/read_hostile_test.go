@@ -54,7 +54,8 @@ func paged(t testing.TB, pages int, content, fontKeys string, more ...string) []
 	}
 	bodies = append(bodies, more...)
 	for range pages {
-		bodies = append(bodies, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources<</Font<</F 4 0 R>>/XObject<</X 5 0 R>>>>>>")
+		bodies = append(bodies, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources<</Font<</F 4 0 "+
+			"R>>/XObject<</X 5 0 R>>>>>>")
 		fmt.Fprintf(&kids, "%d 0 R ", len(bodies))
 	}
 	bodies[1] = fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", pages, kids.String())
@@ -82,10 +83,12 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 	fill := func(unit string, size int) string { return strings.Repeat(unit, size/len(unit)) }
 	var nested []string
 	for i := range 12 {
-		nested = append(nested, deflated(t, fmt.Sprintf("/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>", 6+i), fill("/X Do ", 60)))
+		nested = append(nested, deflated(t, fmt.Sprintf("/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X "+
+			"%d 0 R>>>>", 6+i), fill("/X Do ", 60)))
 	}
 	nested = append(nested, deflated(t, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]", "0 0 m 9 9 l S"))
-	const work, memory, text = "seconds of work, too much for what it holds", "takes more than 48 MiB of memory to read", "MiB of text, too much for its size"
+	const work, memory, text = "seconds of work, too much for what it holds", "takes more than 48 MiB of memory to read",
+		"MiB of text, too much for its size"
 	hello := "BT /F 10 Tf 9 700 Td (hello) Tj ET"
 	for name, c := range map[string]struct {
 		file    string
@@ -94,36 +97,57 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 		// or is a bound that a slower or faster machine meets first.
 		or string
 	}{
-		"a page that unpacks to text":      {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory, work},
-		"a page that unpacks to graphics":  {"a.pdf", paged(t, 1, fill("0 0 m 9 9 l S ", 60*m), ""), memory, work},
-		"a page that saves its state":      {"a.pdf", paged(t, 1, fill("q ", 30*m), ""), memory, work},
-		"pages that share their graphics":  {"a.pdf", paged(t, 1000, fill("q Q ", m), ""), work, ""},
-		"a page of too many characters":    {"a.pdf", paged(t, 1, "BT /F 1 Tf 0 900 Td "+strings.Repeat("0 -1 Td (aaaa bbbb cccc dddd) Tj ", 6000)+"ET", ""), "a page of the PDF holds more than 100,000 characters", ""},
-		"drawings in drawings":             {"a.pdf", paged(t, 1, fill("/X Do ", 60), "", nested...), memory, work},
-		"inline images":                    {"a.pdf", paged(t, 1, fill("BI /W 1 /H 1 /BPC 8 /CS /G ID a EI ", 10*m), ""), work, memory},
-		"arrays in arrays":                 {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R/A "+strings.Repeat("[", m)+">>", "<</Type/Pages/Count 0/Kids[]>>"), memory, "the PDF holds no text"},
-		"a font with a huge map":           {"a.pdf", paged(t, 1, hello, "/ToUnicode 5 0 R", deflated(t, "", "begincmap 9999999 beginbfchar "+fill("<61> <0041> ", 60*m))), memory, work},
-		"a tree of itself":                 {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 3/Kids[2 0 R 2 0 R 2 0 R]>>"), "the PDF holds no text", ""},
-		"a tree that lies":                 {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5001/Kids[3 0 R]>>", "<</Type/Page/Parent 2 0 R>>"), "the PDF", ""},
-		"text in Word":                     {"a.docx", docx(t, fill(`<w:p><w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r></w:p>`, 20*m)), text, ""},
-		"small paragraphs in Word":         {"a.docx", docx(t, fill(`<w:p><w:r><w:t>a</w:t></w:r></w:p>`, 20*m)), text, ""},
-		"one paragraph in Word":            {"a.docx", docx(t, "<w:p>"+fill(`<w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r>`, 20*m)), text, ""},
-		"cells in Word":                    {"a.docx", docx(t, "<w:tbl>"+fill("<w:tr>"+strings.Repeat("<w:tc/>", 100)+"</w:tr>", 20*m)), text, ""},
-		"elements in Word":                 {"a.docx", docx(t, fill("<w:p/>", 60*m)), work, "takes more than 64 MiB"},
-		"deleted text in Word":             {"a.docx", docx(t, "<w:del>"+fill("<w:r/>", 60*m)+"</w:del>"), work, "takes more than 64 MiB"},
-		"Word that unpacks without end":    {"a.docx", heavy(t, fill("<!--"+strings.Repeat(" ", 1<<19)+"-->", 66*m)), "the Word document takes more than 64 MiB when it is unpacked", ""},
-		"elements in elements":             {"a.docx", docx(t, strings.Repeat("<w:p>", m)), "the Word document is nested more than 1,000 elements deep", ""},
-		"deleted elements in elements":     {"a.docx", docx(t, "<w:del>"+strings.Repeat("<w:r>", m)), "the Word document is nested more than 1,000 elements deep", ""},
-		"attributes":                       {"a.docx", docx(t, "<w:p "+fill(`a="" `, 8*m)+"/>"), "the Word document holds a tag or a text of more than 1 MiB", ""},
-		"a long name":                      {"a.docx", docx(t, "<w:p "+fill("a", 8*m)+`=""/>`), "the Word document holds a tag or a text of more than 1 MiB", ""},
-		"a column's name in each row":      {"a.csv", []byte(fill("a", m) + ",b\n" + fill("1,2\n", m/8)), text, ""},
-		"a column's name in each row, too": {"a.html", []byte("<table><tr><th>" + fill("a", m) + "<th>b" + fill("<tr><td>1<td>2", m/8)), text, ""},
-		"small rows":                       {"a.csv", []byte(fill("1,2\n", 2*m)), text, ""},
-		"plain values":                     {"a.json", []byte("[" + fill("1,", 2*m) + "1]"), text, ""},
-		"names in names":                   {"a.json", []byte(`{"` + fill("a", 200) + `":{` + fill(`"b":1,`, m) + `"c":1}}`), text, ""},
-		"small paragraphs":                 {"a.txt", []byte(fill("a\n\n", 2*m)), text, ""},
-		"small paragraphs in a page":       {"a.html", []byte(fill("<p>a", 2*m)), text, ""},
-		"small rows in Markdown":           {"a.md", []byte(fill("|a|\n|-|\n"+strings.Repeat("|1|\n", 4000)+"\n", m)), text, ""},
+		"a page that unpacks to text": {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory,
+			work},
+		"a page that unpacks to graphics": {"a.pdf", paged(t, 1, fill("0 0 m 9 9 l S ", 60*m), ""), memory, work},
+		"a page that saves its state":     {"a.pdf", paged(t, 1, fill("q ", 30*m), ""), memory, work},
+		"pages that share their graphics": {"a.pdf", paged(t, 1000, fill("q Q ", m), ""), work, ""},
+		"a page of too many characters": {"a.pdf",
+			paged(t, 1, "BT /F 1 Tf 0 900 Td "+strings.Repeat("0 -1 Td (aaaa bbbb cccc dddd) Tj ", 6000)+"ET", ""),
+			"a page of the PDF holds more than 100,000 characters", ""},
+		"drawings in drawings": {"a.pdf", paged(t, 1, fill("/X Do ", 60), "", nested...), memory, work},
+		"inline images": {"a.pdf", paged(t, 1, fill("BI /W 1 /H 1 /BPC 8 /CS /G ID a EI ", 10*m), ""),
+			work, memory},
+		"arrays in arrays": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R/A "+strings.Repeat("[", m)+">>",
+			"<</Type/Pages/Count 0/Kids[]>>"), memory, "the PDF holds no text"},
+		"a font with a huge map": {"a.pdf",
+			paged(t, 1, hello, "/ToUnicode 5 0 R", deflated(t, "", "begincmap 9999999 beginbfchar "+fill("<61> <0041> ", 60*m))),
+			memory, work},
+		"a tree of itself": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
+			"<</Type/Pages/Count 3/Kids[2 0 R 2 0 R 2 0 R]>>"), "the PDF holds no text", ""},
+		"a tree that lies": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
+			"<</Type/Pages/Count 5001/Kids[3 0 R]>>", "<</Type/Page/Parent 2 0 R>>"), "the PDF", ""},
+		"text in Word": {"a.docx",
+			docx(t, fill(`<w:p><w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r></w:p>`, 20*m)), text, ""},
+		"small paragraphs in Word": {"a.docx", docx(t, fill(`<w:p><w:r><w:t>a</w:t></w:r></w:p>`, 20*m)), text, ""},
+		"one paragraph in Word": {"a.docx",
+			docx(t, "<w:p>"+fill(`<w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r>`, 20*m)), text, ""},
+		"cells in Word": {"a.docx",
+			docx(t, "<w:tbl>"+fill("<w:tr>"+strings.Repeat("<w:tc/>", 100)+"</w:tr>", 20*m)), text, ""},
+		"elements in Word": {"a.docx", docx(t, fill("<w:p/>", 60*m)), work, "takes more than 64 MiB"},
+		"deleted text in Word": {"a.docx", docx(t, "<w:del>"+fill("<w:r/>", 60*m)+"</w:del>"), work,
+			"takes more than 64 MiB"},
+		"Word that unpacks without end": {"a.docx", heavy(t, fill("<!--"+strings.Repeat(" ", 1<<19)+"-->", 66*m)),
+			"the Word document takes more than 64 MiB when it is unpacked", ""},
+		"elements in elements": {"a.docx", docx(t, strings.Repeat("<w:p>", m)),
+			"the Word document is nested more than 1,000 elements deep", ""},
+		"deleted elements in elements": {"a.docx", docx(t, "<w:del>"+strings.Repeat("<w:r>", m)),
+			"the Word document is nested more than 1,000 elements deep", ""},
+		"attributes": {"a.docx", docx(t, "<w:p "+fill(`a="" `, 8*m)+"/>"),
+			"the Word document holds a tag or a text of more than 1 MiB", ""},
+		"a long name": {"a.docx", docx(t, "<w:p "+fill("a", 8*m)+`=""/>`),
+			"the Word document holds a tag or a text of more than 1 MiB", ""},
+		"a column's name in each row": {"a.csv", []byte(fill("a", m) + ",b\n" + fill("1,2\n", m/8)), text, ""},
+		"a column's name in each row, too": {"a.html", []byte("<table><tr><th>" + fill("a", m) + "<th>b" +
+			fill("<tr><td>1<td>2", m/8)), text, ""},
+		"small rows":   {"a.csv", []byte(fill("1,2\n", 2*m)), text, ""},
+		"plain values": {"a.json", []byte("[" + fill("1,", 2*m) + "1]"), text, ""},
+		"names in names": {"a.json", []byte(`{"` + fill("a", 200) + `":{` + fill(`"b":1,`, m) + `"c":1}}`),
+			text, ""},
+		"small paragraphs":           {"a.txt", []byte(fill("a\n\n", 2*m)), text, ""},
+		"small paragraphs in a page": {"a.html", []byte(fill("<p>a", 2*m)), text, ""},
+		"small rows in Markdown": {"a.md", []byte(fill("|a|\n|-|\n"+strings.Repeat("|1|\n", 4000)+"\n", m)), text,
+			""},
 	} {
 		// Parallel tests would be charged for each other's work.
 		t.Run(name, func(t *testing.T) {
@@ -150,12 +174,13 @@ func TestReadLongPDF(t *testing.T) {
 		deflated(t, "", "BT /F 10 Tf 9 700 Td (top) Tj 0 -50 Td (hello) Tj 0 -50 Td (bottom) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
-	// Each page keeps many numbers. They are long because a larger file may take more work, of which the race detector makes
-	// three times as much.
+	// Each page keeps many numbers. They are long because a larger file may take more work, of which the race detector
+	// makes three times as much.
 	var kids strings.Builder
 	for range pages {
 		bodies = append(bodies, "<</Font<</F 4 0 R>>/Kept["+strings.Repeat("1000000 ", 2500)+"]>>")
-		bodies = append(bodies, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources %d 0 R>>", len(bodies)))
+		bodies = append(bodies, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources %d 0 "+
+			"R>>", len(bodies)))
 		fmt.Fprintf(&kids, "%d 0 R ", len(bodies))
 	}
 	bodies[1] = fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", pages, kids.String())
@@ -173,7 +198,8 @@ func TestReadMarkdownWithoutLookingForEmphasis(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para(names + " b")}, read(t, "a.md", names+" *b*"))
 }
 
-// The context ends while a file is read. A context that counts how often it is checked reveals readers that never check.
+// The context ends while a file is read. A context that counts how often it is checked reveals readers that never
+// check.
 func TestReadersLookAtTheirContext(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -219,17 +245,19 @@ func TestReadKeepsUpWithHostileFiles(t *testing.T) {
 		formatting += fmt.Sprintf("<b a=%d>", i)
 	}
 	for name, c := range map[string]struct{ file, content string }{
-		"tags without end":   {"a.html", strings.Repeat("<div>", n) + "a"},
-		"lists without end":  {"a.html", strings.Repeat("<ol><li>", n) + "a"},
-		"tables in tables":   {"a.html", strings.Repeat("<table><tr><td>", n) + "a"},
-		"restored tags":      {"a.html", formatting + strings.Repeat("</p><p>a", n)},
-		"quotes in quotes":   {"a.md", strings.Repeat(">", n) + "a"},
-		"links in links":     {"a.md", strings.Repeat("[a](", n)},
-		"stars":              {"a.md", strings.Repeat("*", n) + "a" + strings.Repeat("*", n)},
-		"a table filled up":  {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|\n", 20_000)},
-		"references":         {"a.md", strings.Repeat("[a]: b\n", n)},
-		"links to one place": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" + strings.Repeat("[a] ", n)},
-		"quotes":             {"a.csv", strings.Repeat("\"a\n", n)},
+		"tags without end":  {"a.html", strings.Repeat("<div>", n) + "a"},
+		"lists without end": {"a.html", strings.Repeat("<ol><li>", n) + "a"},
+		"tables in tables":  {"a.html", strings.Repeat("<table><tr><td>", n) + "a"},
+		"restored tags":     {"a.html", formatting + strings.Repeat("</p><p>a", n)},
+		"quotes in quotes":  {"a.md", strings.Repeat(">", n) + "a"},
+		"links in links":    {"a.md", strings.Repeat("[a](", n)},
+		"stars":             {"a.md", strings.Repeat("*", n) + "a" + strings.Repeat("*", n)},
+		"a table filled up": {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" +
+			strings.Repeat("|\n", 20_000)},
+		"references": {"a.md", strings.Repeat("[a]: b\n", n)},
+		"links to one place": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" +
+			strings.Repeat("[a] ", n)},
+		"quotes": {"a.csv", strings.Repeat("\"a\n", n)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

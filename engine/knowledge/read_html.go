@@ -97,7 +97,8 @@ type table struct {
 func (p *page) skip(tag html.Token) bool {
 	isTag := tag.Type == html.StartTagToken || tag.Type == html.EndTagToken
 	switch {
-	case isTag && endsByItself(p.skipped) && (tag.Data != p.skipped || tag.Type == html.StartTagToken) && (isBlock(tag.DataAtom) || headingLevel(tag.DataAtom) > 0 || endsByItself(tag.Data)):
+	case isTag && endsByItself(p.skipped) && (tag.Data != p.skipped || tag.Type == html.StartTagToken) &&
+		(isBlock(tag.DataAtom) || headingLevel(tag.DataAtom) > 0 || endsByItself(tag.Data)):
 		p.skipped = ""
 		return false
 	case tag.Data != p.skipped:
@@ -131,7 +132,8 @@ func isHidden(tag html.Token) bool {
 // hide leaves out the content of a tag, if it can have any.
 func (p *page) hide(tag html.Token) {
 	switch tag.DataAtom {
-	case atom.Area, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Wbr:
+	case atom.Area, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source,
+		atom.Wbr:
 		return
 	}
 	if tag.Type == html.StartTagToken {

@@ -97,8 +97,8 @@ func isTame(segment string) bool {
 	return lines*columns <= 10_000+len(segment) && len(segment) <= maxSegment
 }
 
-// runs counts the runs of stars and underscores in a line after its first character. An underscore within a word is only
-// a letter.
+// runs counts the runs of stars and underscores in a line after its first character. An underscore within a word is
+// only a letter.
 func runs(line string) int {
 	n := 0
 	for i := 1; i < len(line); i++ {

@@ -184,8 +184,10 @@ func oneSpace(r rune) rune {
 
 func (o *odt) isLeftOut(t xml.StartElement) bool {
 	switch name := t.Name.Local; name {
-	case "note", "annotation", "tracked-changes", "forms", "table-of-content", "illustration-index", "table-index", "object-index",
-		"user-index", "alphabetical-index", "bibliography", "ruby-text", "script", "sequence-decls", "user-field-decls", "variable-decls":
+	case "note", "annotation", "tracked-changes", "forms", "table-of-content", "illustration-index", "table-index",
+		"object-index",
+		"user-index", "alphabetical-index", "bibliography", "ruby-text", "script", "sequence-decls", "user-field-decls",
+		"variable-decls":
 		return true
 	case "title", "desc":
 		return strings.Contains(t.Name.Space, "svg")

@@ -60,7 +60,8 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 			return d.text, err
 		}
 	}
-	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint, OpenDocument and EPUB are read")
+	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint, OpenDocument and " +
+		"EPUB are read")
 }
 
 // damaged is the error of a file that breaks the rules of its format.
@@ -139,7 +140,8 @@ func (d *document) related(name string) (map[string]string, error) {
 	parts := map[string]string{}
 	folder, file := path.Split(name)
 	err := d.part(folder+"_rels/"+file+".rels", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "Relationship" && len(parts) < maxParts {
+		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "Relationship" &&
+			len(parts) < maxParts {
 			parts[val(element, "Id")] = inside(folder, val(element, "Target"))
 		}
 	})

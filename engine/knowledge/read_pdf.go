@@ -119,8 +119,8 @@ func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error()
 // lineCost is the memory of a line without its text, in bytes.
 const lineCost = 32
 
-// line is a line of a page, with its ends and the top of its first letter, in points from the page's lower left corner, and
-// the font size of that letter. A line with wide gaps has parts.
+// line is a line of a page, with its ends and the top of its first letter, in points from the page's lower left corner,
+// and the font size of that letter. A line with wide gaps has parts.
 type line struct {
 	text                   string
 	left, right, top, size float32
@@ -130,7 +130,8 @@ type line struct {
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
 	// PDFium takes only what it needs from a reader. Given the bytes, it would keep a copy of all of them.
 	open := func() (references.FPDF_DOCUMENT, error) {
-		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
+		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
+			FileReaderSize: int64(len(content))})
 		if err != nil {
 			return "", err
 		}

@@ -11,7 +11,8 @@ import (
 const (
 	// maxColumnGap is the largest distance between lines of a column, in font sizes.
 	maxColumnGap = 4
-	// minGutter is the smallest distance between columns, in font sizes. Spaces in justified text are narrower on the whole.
+	// minGutter is the smallest distance between columns, in font sizes. Spaces in justified text are narrower on the
+	// whole.
 	minGutter = 0.7
 )
 
@@ -171,8 +172,8 @@ func beside(lines []line, parts []line) []line {
 	return append(lines, l)
 }
 
-// isProse reports whether lines are running text: most fill the column, and many begin within a sentence. Cells of tables are
-// short, or begin anew.
+// isProse reports whether lines are running text: most fill the column, and many begin within a sentence. Cells of
+// tables are short, or begin anew.
 func isProse(lines []line) bool {
 	if len(lines) < 3 {
 		return false
@@ -199,8 +200,8 @@ func isProse(lines []line) bool {
 	return isRunning && full*100 >= len(lines)*55 && characters >= 12*len(lines)
 }
 
-// hasHoles reports whether one of the sides is blank in many rows between its first and its last, as the shorter cells of a
-// table are.
+// hasHoles reports whether one of the sides is blank in many rows between its first and its last, as the shorter cells
+// of a table are.
 func hasHoles(rows []pageRow, gutter float32) bool {
 	isAt := [2]func(line) bool{
 		func(l line) bool { return l.left < gutter },

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const prose = "the customer may return the kettle within thirty days of its delivery provided that a receipt accompanies the parcel and that " +
+const prose = "the customer may return the kettle within thirty days of its delivery provided that a receipt " +
+	"accompanies the parcel and that " +
 	"nobody has used the kettle for anything but tea "
 
 // proseLines returns lines of running text that fill a width, beginning with a word of the prose.
@@ -50,7 +51,8 @@ func TestReadColumnsOfPDF(t *testing.T) {
 				}
 			}
 		})
-		require.Equal(t, "A title over all columns\n"+strings.Join(want, " ")+"\n", read(t, "a.pdf", string(content)).String())
+		require.Equal(t, "A title over all columns\n"+strings.Join(want, " ")+"\n", read(t, "a.pdf", string(content)).
+			String())
 	}
 }
 
@@ -92,11 +94,13 @@ func TestReadBrokenWordsOfPDF(t *testing.T) {
 	t.Parallel()
 	content := pdf(t, func(f *fpdf.Fpdf) {
 		f.AddPage()
-		for i, line := range []string{"Die Bestel-", "lung wird in der Liefer-", "zeit von 3-5 Tagen ver-", "sandt. Fragen Sie per E-", "Mail."} {
+		for i, line := range []string{"Die Bestel-", "lung wird in der Liefer-", "zeit von 3-5 Tagen ver-",
+			"sandt. Fragen Sie per E-", "Mail."} {
 			f.Text(20, 40+5*float64(i), line)
 		}
 	})
-	require.Equal(t, "Die Bestellung wird in der Lieferzeit von 3-5 Tagen versandt. Fragen Sie per E-Mail.\n", read(t, "a.pdf", string(content)).String())
+	require.Equal(t, "Die Bestellung wird in der Lieferzeit von 3-5 Tagen versandt. Fragen Sie per E-Mail.\n",
+		read(t, "a.pdf", string(content)).String())
 }
 
 // Word and LibreOffice write the bullets of Symbol and Wingdings as characters that only the font knows.
@@ -116,12 +120,15 @@ func TestReadHyphensOfPDF(t *testing.T) {
 	content := pdf(t, func(f *fpdf.Fpdf) {
 		f.AddPage()
 		for i, text := range []string{
-			"The part AB-1234-", "77 has a deli-", "very time of two days. Write an e-", "mail for the follow-", "up, or call 030-",
+			"The part AB-1234-", "77 has a deli-", "very time of two days. Write an e-", "mail for the follow-",
+			"up, or call 030-",
 			"1234567. The follow-up is free, and so is the state-of-", "the-art support by Hans-", "Peter and the team.",
 		} {
 			f.Text(20, 40+5*float64(i), text)
 		}
 	})
-	require.Equal(t, "The part AB-1234-77 has a delivery time of two days. Write an e-mail for the follow-up, or call 030-1234567. "+
-		"The follow-up is free, and so is the state-of-the-art support by Hans-Peter and the team.\n", read(t, "a.pdf", string(content)).String())
+	require.Equal(t, "The part AB-1234-77 has a delivery time of two days. Write an e-mail for the follow-up, or call "+
+		"030-1234567. "+
+		"The follow-up is free, and so is the state-of-the-art support by Hans-Peter and the team.\n",
+		read(t, "a.pdf", string(content)).String())
 }

@@ -38,7 +38,8 @@ func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row stri
 	left := func(i int) (box line) {
 		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: page, Index: at + i})
 		if err == nil {
-			box = line{left: found.Rect.Left, right: found.Rect.Right, top: found.Rect.Top, size: found.Rect.Top - found.Rect.Bottom}
+			box = line{left: found.Rect.Left, right: found.Rect.Right, top: found.Rect.Top,
+				size: found.Rect.Top - found.Rect.Bottom}
 		}
 		return box
 	}

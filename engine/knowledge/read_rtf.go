@@ -26,14 +26,15 @@ type rtf struct {
 }
 
 type group struct {
-	// isSkipped is set for what is no text, isHidden for hidden text, and isDeleted for text that was deleted with a record of it.
+	// isSkipped is set for what is no text, isHidden for hidden text, and isDeleted for text that was deleted with a
+	// record of it.
 	isSkipped, isHidden, isDeleted bool
 	// fallbacks is how many characters stand for one of Unicode, for programs that know none.
 	fallbacks int
 }
 
-// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format. It leaves out hidden and deleted
-// text.
+// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format. It leaves out hidden and
+// deleted text.
 func readRTF(ctx context.Context, content []byte) (Text, error) {
 	r := &rtf{rest: content, text: newText(content), from: charmap.Windows1252, groups: []group{{fallbacks: 1}}}
 	for n := 0; len(r.rest) > 0 && !r.text.full(); n++ {
@@ -98,7 +99,8 @@ func (r *rtf) control() {
 		return
 	}
 	letters := 0
-	for letters < len(r.rest) && letters < 32 && ('a' <= r.rest[letters] && r.rest[letters] <= 'z' || 'A' <= r.rest[letters] && r.rest[letters] <= 'Z') {
+	for letters < len(r.rest) && letters < 32 && ('a' <= r.rest[letters] && r.rest[letters] <= 'z' ||
+		'A' <= r.rest[letters] && r.rest[letters] <= 'Z') {
 		letters++
 	}
 	if letters == 0 {
@@ -106,7 +108,8 @@ func (r *rtf) control() {
 		return
 	}
 	end := letters
-	for end < len(r.rest) && end < letters+11 && (r.rest[end] == '-' && end == letters || '0' <= r.rest[end] && r.rest[end] <= '9') {
+	for end < len(r.rest) && end < letters+11 && (r.rest[end] == '-' && end == letters || '0' <= r.rest[end] &&
+		r.rest[end] <= '9') {
 		end++
 	}
 	word := string(r.rest[:letters])
@@ -155,12 +158,14 @@ func (r *rtf) sign() {
 
 func (r *rtf) word(word string, number int) {
 	switch word {
-	case "fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "headerl", "headerr", "footerl", "footerr", "footnote", "fldinst":
+	case "fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "headerl", "headerr",
+		"footerl", "footerr", "footnote", "fldinst":
 		r.group().isSkipped = true
 	case "ansicpg":
 		if from, _ := charset.Lookup("windows-" + strconv.Itoa(number)); from != nil {
 			r.from = from
-		} else if multibyte := map[int]string{932: "shift_jis", 936: "gb18030", 949: "euc-kr", 950: "big5"}[number]; multibyte != "" {
+		} else if multibyte := map[int]string{932: "shift_jis", 936: "gb18030", 949: "euc-kr",
+			950: "big5"}[number]; multibyte != "" {
 			r.from, _ = charset.Lookup(multibyte)
 		}
 	case "uc":

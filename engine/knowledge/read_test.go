@@ -49,8 +49,10 @@ func TestReadMarkdown(t *testing.T) {
 		heading(1, "Lamp & Co"), para("A bright lamp.\nIt shines."), heading(2, "Steps"), plain("1. Unpack"),
 		plain("2. Plug in"), plain("- gently"), plain("- Enjoy"), plain("code  stays\n  as it is"), para("quoted"),
 		row([]string{"Size", "Price"}, "small", "5 €"), para("raw HTML"),
-	}, read(t, "a.md", "# Lamp & Co\n\nA **bright** [lamp](http://x.example).\nIt `shines`.\n\n## Steps\n\n1. Unpack\n2. Plug in\n   - gently\n\n"+
-		"* Enjoy\n\n```\ncode  stays\n  as it is\n```\n\n> quoted\n\n| Size | Price |\n|---|---|\n| small | 5 € |\n\n<div>raw <b>HTML</b></div>\n"))
+	}, read(t, "a.md", "# Lamp & Co\n\nA **bright** [lamp](http://x.example).\nIt `shines`.\n\n## Steps\n\n1. "+
+		"Unpack\n2. Plug in\n   - gently\n\n"+
+		"* Enjoy\n\n```\ncode  stays\n  as it is\n```\n\n> quoted\n\n| Size | Price |\n|---|---|\n| small | 5 € "+
+		"|\n\n<div>raw <b>HTML</b></div>\n"))
 }
 
 func TestReadHTML(t *testing.T) {
@@ -99,7 +101,8 @@ func TestReadCharacterSets(t *testing.T) {
 		encoded, err := e.NewEncoder().String(content)
 		require.NoError(t, err, name)
 		requireBlocks(t, []knowledge.Block{para(content)}, read(t, "a.txt", encoded))
-		requireBlocks(t, []knowledge.Block{row([]string{"Été"}, content)}, read(t, "a.csv", must(e.NewEncoder().String("Été\n"+content))))
+		requireBlocks(t, []knowledge.Block{row([]string{"Été"}, content)},
+			read(t, "a.csv", must(e.NewEncoder().String("Été\n"+content))))
 	}
 	text, err := knowledge.Read(t.Context(), "a.html", "text/html; charset=iso-8859-15", []byte("<p>\xA4"))
 	require.NoError(t, err)
@@ -115,7 +118,8 @@ func TestReadGuessesEncodings(t *testing.T) {
 		from encoding.Encoding
 		text string
 	}{
-		"windows-1250": {charmap.Windows1250, "Zamówione książki czekają na półce przy wejściu przez siedem dni roboczych. Źródło: biblioteka."},
+		"windows-1250": {charmap.Windows1250, "Zamówione książki czekają na półce przy wejściu przez siedem dni roboczych. " +
+			"Źródło: biblioteka."},
 		"windows-1251": {charmap.Windows1251, "Запись к врачу открывается за две недели до приёма."},
 		"windows-1252": {charmap.Windows1252, "Les billets achetés en ligne sont échangeables jusqu’à la veille du départ."},
 		"shift_jis":    {japanese.ShiftJIS, "図書館の本は四週間借りることができます。雑誌は一週間です。"},
@@ -133,9 +137,12 @@ func TestReadGuessesEncodings(t *testing.T) {
 	}
 	for text, from := range map[string]encoding.Encoding{
 		"营业时间：九点到五点": simplifiedchinese.GB18030, "退货政策": simplifiedchinese.GB18030, "欢迎光临": simplifiedchinese.GB18030,
-		"เวลาทำการ 9 โมงเช้าถึง 5 โมงเย็น": charmap.Windows874, "ราคา 500 บาท": charmap.Windows874, "いらっしゃいませ": japanese.EUCJP,
-		"営業時間は九時から五時までです。": japanese.ShiftJIS, "歡迎光臨": traditionalchinese.Big5, "Добро пожаловать": charmap.KOI8R, "Відповідь на її запитання": charmap.KOI8U,
-		"Возврат в течение тридцати дней": charmap.Windows1251, "Öffnungszeiten für Kühlschränke: täglich außer samstags": charmap.Windows1252,
+		"เวลาทำการ 9 โมงเช้าถึง 5 โมงเย็น": charmap.Windows874, "ราคา 500 บาท": charmap.Windows874,
+		"いらっしゃいませ":         japanese.EUCJP,
+		"営業時間は九時から五時までです。": japanese.ShiftJIS, "歡迎光臨": traditionalchinese.Big5, "Добро пожаловать": charmap.KOI8R,
+		"Відповідь на її запитання":                               charmap.KOI8U,
+		"Возврат в течение тридцати дней":                         charmap.Windows1251,
+		"Öffnungszeiten für Kühlschränke: täglich außer samstags": charmap.Windows1252,
 	} {
 		requireBlocks(t, []knowledge.Block{para(text)}, read(t, "a.txt", must(from.NewEncoder().String(text))))
 	}
@@ -172,17 +179,20 @@ const wordNamespace = `xmlns:w="http://schemas.openxmlformats.org/wordprocessing
 func docx(t testing.TB, body string) []byte {
 	return archive(t, map[string]string{
 		"[Content_Types].xml": `<Types/>`,
-		"word/styles.xml": `<w:styles ` + wordNamespace + `><w:style w:styleId="Titre1"><w:name w:val="heading 1"/></w:style>` +
+		"word/styles.xml": `<w:styles ` + wordNamespace +
+			`><w:style w:styleId="Titre1"><w:name w:val="heading 1"/></w:style>` +
 			`<w:style w:styleId="Propre"><w:name w:val="Propre"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style>` +
 			`<w:style w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:styleId="Based"><w:basedOn w:val="Hidden"/></w:style></w:styles>`,
-		"word/document.xml": `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNamespace + `><w:body>` + body + `</w:body></w:document>`,
+		"word/document.xml": `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNamespace + `><w:body>` + body +
+			`</w:body></w:document>`,
 	})
 }
 
 func archive(t testing.TB, files map[string]string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
+	w.RegisterCompressor(zip.Deflate,
+		func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
 	for name, content := range files {
 		f, err := w.Create(name)
 		require.NoError(t, err)
@@ -222,7 +232,8 @@ func pdf(t testing.TB, fill func(*fpdf.Fpdf)) []byte {
 
 func TestReadPDF(t *testing.T) {
 	t.Parallel()
-	const body = "A lamp may come back within thirty days of its delivery. The receipt has to be in the parcel, and the lamp must not have been used."
+	const body = "A lamp may come back within thirty days of its delivery. The receipt has to be in the parcel, and the " +
+		"lamp must not have been used."
 	days := []string{"dix", "vingt", "trente", "quarante", "cinquante"}
 	content := pdf(t, func(f *fpdf.Fpdf) {
 		latin := f.UnicodeTranslatorFromDescriptor("")
@@ -242,7 +253,8 @@ func TestReadPDF(t *testing.T) {
 	})
 	var want []knowledge.Block
 	for page := 1; page <= 5; page++ {
-		want = append(want, heading(1, fmt.Sprintf("Réponses %d", page*7)), para(body), para("Le délai est de "+days[page-1]+" jours."))
+		want = append(want, heading(1, fmt.Sprintf("Réponses %d", page*7)), para(body),
+			para("Le délai est de "+days[page-1]+" jours."))
 	}
 	requireBlocks(t, want, read(t, "a.pdf", string(content)))
 }
@@ -254,24 +266,34 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"nothing":          {"a.txt", nil, "the file holds no text"},
-		"white space":      {"a.md", []byte(" \n\n\t"), "the file holds no text"},
-		"too large":        {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
-		"an image":         {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)), "the file is an image"},
-		"an encrypted PDF": {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }), "the PDF is encrypted"},
-		"an empty PDF":     {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }), "the PDF holds no text: it may be scanned pages"},
-		"a broken PDF":     {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
-		"no PDF":           {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
-		"an old document":  {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "the file is an old or an encrypted Office document"},
-		"another archive":  {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no document"},
+		"nothing":     {"a.txt", nil, "the file holds no text"},
+		"white space": {"a.md", []byte(" \n\n\t"), "the file holds no text"},
+		"too large":   {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
+		"an image": {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)),
+			"the file is an image"},
+		"an encrypted PDF": {"a.pdf",
+			pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }),
+			"the PDF is encrypted"},
+		"an empty PDF": {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }),
+			"the PDF holds no text: it may be scanned pages"},
+		"a broken PDF": {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
+		"no PDF":       {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
+		"an old document": {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"),
+			"the file is an old or an encrypted Office document"},
+		"another archive": {"a.docx", archive(t, map[string]string{"a.txt": "hello"}),
+			"the file is an archive that holds no document"},
 		"a broken archive": {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
-		"an XML bomb":      {"a.docx", archive(t, map[string]string{"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}), "the Word document is damaged"},
-		"deep JSON":        {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},
-		"deep objects":     {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)), "the JSON is nested more than 100 levels deep"},
-		"broken JSON":      {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
-		"trailing JSON":    {"a.json", []byte(`{"a": 1} ]`), "the JSON is not valid"},
-		"an open quote":    {"a.csv", []byte("A,B\n\"1,2\n3,4\n"), "the CSV cannot be read: a quote is not closed"},
-		"wide CSV":         {"a.csv", []byte(strings.Repeat(",", 100_000)), "a row of the CSV has more than 10000 columns"},
+		"an XML bomb": {"a.docx",
+			archive(t, map[string]string{
+				"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}),
+			"the Word document is damaged"},
+		"deep JSON": {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},
+		"deep objects": {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)),
+			"the JSON is nested more than 100 levels deep"},
+		"broken JSON":   {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
+		"trailing JSON": {"a.json", []byte(`{"a": 1} ]`), "the JSON is not valid"},
+		"an open quote": {"a.csv", []byte("A,B\n\"1,2\n3,4\n"), "the CSV cannot be read: a quote is not closed"},
+		"wide CSV":      {"a.csv", []byte(strings.Repeat(",", 100_000)), "a row of the CSV has more than 10000 columns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -302,15 +324,19 @@ func TestReadEndsWithItsContext(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, content := range []string{"", "# a\n\n- b", "a;b\n1;2", `[{"a":[1,{"b":null}]}]`, "<table><tr><td>a<td>b", "%PDF-1.4\n", "\xff\xfea\x00", "\"a\n\"\"b"} {
+	for _, content := range []string{"", "# a\n\n- b", "a;b\n1;2", `[{"a":[1,{"b":null}]}]`, "<table><tr><td>a<td>b",
+		"%PDF-1.4\n", "\xff\xfea\x00", "\"a\n\"\"b"} {
 		for _, name := range []string{"a.txt", "a.md", "a.html", "a.csv", "a.json", "a.pdf", "a.docx", "a"} {
 			f.Add(name, []byte(content))
 		}
 	}
 	f.Add("a.docx", docx(f, "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl></w:p></w:tbl>"))
-	f.Add("a.xlsx", workbook(f, `<row r="2"><c r="B2" s="1"><f>1</f></c></row><mergeCells><mergeCell ref="A1:B2"/></mergeCells>`))
-	f.Add("a.odt", odf(f, "text", "", `<text:h>a</text:h><text:p>b<text:s/></text:p><table:table><table:table-row><table:table-cell/></table:table-row></table:table>`))
-	f.Add("a.ods", odf(f, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="2"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`))
+	f.Add("a.xlsx", workbook(f,
+		`<row r="2"><c r="B2" s="1"><f>1</f></c></row><mergeCells><mergeCell ref="A1:B2"/></mergeCells>`))
+	f.Add("a.odt", odf(f, "text", "",
+		`<text:h>a</text:h><text:p>b<text:s/></text:p><table:table><table:table-row><table:table-cell/></table:table-row></table:table>`))
+	f.Add("a.ods", odf(f, "spreadsheet", "",
+		`<table:table><table:table-row table:number-rows-repeated="2"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`))
 	f.Add("a.pdf", pdf(f, func(f *fpdf.Fpdf) { f.AddPage(); f.Cell(9, 9, "hello") }))
 	f.Fuzz(func(t *testing.T, name string, content []byte) {
 		text, err := knowledge.Read(t.Context(), name, "", content)

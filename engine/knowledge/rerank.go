@@ -62,7 +62,8 @@ func (r Reranker) has(name string) bool { return name != "" && slices.Contains(r
 
 // reranked returns the chunks in the order of the reranker. If that fails, they keep their order: an answer from
 // somewhat worse chunks is better than none.
-func (b *Base) reranked(ctx context.Context, name, question string, found []*model.RetrievedChunk) []*model.RetrievedChunk {
+func (b *Base) reranked(ctx context.Context, name, question string,
+	found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	if len(found) < 2 {
 		return found
 	}

@@ -36,14 +36,15 @@ func TestRerank(t *testing.T) {
 	var log bytes.Buffer
 	watched, failed, retrieved := []string{}, 0, 0
 	l := newLibrary(t, knowledge.Options{
-		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"}, Observe: func(ctx context.Context, name string) (context.Context, func(error)) {
-			watched = append(watched, name)
-			return ctx, func(err error) {
-				if err != nil {
-					failed++
+		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"},
+			Observe: func(ctx context.Context, name string) (context.Context, func(error)) {
+				watched = append(watched, name)
+				return ctx, func(err error) {
+					if err != nil {
+						failed++
+					}
 				}
-			}
-		}},
+			}},
 		Observe: func(ctx context.Context) (context.Context, func(int, error)) {
 			return ctx, func(found int, err error) {
 				require.NoError(t, err)
@@ -89,5 +90,6 @@ func TestRerankerValidate(t *testing.T) {
 	require.NoError(t, knowledge.Reranker{URL: "https://api.example.com/v1/rerank", Models: []string{"m"}}.Validate())
 	require.ErrorContains(t, knowledge.Reranker{URL: "https://api.example.com"}.Validate(), "models are missing")
 	require.ErrorContains(t, knowledge.Reranker{Models: []string{"m"}}.Validate(), "not an http or https URL")
-	require.ErrorContains(t, knowledge.Reranker{URL: "ftp://x", Models: []string{"m"}}.Validate(), "not an http or https URL")
+	require.ErrorContains(t, knowledge.Reranker{URL: "ftp://x", Models: []string{"m"}}.Validate(),
+		"not an http or https URL")
 }

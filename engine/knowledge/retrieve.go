@@ -26,19 +26,21 @@ const manyTokens = 62
 var defaultLimits = limits{whole: 2_000, window: 300, visits: 1_000}
 
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
-// with a score of at least similarityThreshold, its content and its document. The list may be empty. It takes a constant
-// number of statements.
+// with a score of at least similarityThreshold, its content and its document. The list may be empty. It takes a
+// constant number of statements.
 //
-// The error is BAD_INPUT for a question that is empty or has more than 10,000 characters, and UNPROCESSABLE for datasets
-// whose vectors are of several models. If an embedding model or a reranker fails, only the log says so, and chunks are
-// found and ordered without it.
-func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+// The error is BAD_INPUT for a question that is empty or has more than 10,000 characters, and UNPROCESSABLE for
+// datasets whose vectors are of several models. If an embedding model or a reranker fails, only the log says so, and
+// chunks are found and ordered without it.
+func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
+	question string) ([]*model.RetrievedChunk, error) {
 	return b.Examine(ctx, t, chat, question, 0)
 }
 
-// Examine is Retrieve for somebody who asks why: the best chunks below the threshold follow, at most as many as said, 0 to
-// 100. Without vectors, those that hold no word of the question are left out.
-func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string, below int32) (found []*model.RetrievedChunk, err error) {
+// Examine is Retrieve for somebody who asks why: the best chunks below the threshold follow, at most as many as said, 0
+// to 100. Without vectors, those that hold no word of the question are left out.
+func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
+	below int32) (found []*model.RetrievedChunk, err error) {
 	// A response holds far less than what is read for it, and other questions share some of that.
 	ctx, ended := b.observe(model.WithBudget(ctx, nil))
 	defer func() { ended(len(used(found)), err) }()
@@ -55,7 +57,8 @@ func used(found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	return found
 }
 
-func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string, below int32) ([]*model.RetrievedChunk, error) {
+func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
+	below int32) ([]*model.RetrievedChunk, error) {
 	if err := model.ValidateQuestion(question, below); err != nil {
 		return nil, err
 	}
@@ -130,7 +133,8 @@ type search struct {
 	cosines map[string]float64
 }
 
-func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (*search, error) {
+func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
+	question string) (*search, error) {
 	datasets, err := t.SearchedDatasets(ctx, chat.ID)
 	if err != nil {
 		return nil, err
@@ -165,7 +169,8 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	if err != nil {
 		return err
 	}
-	s.tokens = tokensOf(slices.DeleteFunc(slices.Clone(known), func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.languages, s.chunks)
+	s.tokens = tokensOf(slices.DeleteFunc(slices.Clone(known),
+		func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.languages, s.chunks)
 	joinCodes(s.tokens, codes, known)
 	weigh(s.tokens, s.chunks)
 	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
@@ -218,15 +223,16 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {
-			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }), credits[t.Word])
+			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }),
+				credits[t.Word])
 		}
 	}
 	weigh(s.tokens, s.chunks)
 	return nil
 }
 
-// matches returns the chunks whose score may reach the threshold, with the tokens that they hold. Of a large set these are at least
-// as many of the best as needed.
+// matches returns the chunks whose score may reach the threshold, with the tokens that they hold. Of a large set these
+// are at least as many of the best as needed.
 func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
 		if s.question == nil && threshold > 0 {
@@ -293,7 +299,8 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, a
 		}
 	}
 	slices.SortFunc(scored, func(a, b *model.RetrievedChunk) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Position, b.Position))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID),
+			cmp.Compare(a.Position, b.Position))
 	})
 	return scored
 }

@@ -27,7 +27,8 @@ type vocabulary struct {
 }
 
 func newVocabulary(random *rand.Rand, size int) vocabulary {
-	syllables := strings.Fields("ba re mi to lu ka ne so vi da pe ra mo ti gu sa le no chi fo ber lan tor min dal ver son gar")
+	syllables := strings.Fields("ba re mi to lu ka ne so vi da pe ra mo ti gu sa le no chi fo ber lan tor min dal ver " +
+		"son gar")
 	seen := map[string]bool{}
 	v := vocabulary{zipf: rand.NewZipf(random, 1.1, 20, uint64(size-1))}
 	for len(v.words) < size {
@@ -51,8 +52,8 @@ func (v vocabulary) text(words int) string {
 	return text.String()
 }
 
-// BenchmarkRetrieve indexes 100,000 chunks of about 100 words in one dataset and asks 8 questions at a time. Every tenth
-// question has a misspelled word.
+// BenchmarkRetrieve indexes 100,000 chunks of about 100 words in one dataset and asks 8 questions at a time. Every
+// tenth question has a misspelled word.
 func BenchmarkRetrieve(b *testing.B) {
 	const documents, chunksEach, atOnce = 1000, 100, 8
 	random := rand.New(rand.NewPCG(1, 2))
@@ -64,7 +65,8 @@ func BenchmarkRetrieve(b *testing.B) {
 	method := "table"
 	dataset, err := tenant.CreateDataset(b.Context(), model.CreateDatasetInput{Name: "A dataset", ChunkMethod: &method})
 	require.NoError(b, err)
-	chat, err := tenant.CreateKnowledgeBaseChat(b.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: []string{dataset.ID}})
+	chat, err := tenant.CreateKnowledgeBaseChat(b.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(b, err)
 	base := knowledge.New(knowledge.Options{})
 
@@ -85,7 +87,8 @@ func BenchmarkRetrieve(b *testing.B) {
 		for range chunksEach {
 			rows += words.text(90) + "," + words.text(10) + "\n"
 		}
-		d, err := base.AddDocument(b.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprintf("%d.csv", i)), Text: &rows})
+		d, err := base.AddDocument(b.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID,
+			Name: new(fmt.Sprintf("%d.csv", i)), Text: &rows})
 		require.NoError(b, err)
 		began := time.Now()
 		pending <- d
@@ -118,7 +121,8 @@ func BenchmarkRetrieve(b *testing.B) {
 	b.ReportMetric(float64(memory.HeapAlloc>>20), "MB-heap")
 }
 
-func ask(b *testing.B, base *knowledge.Base, tenant *db.Tenant, chat *model.KnowledgeBaseChat, questions []string, atOnce int) {
+func ask(b *testing.B, base *knowledge.Base, tenant *db.Tenant, chat *model.KnowledgeBaseChat, questions []string,
+	atOnce int) {
 	took := make([]time.Duration, len(questions))
 	next := make(chan int)
 	var askers sync.WaitGroup

@@ -46,7 +46,8 @@ func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...
 			l.add(dataset.ID, fmt.Sprintf("%d.csv", i), text)
 		}
 	}
-	l.chat, err = l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: ids})
+	l.chat, err = l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+		DatasetIds: ids})
 	require.NoError(t, err)
 	return l
 }
@@ -55,7 +56,8 @@ func (l library) add(datasetID, name, text string) *model.Document {
 	l.t.Helper()
 	// This adds a column without a title, and one that is empty.
 	text = ",\n" + strings.ReplaceAll(text, "\n", ",\n") + ",\n"
-	d, err := l.base.AddDocument(l.t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name, Text: &text})
+	d, err := l.base.AddDocument(l.t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name,
+		Text: &text})
 	require.NoError(l.t, err)
 	require.NoError(l.t, l.base.Index(l.t.Context(), l.tenant, d.IndexingID, 1))
 	d, err = l.tenant.Document(l.t.Context(), d.ID)
@@ -117,14 +119,17 @@ func TestRetrieveFindsWords(t *testing.T) {
 
 func TestRetrieveKeepsToItsSettings(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums", "red apples"})
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums",
+		"red apples"})
 	settings := &l.chat.PromptSettings
 	settings.SimilarityThreshold = 0
 	found := l.ask("red apples")
-	require.Equal(t, []string{"red apples", "red apples", "green apples", "red pears", "blue plums"}, texts(found), "by score, then document and position")
+	require.Equal(t, []string{"red apples", "red apples", "green apples", "red pears", "blue plums"}, texts(found),
+		"by score, then document and position")
 	require.Less(t, found[0].DocumentID, found[1].DocumentID)
 	require.Zero(t, found[4].Score)
-	require.Equal(t, []string{"red apples", "green apples", "red pears", "blue plums", "red apples"}, texts(l.ask("?!")), "nothing is asked for")
+	require.Equal(t, []string{"red apples", "green apples", "red pears", "blue plums", "red apples"}, texts(l.ask("?!")),
+		"nothing is asked for")
 	settings.SimilarityThreshold = 1e-9
 	require.Len(t, l.ask("red apples"), 4)
 	require.Empty(t, l.ask("?!"))
@@ -141,7 +146,8 @@ func TestRetrieveKeepsToItsSettings(t *testing.T) {
 
 func TestChunksBelowTheThreshold(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums\nold aples"})
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue " +
+		"plums\nold aples"})
 	settings := &l.chat.PromptSettings
 	settings.SimilarityThreshold, settings.TopN = 0.9, 1
 	ask := func(question string, below int32) (marked []string) {
@@ -160,7 +166,8 @@ func TestChunksBelowTheThreshold(t *testing.T) {
 	}
 	require.Equal(t, []string{"red apples false"}, ask("red apples", 0))
 	require.Equal(t, []string{"red apples false", "green apples true"}, ask("red apples", 1), "apples is the longer word")
-	require.Equal(t, []string{"red apples false", "green apples true", "red pears true"}, ask("red apples", 100), "plums hold neither word")
+	require.Equal(t, []string{"red apples false", "green apples true", "red pears true"}, ask("red apples", 100),
+		"plums hold neither word")
 	require.Empty(t, ask("xylophone", 100))
 
 	found, err := l.base.Examine(t.Context(), l.tenant, l.chat, "The GREEN aplpes?", 100)
@@ -186,7 +193,8 @@ func TestChunksBelowTheThreshold(t *testing.T) {
 
 func TestRareWordsWeighMore(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"remboursement rapide\nremboursement lent\nremboursement partiel\nle colis\nle jour"})
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"remboursement rapide\nremboursement " +
+		"lent\nremboursement partiel\nle colis\nle jour"})
 	require.Equal(t, "le colis", texts(l.ask("remboursement du colis"))[0], "the shorter word is in one chunk")
 	for _, base := range []*knowledge.Base{l.base, l.base.Narrow(1)} {
 		l.base = base
@@ -200,7 +208,8 @@ func TestWindowChangesNothingForASmallSet(t *testing.T) {
 	embedder := &lengths{name: "m"}
 	plain := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3], shop[3:])
 	embedded := newLibrary(t, knowledge.Options{Embedder: embedder}, dbtest.New(t), shop[:3], shop[3:])
-	words := rapid.SampledFrom(strings.Fields(strings.Join(shop, " ") + " delivrey remborsement what is the xylophone l'été"))
+	words := rapid.SampledFrom(strings.Fields(strings.Join(shop, " ") +
+		" delivrey remborsement what is the xylophone l'été"))
 	rapid.Check(t, func(t *rapid.T) {
 		question := strings.Join(rapid.SliceOfN(words, 1, 6).Draw(t, "words"), " ")
 		for _, l := range []library{plain, embedded} {
@@ -369,8 +378,10 @@ func TestDocumentFailsWhenItCannotBeEmbedded(t *testing.T) {
 	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
 	failure := &llm.Error{Cause: llm.Rejected, Message: "model m: the provider answered 400 Bad Request"}
-	base := knowledge.New(knowledge.Options{Embedder: &lengths{name: "m", err: failure}, Log: slog.New(slog.DiscardHandler)})
-	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+	base := knowledge.New(knowledge.Options{Embedder: &lengths{name: "m", err: failure},
+		Log: slog.New(slog.DiscardHandler)})
+	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"),
+		Text: new("tree")})
 	require.NoError(t, err)
 	for attempt := range int32(2) {
 		require.ErrorIs(t, base.Index(t.Context(), l.tenant, d.IndexingID, attempt+1), failure, "it is tried again")

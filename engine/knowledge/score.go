@@ -25,8 +25,8 @@ type token struct {
 	credit float64
 }
 
-// tokensOf returns the distinct words of a question to this number of chunks in these languages, the weightiest first, at
-// most db.MaxSearchTokens.
+// tokensOf returns the distinct words of a question to this number of chunks in these languages, the weightiest first,
+// at most db.MaxSearchTokens.
 func tokensOf(words []db.Token, languages []string, chunks int) []token {
 	var tokens []token
 	isFrench := slices.Contains(languages, "fr")
@@ -46,7 +46,8 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 	return bounded(tokens)
 }
 
-// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there are.
+// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there
+// are.
 const maxUnknown = 32
 
 // bounded returns the weightiest of tokens, which are sorted.
@@ -80,7 +81,8 @@ func weigh(tokens []token, chunks int) {
 			t.weight = t.letters * average
 		}
 	}
-	slices.SortFunc(tokens, func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
+	slices.SortFunc(tokens,
+		func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
 }
 
 // rarity is the inverse document frequency of BM25, for a word that some of the chunks hold. It is above 0.
@@ -142,7 +144,8 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 // maxMeant bounds the words that an unknown one stands for.
 const maxMeant = 16
 
-// likest returns those of equally near words that begin as the token does and have as many letters, if there are too many.
+// likest returns those of equally near words that begin as the token does and have as many letters, if there are too
+// many.
 func (t token) likest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words
@@ -171,8 +174,8 @@ func (t *token) standFor(words []db.Token, credit float64) {
 	t.Terms = model.Unique(t.Terms)
 }
 
-// distance is how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn one word into
-// the other. If that is more than most, it returns some number above most.
+// distance is how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn one word
+// into the other. If that is more than most, it returns some number above most.
 func distance(from, to string, most int) int {
 	a, b := []rune(from), []rune(to)
 	if len(a)-len(b) > most || len(b)-len(a) > most {
@@ -199,7 +202,8 @@ func distance(from, to string, most int) int {
 	return row[len(b)]
 }
 
-// expected is how many of a question's tokens a chunk has to hold to answer all of it, however long the question is: the weightiest.
+// expected is how many of a question's tokens a chunk has to hold to answer all of it, however long the question is:
+// the weightiest.
 const expected = 10
 
 // fullWeight is the weight of the expected tokens, which a similarity of 1 takes. Tokens are sorted.

@@ -25,7 +25,8 @@ func tokensOf(words ...string) []knowledge.Token {
 func TestTermSimilarityIsAShareOfTheWeight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		tokens := tokensOf(rapid.SliceOf(rapid.SampledFrom([]string{"the", "delivery", "order", "a1234", "remboursement"})).Draw(t, "words")...)
+		tokens := tokensOf(rapid.SliceOf(rapid.SampledFrom([]string{"the", "delivery", "order", "a1234", "remboursement"})).
+			Draw(t, "words")...)
 		held := rapid.SliceOfN(rapid.Bool(), len(tokens), len(tokens)).Draw(t, "held")
 		var all, some float64
 		for i, token := range tokens {
@@ -90,7 +91,8 @@ func TestDistanceCountsTypingErrors(t *testing.T) {
 		from, to string
 		want     int
 	}{
-		{"refund", "refund", 0}, {"refund", "refnud", 1}, {"refund", "refun", 1}, {"refund", "refunds", 1}, {"refund", "rafund", 1},
+		{"refund", "refund", 0}, {"refund", "refnud", 1}, {"refund", "refun", 1}, {"refund", "refunds", 1},
+		{"refund", "rafund", 1},
 		{"remboursement", "rembousrmeent", 2}, {"delivery", "delvery", 1}, {"élan", "elan", 1},
 	} {
 		require.Equal(t, c.want, knowledge.Distance(c.from, c.to, 2), "%s %s", c.from, c.to)
@@ -131,7 +133,8 @@ func TestWeightsGrowWithRarity(t *testing.T) {
 		}
 		weights := map[string]float64{}
 		for _, token := range knowledge.TokensOf([]db.Token{
-			{Word: "blue", Terms: []string{"blue"}, Chunks: rare}, {Word: "gray", Terms: []string{"gray"}, Chunks: frequent}, {Word: "lost", Terms: []string{"lost"}},
+			{Word: "blue", Terms: []string{"blue"}, Chunks: rare}, {Word: "gray", Terms: []string{"gray"}, Chunks: frequent},
+			{Word: "lost", Terms: []string{"lost"}},
 		}, nil, chunks) {
 			weights[token.Word] = token.Weight()
 		}
@@ -155,7 +158,8 @@ func TestTheWeightiestTokensRemain(t *testing.T) {
 	tokens := knowledge.TokensOf(words, model.UnknownLanguages, 100)
 	require.Len(t, tokens, db.MaxSearchTokens)
 	require.Equal(t, strings.Repeat("b", 439), tokens[0].Word)
-	require.Equal(t, strings.Repeat("b", 408), tokens[31].Word, "no chunk holds it: so many of these are compared with other words")
+	require.Equal(t, strings.Repeat("b", 408), tokens[31].Word, "no chunk holds it: so many of these are compared with "+
+		"other words")
 	require.Equal(t, strings.Repeat("a", 300), tokens[32].Word)
 	require.Equal(t, strings.Repeat("a", 85), tokens[247].Word)
 }

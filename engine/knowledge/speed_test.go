@@ -31,8 +31,8 @@ const (
 	questionsAtOnce = 8
 )
 
-// TestSpeed prints how long questions take in datasets of as many chunks as BENCH_KNOWLEDGE says, such as 100000,1000000: right after
-// the chunks were written, and later.
+// TestSpeed prints how long questions take in datasets of as many chunks as BENCH_KNOWLEDGE says, such as
+// 100000,1000000: right after the chunks were written, and later.
 func TestSpeed(t *testing.T) {
 	sizes := os.Getenv("BENCH_KNOWLEDGE")
 	if sizes == "" {
@@ -42,7 +42,8 @@ func TestSpeed(t *testing.T) {
 		chunks, err := strconv.Atoi(size)
 		require.NoError(t, err)
 		s := fill(t, chunks)
-		fmt.Fprintf(t.Output(), "| %d chunks: questions | p50 | p99 | processor, here | processor, Postgres |\n|---|---|---|---|---|\n", chunks)
+		fmt.Fprintf(t.Output(), "| %d chunks: questions | p50 | p99 | processor, here | processor, Postgres "+
+			"|\n|---|---|---|---|---|\n", chunks)
 		for _, moment := range []string{"at once", "later"} {
 			if moment == "later" {
 				_, err := s.conn.Exec(t.Context(), "ANALYZE")
@@ -50,7 +51,8 @@ func TestSpeed(t *testing.T) {
 			}
 			for _, length := range []int{8, 60, 10_000} {
 				for _, errors := range []string{"", ", misspelled"} {
-					fmt.Fprintf(t.Output(), "| %d characters%s, %s | %s |\n", length, errors, moment, s.measure(t, s.questions(length, errors != "")))
+					fmt.Fprintf(t.Output(), "| %d characters%s, %s | %s |\n", length, errors, moment,
+						s.measure(t, s.questions(length, errors != "")))
 				}
 			}
 		}
@@ -74,11 +76,13 @@ func fill(t *testing.T, chunks int) filled {
 	store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}})
 	company, err := store.CreateCompany(t.Context(), "A company")
 	require.NoError(t, err)
-	s := filled{tenant: store.Tenant(company.ID), base: knowledge.New(knowledge.Options{}), random: rand.New(rand.NewPCG(1, 2))}
+	s := filled{tenant: store.Tenant(company.ID), base: knowledge.New(knowledge.Options{}),
+		random: rand.New(rand.NewPCG(1, 2))}
 	s.words = newVocabulary(s.random, 50_000+chunks/10)
 	dataset, err := s.tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "A dataset"})
 	require.NoError(t, err)
-	s.chat, err = s.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: []string{dataset.ID}})
+	s.chat, err = s.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+		DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	s.conn, err = pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
@@ -105,7 +109,8 @@ func (s filled) terms(t *testing.T) map[string][]string {
 	return terms
 }
 
-// copyChunks writes the documents, chunks and terms of a dataset, and then the index of terms: one by one would take hours.
+// copyChunks writes the documents, chunks and terms of a dataset, and then the index of terms: one by one would take
+// hours.
 func (s filled) copyChunks(t *testing.T, companyID, datasetID string, chunks int) {
 	t.Helper()
 	terms := s.terms(t)
@@ -116,7 +121,8 @@ func (s filled) copyChunks(t *testing.T, companyID, datasetID string, chunks int
 	for i := range chunks {
 		document := fmt.Sprintf("document_%08d", i/chunksOfDocument)
 		if i%chunksOfDocument == 0 {
-			fmt.Fprintf(&documents, "%s\t%s\t%s\t%s.txt\ttext/plain\t1\tReady\t%d\t%s\t1\t0\t2026-01-01\t2026-01-01\t{en}\n", companyID, document, datasetID,
+			fmt.Fprintf(&documents, "%s\t%s\t%s\t%s.txt\ttext/plain\t1\tReady\t%d\t%s\t1\t0\t2026-01-01\t2026-01-01\t{en}\n",
+				companyID, document, datasetID,
 				document, min(chunksOfDocument, chunks-i), document)
 		}
 		text := s.words.text(wordsOfChunk)
@@ -126,14 +132,16 @@ func (s filled) copyChunks(t *testing.T, companyID, datasetID string, chunks int
 				places[term] = append(places[term], strconv.Itoa(place+1))
 			}
 		}
-		fmt.Fprintf(&rows, "%s\tchunk_%012d\t%s\t%s\t%d\t%s\t%d\t", companyID, i, datasetID, document, i%chunksOfDocument, text, 2*wordsOfChunk)
+		fmt.Fprintf(&rows, "%s\tchunk_%012d\t%s\t%s\t%d\t%s\t%d\t", companyID, i, datasetID, document, i%chunksOfDocument,
+			text, 2*wordsOfChunk)
 		for term, at := range places {
 			held[term]++
 			fmt.Fprintf(&rows, "'%s':%s ", term, strings.Join(at, ","))
 		}
 		rows.WriteString("\t2026-01-01\n")
 		if i == chunks-1 || rows.Len() > 8<<20 {
-			s.copy(t, "documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, claim, waits, created_at, indexed_at, languages)", &documents)
+			s.copy(t, "documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, "+
+				"claim, waits, created_at, indexed_at, languages)", &documents)
 			s.copy(t, "chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)", &rows)
 		}
 	}
@@ -142,7 +150,8 @@ func (s filled) copyChunks(t *testing.T, companyID, datasetID string, chunks int
 		fmt.Fprintf(&counts, "%s\t%s\t%s\t%d\n", companyID, datasetID, term, holders)
 	}
 	s.copy(t, "dataset_terms (company_id, dataset_id, term, chunks)", &counts)
-	_, err = s.conn.Exec(t.Context(), "CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, dataset_id, search) WITH (fastupdate = off)")
+	_, err = s.conn.Exec(t.Context(), "CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, dataset_id, "+
+		"search) WITH (fastupdate = off)")
 	require.NoError(t, err)
 }
 
@@ -153,7 +162,8 @@ func (s filled) copy(t *testing.T, to string, rows *bytes.Buffer) {
 	rows.Reset()
 }
 
-// questions returns questions of about as many characters, with a wrong letter in every second word of a misspelled one.
+// questions returns questions of about as many characters, with a wrong letter in every second word of a misspelled
+// one.
 func (s filled) questions(length int, isMisspelled bool) []string {
 	questions := make([]string, max(16, min(400, 40_000/length)))
 	for i := range questions {

@@ -17,8 +17,8 @@ const (
 	nameColumn = "row"
 )
 
-// Rows returns the rows of a document that is a table, as a test has them: with the named columns, or all. BAD_INPUT for too
-// many columns, NOT_FOUND when there is no such document, UNPROCESSABLE when it is no such table.
+// Rows returns the rows of a document that is a table, as a test has them: with the named columns, or all. BAD_INPUT
+// for too many columns, NOT_FOUND when there is no such document, UNPROCESSABLE when it is no such table.
 func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestRowsInput) ([]*model.TestRow, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -42,7 +42,8 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 	}
 	rows, count, err := rowsOf(text, in.Columns)
 	if err == nil && count == 0 {
-		faults.Add("documentId", "is of a document without a table: its first row names the columns, and the others are the rows")
+		faults.Add("documentId", "is of a document without a table: its first row names the columns, and the others are "+
+			"the rows")
 	}
 	if count > model.MaxRows {
 		faults.Add("documentId", "is of a table of %d rows, and a test has at most %d", count, model.MaxRows)

@@ -175,7 +175,8 @@ func clean(text string) string {
 	if !strings.ContainsFunc(text, isNoise) {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n").
+		Replace(text)
 	return strings.Map(func(r rune) rune {
 		if isNoise(r) {
 			return -1
@@ -186,5 +187,6 @@ func clean(text string) string {
 
 // isNoise reports control characters, soft hyphens, byte order marks, and line ends that clean replaces.
 func isNoise(r rune) bool {
-	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u00AD' || r == '\uFEFF' || r == '\u2028' || r == '\u2029'
+	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u00AD' || r == '\uFEFF' || r == '\u2028' ||
+		r == '\u2029'
 }

@@ -95,7 +95,8 @@ func (f *nearestFirst) add(cosine float64, chunk *model.Chunk) {
 // sort keeps the best chunks only.
 func (f *nearestFirst) sort() {
 	slices.SortFunc(f.kept, func(a, b near) int {
-		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID), cmp.Compare(a.chunk.Position, b.chunk.Position))
+		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID),
+			cmp.Compare(a.chunk.Position, b.chunk.Position))
 	})
 	f.kept = f.kept[:min(len(f.kept), f.most)]
 }
@@ -142,8 +143,8 @@ func newVectorCache() vectorCache {
 	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
 }
 
-// of yields every chunk of the datasets that has a vector, or one error. It reads what is not cached, and caches that if
-// the vectors of all the datasets fit.
+// of yields every chunk of the datasets that has a vector, or one error. It reads what is not cached, and caches that
+// if the vectors of all the datasets fit.
 func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)

@@ -41,7 +41,8 @@ func shelve(t testing.TB, tenant *db.Tenant, datasetID string, embedder topics, 
 	t.Helper()
 	base := knowledge.New(knowledge.Options{})
 	for some := range slices.Chunk(texts, 100) {
-		d, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: datasetID, Name: new("A document"), Text: new("x")})
+		d, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: datasetID, Name: new("A document"),
+			Text: new("x")})
 		require.NoError(t, err)
 		d, err = tenant.ClaimDocument(t.Context(), d.IndexingID, 1)
 		require.NoError(t, err)
@@ -49,7 +50,8 @@ func shelve(t testing.TB, tenant *db.Tenant, datasetID string, embedder topics, 
 		require.NoError(t, err)
 		chunks := make([]*model.Chunk, len(some))
 		for i, text := range some {
-			chunks[i] = &model.Chunk{Content: text, Words: knowledge.WordsOf(strings.Fields(text)[0]), Embedding: knowledge.Unit(vectors[i])}
+			chunks[i] = &model.Chunk{Content: text, Words: knowledge.WordsOf(strings.Fields(text)[0]),
+				Embedding: knowledge.Unit(vectors[i])}
 		}
 		name := embedder.Name()
 		d.EmbeddingModel = &name
@@ -69,7 +71,8 @@ func BenchmarkVectors(b *testing.B) {
 				tenant := store.Tenant(company.ID)
 				dataset, err := tenant.CreateDataset(b.Context(), model.CreateDatasetInput{Name: "A dataset"})
 				require.NoError(b, err)
-				chat, err := tenant.CreateKnowledgeBaseChat(b.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: []string{dataset.ID}})
+				chat, err := tenant.CreateKnowledgeBaseChat(b.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+					DatasetIds: []string{dataset.ID}})
 				require.NoError(b, err)
 				chat.PromptSettings.KeywordsSimilarityWeight = 0
 				texts := make([]string, chunks)

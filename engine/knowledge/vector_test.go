@@ -102,12 +102,14 @@ func TestVectorsOfAnotherLengthAreNotNear(t *testing.T) {
 		tenant := store.Tenant(company.ID)
 		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "A dataset"})
 		require.NoError(t, err)
-		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: []string{dataset.ID}})
+		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat",
+			DatasetIds: []string{dataset.ID}})
 		require.NoError(t, err)
 		shelve(t, tenant, dataset.ID, topics{8}, []string{"short one", "short two"})
 		shelve(t, tenant, dataset.ID, topics{16}, []string{"long one", "long two"})
 		chat.PromptSettings.KeywordsSimilarityWeight, chat.PromptSettings.SimilarityThreshold = 0, 0
-		for _, base := range []*knowledge.Base{knowledge.New(knowledge.Options{Embedder: topics{8}}), knowledge.New(knowledge.Options{Embedder: topics{8}}).Narrow(5)} {
+		for _, base := range []*knowledge.Base{knowledge.New(knowledge.Options{Embedder: topics{8}}),
+			knowledge.New(knowledge.Options{Embedder: topics{8}}).Narrow(5)} {
 			found, err := base.Retrieve(t.Context(), tenant, chat, "short one")
 			require.NoError(t, err)
 			require.Equal(t, "short one", found[0].Content)

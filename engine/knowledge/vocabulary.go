@@ -33,8 +33,8 @@ type knownWord struct {
 	letters letters
 }
 
-// letters has a bit for each letter of a word, and another one for each that occurs more than once. Some letters share a
-// bit. An inserted or deleted letter changes at most one bit, a replaced one two.
+// letters has a bit for each letter of a word, and another one for each that occurs more than once. Some letters share
+// a bit. An inserted or deleted letter changes at most one bit, a replaced one two.
 type letters uint64
 
 func lettersOf(word string) (held letters) {

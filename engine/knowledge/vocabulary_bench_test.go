@@ -24,7 +24,8 @@ func BenchmarkTypingErrors(b *testing.B) {
 			conn, err := pgx.Connect(b.Context(), address)
 			require.NoError(b, err)
 			b.Cleanup(func() { _ = conn.Close(context.Background()) })
-			_, err = conn.Exec(b.Context(), `INSERT INTO dataset_terms SELECT company_id, id, unnest($1::text[]), 1 FROM datasets`, words)
+			_, err = conn.Exec(b.Context(),
+				`INSERT INTO dataset_terms SELECT company_id, id, unnest($1::text[]), 1 FROM datasets`, words)
 			require.NoError(b, err)
 			_, err = conn.Exec(b.Context(), "VACUUM ANALYZE dataset_terms")
 			require.NoError(b, err)

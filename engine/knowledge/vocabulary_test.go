@@ -21,11 +21,13 @@ func TestAlikeWordsHaveAllThatAreNear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters keep words near each other. Some share one of 32 bits (a and 1, b and â).
 		word := rapid.StringMatching(`[abcâ]{4,10}`).Draw(t, "word")
-		words := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringMatching(`[abcâ1]{1,12}`), rapid.Custom(func(t *rapid.T) string {
-			return misspelled(t, word)
-		})), func(word string) string { return word }).Draw(t, "words")
+		words := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringMatching(`[abcâ1]{1,12}`),
+			rapid.Custom(func(t *rapid.T) string {
+				return misspelled(t, word)
+			})), func(word string) string { return word }).Draw(t, "words")
 		most := knowledge.MaxDistance(word)
-		near := slices.DeleteFunc(slices.Clone(words), func(known string) bool { return knowledge.Distance(word, known, most) > most })
+		near := slices.DeleteFunc(slices.Clone(words),
+			func(known string) bool { return knowledge.Distance(word, known, most) > most })
 		found := knowledge.Alike(words, word)
 		require.Subset(t, found, near)
 		require.Subset(t, words, found)

@@ -42,7 +42,8 @@ func newProvider(t *testing.T, status *atomic.Int64) (*openai.Embedder, *atomic.
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data})
 	}))
 	t.Cleanup(server.Close)
-	embedder, err := openai.NewEmbedder(openai.Config{BaseURL: server.URL, Key: "key", Model: "m", Timeout: 5 * time.Second})
+	embedder, err := openai.NewEmbedder(openai.Config{BaseURL: server.URL, Key: "key", Model: "m",
+		Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	return embedder, asked
 }
@@ -67,7 +68,8 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	}
 	const documents = 3
 	for range documents {
-		_, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+		_, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"),
+			Text: new("tree")})
 		require.NoError(t, err)
 	}
 	require.NoError(t, store.Work(ctx, 1, db.Workers{Index: l.base.Index}))
@@ -90,12 +92,14 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	require.Equal(t, documents, count(`SELECT count(*) FROM documents WHERE status = 'Indexing'
 		AND warning LIKE 'it waits to be embedded%the provider answered 503%'`))
 	// The delay grows, but is bounded.
-	eventually(documents, "SELECT count(*) FROM jobs WHERE ready_at BETWEEN now() + interval '3 minutes' AND now() + interval '7 minutes'")
+	eventually(documents, "SELECT count(*) FROM jobs WHERE ready_at BETWEEN now() + interval '3 minutes' AND now() + "+
+		"interval '7 minutes'")
 
 	status.Store(http.StatusOK)
 	l.base.EndOutage()
 	hurry()
-	eventually(documents, "SELECT count(*) FROM documents WHERE status = 'Ready' AND warning NOT LIKE 'it waits%' AND embedding_model = 'm'")
+	eventually(documents, "SELECT count(*) FROM documents WHERE status = 'Ready' AND warning NOT LIKE 'it waits%' AND "+
+		"embedding_model = 'm'")
 	require.NotNil(t, l.ask("tree")[0].VectorSimilarity)
 	eventually(0, "SELECT count(*) FROM jobs")
 }
@@ -108,7 +112,8 @@ func TestADocumentDoesNotWaitForEver(t *testing.T) {
 	failure := &llm.Error{Cause: llm.Unavailable, Message: "model m: the provider could not be reached"}
 	embedder := &lengths{name: "m", err: failure}
 	base := knowledge.New(knowledge.Options{Embedder: embedder, Log: slog.New(slog.DiscardHandler)})
-	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"),
+		Text: new("tree")})
 	require.NoError(t, err)
 	attempt, waited := int32(1), time.Duration(0)
 	var later *db.Later

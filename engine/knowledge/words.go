@@ -25,8 +25,8 @@ func wordsOf(text string) []model.Word {
 	})
 }
 
-// allWordsOf returns the words of a text in their order, for Postgres to make terms of. They are in lower case and without elisions.
-// Postgres's parser does not cut them further.
+// allWordsOf returns the words of a text in their order, for Postgres to make terms of. They are in lower case and
+// without elisions. Postgres's parser does not cut them further.
 func allWordsOf(text string) []model.Word {
 	all := []model.Word{}
 	for it := words.FromString(normal(text)); it.Next(); {
@@ -74,15 +74,20 @@ func parts(word string) []string {
 	if strings.Trim(word, "0123456789.,") == "" {
 		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
 	}
-	return strings.FieldsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	return strings.FieldsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
+			!unicode.IsMark(r)
+	})
 }
 
 // isStopWord recognizes French stop words that Postgres does not: those that its list has with accents, and a few that
 // it lacks.
 func isStopWord(word string) bool {
 	switch word {
-	case "les", "quel", "quelle", "quels", "quelles", "comment", "si", "cette", "cet", "ils", "elles", "ca", "etre", "meme",
-		"ete", "etee", "etes", "etees", "etant", "etante", "etants", "etantes", "etais", "etait", "etions", "etiez", "etaient",
+	case "les", "quel", "quelle", "quels", "quelles", "comment", "si", "cette", "cet", "ils", "elles", "ca", "etre",
+		"meme",
+		"ete", "etee", "etes", "etees", "etant", "etante", "etants", "etantes", "etais", "etait", "etions", "etiez",
+		"etaient",
 		"fumes", "futes", "eumes", "eutes":
 		return true
 	}

@@ -38,7 +38,8 @@ func tokensIn(t *testing.T) func(text string) []db.Token {
 	company, err := store.CreateCompany(t.Context(), "A company")
 	require.NoError(t, err)
 	return func(text string) []db.Token {
-		tokens, err := store.Tenant(company.ID).Tokens(t.Context(), []string{"none"}, model.UnknownLanguages, knowledge.WordsOf(text))
+		tokens, err := store.Tenant(company.ID).Tokens(t.Context(), []string{"none"}, model.UnknownLanguages,
+			knowledge.WordsOf(text))
 		require.NoError(t, err)
 		return tokens
 	}
@@ -49,14 +50,17 @@ func TestAWordsFormsShareATerm(t *testing.T) {
 	tokens := tokensIn(t)
 	for _, forms := range []string{
 		"return Returns RETURNED returning", "delivery deliveries", "café CAFE cafés cafe's café’s CAFE\u0301",
-		"remboursé rembourse remboursée remboursees REMBOURSER remboursements", "article l'article articles d’articles qu'articles",
-		"généraux general générale", "qualité qualites", "œuvre oeuvres", "Straße STRASSE", "ｆｕｌｌ full", "employee EMPLOYÉES employees",
+		"remboursé rembourse remboursée remboursees REMBOURSER remboursements",
+		"article l'article articles d’articles qu'articles",
+		"généraux general générale", "qualité qualites", "œuvre oeuvres", "Straße STRASSE", "ｆｕｌｌ full",
+		"employee EMPLOYÉES employees",
 		"12,50 12.50",
 	} {
 		all := tokens(forms)
 		for _, token := range all {
 			require.False(t, token.IsStopWord)
-			require.True(t, slices.ContainsFunc(token.Terms, func(term string) bool { return slices.Contains(all[0].Terms, term) }), "%s: %v", forms, all)
+			require.True(t, slices.ContainsFunc(token.Terms,
+				func(term string) bool { return slices.Contains(all[0].Terms, term) }), "%s: %v", forms, all)
 		}
 		require.Len(t, knowledge.TokensOf(all, model.UnknownLanguages, 0), 1, forms)
 	}
@@ -66,10 +70,12 @@ func TestAWordsFormsShareATerm(t *testing.T) {
 func TestStopWordsOfBothLanguages(t *testing.T) {
 	t.Parallel()
 	tokens := tokensIn(t)
-	for _, token := range knowledge.TokensOf(tokens("What is the, Quels sont les pour être à été où le même l'on comment"), model.UnknownLanguages, 0) {
+	for _, token := range knowledge.TokensOf(tokens("What is the, Quels sont les pour être à été où le même l'on comment"),
+		model.UnknownLanguages, 0) {
 		require.InDelta(t, 0.1, token.Weight(), 0, token.Word)
 	}
-	for _, token := range knowledge.TokensOf(tokens("can refund order A1234 express délais remboursé"), model.UnknownLanguages, 0)[:6] {
+	for _, token := range knowledge.TokensOf(tokens("can refund order A1234 express délais remboursé"),
+		model.UnknownLanguages, 0)[:6] {
 		require.Greater(t, token.Weight(), 2.0, token.Word)
 	}
 }

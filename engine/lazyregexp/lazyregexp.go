@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used, as Go's own package of that name does: most starts
-// of the program need none of them, and all together take a third of a start that only says a version.
+// Package lazyregexp compiles regular expressions when they are first used, as Go's own package of that name does: most
+// starts of the program need none of them, and all together take a third of a start that only says a version.
 package lazyregexp
 
 import (

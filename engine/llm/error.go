@@ -32,8 +32,8 @@ const (
 	TooLong Cause = "TOO_LONG"
 )
 
-// Error is the failure of a model. Its text may be shown to a client: it names the model and the provider's HTTP status,
-// never a key, an address or what the provider wrote.
+// Error is the failure of a model. Its text may be shown to a client: it names the model and the provider's HTTP
+// status, never a key, an address or what the provider wrote.
 type Error struct {
 	Cause Cause
 	// Status is the provider's HTTP status, 0 if it did not answer at all.

@@ -17,7 +17,10 @@ func TestExcerptsAreFoundAgainWhateverTheyHold(t *testing.T) {
 	parts := rapid.SampledFrom([]string{
 		"<excerpt document=\"", "</excerpt>", "\">", "\n", "[1] ", "a", "\"", "</", "excerpt>", "é", "\r", " ",
 	})
-	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(parts, 0, 12).Draw(t, "parts"), "") })
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(parts, 0, 12).Draw(t, "parts"),
+			"")
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		numbered := rapid.Bool().Draw(t, "numbered")
 		var system strings.Builder
@@ -51,9 +54,12 @@ var written = regexp.MustCompile(`(?s)(?:\[(\d{1,4})\] )?<excerpt document="([^"
 
 func FuzzExcerpts(f *testing.F) {
 	for _, seed := range []string{
-		"", "[1] <excerpt document=\"a\">\nb\n</excerpt>", "[12345] <excerpt document=\"\">\n\n</excerpt>", "[] <excerpt document=\"a\">\n</excerpt>",
-		"[1] <excerpt document=\"a\nb\">\n[2] <excerpt document=\"c\">\nd\n</excerpt>e[03] <excerpt document=\"f\">\ng\n</excerpt>\n</excerpt>",
-		"<excerpt document=\"a\"> [1] <excerpt document=\"b\">\n\n\n</excerpt>[2] [3] <excerpt document=\"c\">\nd", "[[7] <excerpt document=\"\xff\">\n\xff\n</excerpt>", "[٣] <excerpt document=\"a\">\nb\n</excerpt>",
+		"", "[1] <excerpt document=\"a\">\nb\n</excerpt>", "[12345] <excerpt document=\"\">\n\n</excerpt>",
+		"[] <excerpt document=\"a\">\n</excerpt>",
+		"[1] <excerpt document=\"a\nb\">\n[2] <excerpt document=\"c\">\nd\n</excerpt>e[03] <excerpt " +
+			"document=\"f\">\ng\n</excerpt>\n</excerpt>",
+		"<excerpt document=\"a\"> [1] <excerpt document=\"b\">\n\n\n</excerpt>[2] [3] <excerpt document=\"c\">\nd",
+		"[[7] <excerpt document=\"\xff\">\n\xff\n</excerpt>", "[٣] <excerpt document=\"a\">\nb\n</excerpt>",
 	} {
 		f.Add(seed)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// EndConversation is the technical name of the tool with which a model ends a conversation. Its arguments are {"reason":
-// string}, the reason in the model's own words.
+// EndConversation is the technical name of the tool with which a model ends a conversation. Its arguments are
+// {"reason": string}, the reason in the model's own words.
 const EndConversation = "end_conversation"
 
 // TransferCall is the technical name of the tool with which a model hands the contact over to a
@@ -142,7 +142,8 @@ func EstimateUsage(req Request, answer Answer) Usage {
 		input += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
 	output := len(answer.Text) + lengthOf(answer.ToolCalls)
-	return Usage{InputTokens: (input + bytesPerToken - 1) / bytesPerToken, OutputTokens: (output + bytesPerToken - 1) / bytesPerToken}
+	return Usage{InputTokens: (input + bytesPerToken - 1) / bytesPerToken,
+		OutputTokens: (output + bytesPerToken - 1) / bytesPerToken}
 }
 
 func lengthOf(calls []ToolCall) int {

@@ -35,8 +35,9 @@ func TestCollect(t *testing.T) {
 		want   llm.Answer
 	}{
 		"text": {
-			chunks: []llm.Chunk{{Text: "Good "}, {Text: "morning"}, {Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 9, OutputTokens: 2}}},
-			want:   llm.Answer{Text: "Good morning", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 9, OutputTokens: 2}},
+			chunks: []llm.Chunk{{Text: "Good "}, {Text: "morning"},
+				{Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 9, OutputTokens: 2}}},
+			want: llm.Answer{Text: "Good morning", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 9, OutputTokens: 2}},
 		},
 		"text on the last chunk": {
 			chunks: []llm.Chunk{{Text: "Good "}, {Text: "night", Finish: llm.FinishStop}},

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// synonyms are words of service conversations with much the same meaning, folded, in both languages, one group per line.
-// A contact's word and a tool's word match if they are in the same group.
+// synonyms are words of service conversations with much the same meaning, folded, in both languages, one group per
+// line. A contact's word and a tool's word match if they are in the same group.
 const synonyms = `
 card carte
 lost lose losing perdu perdue perdre egare egaree
@@ -114,20 +114,32 @@ var sameMeaning = sync.OnceValue(func() map[string]string {
 
 // turnsOfPhrase are small words that mean much together.
 var turnsOfPhrase = strings.NewReplacer(
-	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ", " track ", " ou en est ", " track ", " says where ", " track ", " asks where ", " track ",
-	" ou se trouve ", " track ", " call me back ", " callback ", " call back ", " callback ", " call me ", " callback ", " appelez moi ", " callback ", " ring me ", " callback ", " rappelez moi ", " callback ",
+	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ",
+	" track ", " ou en est ", " track ", " says where ", " track ", " asks where ", " track ",
+	" ou se trouve ", " track ", " call me back ", " callback ", " call back ", " callback ", " call me ", " callback ",
+	" appelez moi ", " callback ", " ring me ", " callback ", " rappelez moi ", " callback ",
 	" me rappeler ", " callback ", " don t recognise ", " not recognise ", " don t recognize ", " not recognise ",
-	" see a doctor ", " appointment with doctor ", " see the doctor ", " appointment with doctor ", " see dr ", " appointment with doctor ", " voir un medecin ", " appointment doctor ",
-	" voir le medecin ", " appointment doctor ", " how much ", " what price ", " combien coute ", " prix ", " c est combien ", " prix ",
-	" not breathing ", " trouble breathing ", " can t breathe ", " trouble breathing ", " cannot breathe ", " trouble breathing ", " stopped breathing ", " trouble breathing ",
-	" ne respire plus ", " trouble breathing ", " ne respire pas ", " trouble breathing ", " mal a respirer ", " trouble breathing ", " peine a respirer ", " trouble breathing ",
-	" mal a la poitrine ", " chest pain ", " douleur a la poitrine ", " chest pain ", " douleurs a la poitrine ", " chest pain ", " heart attack ", " chest pain ", " crise cardiaque ", " chest pain ",
-	" chest hurts ", " chest pain ", " pain in my chest ", " chest pain ", " saigne beaucoup ", " heavy bleeding ", " bleeding a lot ", " heavy bleeding ",
-	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ", " when will i get ", " when arrive ", " new one ", " replacement ", " new card ", " replacement card ", " nouvelle carte ", " replacement card ",
-	" not home ", " change delivery ", " not at home ", " change delivery ", " pas chez moi ", " change delivery ", " never ordered ", " unordered ", " didn t order ", " unordered ", " did not order ", " unordered ",
+	" see a doctor ", " appointment with doctor ", " see the doctor ", " appointment with doctor ", " see dr ",
+	" appointment with doctor ", " voir un medecin ", " appointment doctor ",
+	" voir le medecin ", " appointment doctor ", " how much ", " what price ", " combien coute ", " prix ",
+	" c est combien ", " prix ",
+	" not breathing ", " trouble breathing ", " can t breathe ", " trouble breathing ", " cannot breathe ",
+	" trouble breathing ", " stopped breathing ", " trouble breathing ",
+	" ne respire plus ", " trouble breathing ", " ne respire pas ", " trouble breathing ", " mal a respirer ",
+	" trouble breathing ", " peine a respirer ", " trouble breathing ",
+	" mal a la poitrine ", " chest pain ", " douleur a la poitrine ", " chest pain ", " douleurs a la poitrine ",
+	" chest pain ", " heart attack ", " chest pain ", " crise cardiaque ", " chest pain ",
+	" chest hurts ", " chest pain ", " pain in my chest ", " chest pain ", " saigne beaucoup ", " heavy bleeding ",
+	" bleeding a lot ", " heavy bleeding ",
+	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ",
+	" when will i get ", " when arrive ", " new one ", " replacement ", " new card ", " replacement card ",
+	" nouvelle carte ", " replacement card ",
+	" not home ", " change delivery ", " not at home ", " change delivery ", " pas chez moi ", " change delivery ",
+	" never ordered ", " unordered ", " didn t order ", " unordered ", " did not order ", " unordered ",
 	" ne convient pas ", " unsuitable ", " doesn t fit ", " unsuitable ", " does not fit ", " unsuitable ",
 	" never arrived ", " not received ", " pas recu ", " not received ",
-	" send me a text ", " send text message ", " send me an sms ", " send text message ", " text me ", " send text message ", " par sms ", " send text message ", " mot de passe ", " password ",
+	" send me a text ", " send text message ", " send me an sms ", " send text message ", " text me ",
+	" send text message ", " par sms ", " send text message ", " mot de passe ", " password ",
 )
 
 // endings are cut off a word, the first that leads to a group of synonyms.

@@ -12,8 +12,10 @@ var (
 
 // goodbyes end a conversation. Each is a run of folded words.
 var goodbyes = [][]string{
-	{"bye"}, {"goodbye"}, {"good", "bye"}, {"that", "is", "all"}, {"that", "s", "all"}, {"thats", "all"}, {"that", "s", "it"}, {"that", "is", "it"},
-	{"that", "will", "be", "all"}, {"nothing", "else"}, {"see", "you"}, {"have", "a", "nice", "day"}, {"have", "a", "good", "day"},
+	{"bye"}, {"goodbye"}, {"good", "bye"}, {"that", "is", "all"}, {"that", "s", "all"}, {"thats", "all"},
+	{"that", "s", "it"}, {"that", "is", "it"},
+	{"that", "will", "be", "all"}, {"nothing", "else"}, {"see", "you"}, {"have", "a", "nice", "day"},
+	{"have", "a", "good", "day"},
 	{"au", "revoir"}, {"c", "est", "tout"}, {"ce", "sera", "tout"}, {"rien", "d", "autre"}, {"a", "bientot"},
 	{"bonne", "journee"}, {"bonne", "soiree"}, {"adieu"},
 }
@@ -25,11 +27,15 @@ var (
 	anybody  = Set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
 	reaching = Set(`speak talk transfer connect through reach parler transferer transferez passer passez joindre discuter`)
 	// optOuts end a conversation for good if they are the whole message.
-	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing", "stop messaging me", "not interested", "no thanks not interested", "i am not interested",
-		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee", "desabonner", "arretez", "arret"}
+	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing",
+		"stop messaging me", "not interested", "no thanks not interested", "i am not interested",
+		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee",
+		"desabonner", "arretez", "arret"}
 	// refusals do so anywhere in a message.
-	refusals = []string{"don t call me", "do not call me", "not interested any more", "not interested anymore", "no longer interested", "plus interesse", "plus interessee", "leave me alone", "remove me", "take me off",
-		"don t text me", "do not text me", "don t message me", "do not write to me", "stop texting me", "laissez moi tranquille",
+	refusals = []string{"don t call me", "do not call me", "not interested any more", "not interested anymore",
+		"no longer interested", "plus interesse", "plus interessee", "leave me alone", "remove me", "take me off",
+		"don t text me", "do not text me", "don t message me", "do not write to me", "stop texting me",
+		"laissez moi tranquille",
 		"don t call me again", "do not call me again", "don t contact me", "do not contact me", "stop calling me",
 		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
@@ -67,7 +73,10 @@ func IsOptOut(said []string) bool {
 // WantsHuman reports whether the contact asks for a human.
 func WantsHuman(said []string) bool {
 	has := func(words map[string]bool) bool {
-		return slices.ContainsFunc(said, func(word string) bool { return words[word] || words[strings.TrimSuffix(word, "s")] })
+		return slices.ContainsFunc(said, func(word string) bool {
+			return words[word] ||
+				words[strings.TrimSuffix(word, "s")]
+		})
 	}
 	return has(reaching) && (has(humans) || has(anybody)) || has(humans) && len(said) <= maxHumanWords
 }
@@ -77,7 +86,8 @@ func CutGreeting(said []string) (bool, []string) {
 	switch {
 	case len(said) > 0 && greetings[said[0]]:
 		return true, said[1:]
-	case len(said) > 1 && said[0] == "good" && slices.Contains([]string{"morning", "afternoon", "evening", "day"}, said[1]):
+	case len(said) > 1 && said[0] == "good" && slices.Contains([]string{"morning", "afternoon", "evening", "day"},
+		said[1]):
 		return true, said[2:]
 	}
 	return false, said

@@ -14,7 +14,8 @@ var (
 	isoDate = lazyregexp.New(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
 	// slashedDate has the day first.
 	slashedDate = lazyregexp.New(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
-	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
+	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames +
+		`)[a-z]*\.?,?(?: (\d{4}))?\b`)
 	monthDay    = lazyregexp.New(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
 	clockTime   = lazyregexp.New(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = lazyregexp.New(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
@@ -23,13 +24,15 @@ var (
 	partOfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
 	pastTime      = lazyregexp.New(`\b(half past|quarter past|quarter to) (\w+)`)
 	// present matches the day of the conversation in an agent's instructions.
-	present = lazyregexp.New(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
+	present = lazyregexp.New(
+		`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
 
 // firstHour is the hour before which "half past two" is in the afternoon.
 const firstHour = 7
 
-var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute, "quarter to": -15 * time.Minute}
+var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute,
+	"quarter to": -15 * time.Minute}
 
 const monthNames = `jan|feb|fev|mar|apr|avr|may|mai|june|juin|july|juil|aug|aou|sep|oct|nov|dec`
 
@@ -48,9 +51,12 @@ var (
 		words string
 		days  int
 	}{
-		{"day after tomorrow", 2}, {"apres-demain", 2}, {"apres demain", 2}, {"tomorrow", 1}, {"demain", 1}, {"today", 0}, {"tonight", 0},
-		{"aujourd'hui", 0}, {"ce soir", 0}, {"as early as possible", 0}, {"as soon as possible", 0}, {"asap", 0}, {"right now", 0},
-		{"des que possible", 0}, {"au plus vite", 0}, {"au plus tot", 0}, {"plus tot possible", 0}, {"plus vite possible", 0}, {"next week", 7}, {"la semaine prochaine", 7},
+		{"day after tomorrow", 2}, {"apres-demain", 2}, {"apres demain", 2}, {"tomorrow", 1}, {"demain", 1}, {"today", 0},
+		{"tonight", 0},
+		{"aujourd'hui", 0}, {"ce soir", 0}, {"as early as possible", 0}, {"as soon as possible", 0}, {"asap", 0},
+		{"right now", 0},
+		{"des que possible", 0}, {"au plus vite", 0}, {"au plus tot", 0}, {"plus tot possible", 0}, {"plus vite possible", 0},
+		{"next week", 7}, {"la semaine prochaine", 7},
 	}
 )
 

@@ -9,7 +9,8 @@ import (
 
 // FuzzFold requires that folding letter by letter gives the same as folding the whole text.
 func FuzzFold(f *testing.F) {
-	for _, seed := range []string{"L’ŒUF « à Genève » – déjà…", "İstanbul ĲſŉǄ", "e\u0301", "\xff é", "ﬁn ΑΣ 각", "“So”, €5"} {
+	for _, seed := range []string{"L’ŒUF « à Genève » – déjà…", "İstanbul ĲſŉǄ", "e\u0301", "\xff é", "ﬁn ΑΣ 각",
+		"“So”, €5"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

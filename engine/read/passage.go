@@ -28,9 +28,9 @@ type Passage struct {
 	starts, ends []int
 }
 
-// NewPassage returns a text without what models change when they retype it: case, compatible characters (NFKC), invisible
-// ones, the amount of white space, the shapes of quotation marks and dashes, and quotation marks and Markdown around
-// words. If isLoose, white space matters only between letters and digits.
+// NewPassage returns a text without what models change when they retype it: case, compatible characters (NFKC),
+// invisible ones, the amount of white space, the shapes of quotation marks and dashes, and quotation marks and
+// Markdown around words. If isLoose, white space matters only between letters and digits.
 func NewPassage(text string, isLoose bool) Passage {
 	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
@@ -86,8 +86,8 @@ func (f *folder) character(r rune, start, end int) {
 	}
 }
 
-// marksLine reports whether a character at the beginning of a line is a mark of Markdown: of a heading, a quotation or a
-// list without numbers.
+// marksLine reports whether a character at the beginning of a line is a mark of Markdown: of a heading, a quotation or
+// a list without numbers.
 func (f *folder) marksLine(r rune, end int) bool {
 	next, _ := utf8.DecodeRuneInString(f.source[end:])
 	switch r {

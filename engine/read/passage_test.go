@@ -29,7 +29,8 @@ func wordsOf(text string) []string {
 func TestFindQuoteProperties(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"Monday", "it", "ÉTÉ", "ﬁne", "24", "no", "書く"})
-	between := rapid.SampledFrom([]string{" ", "\n", "  ", "\u00a0", ", ", ". ", " (", ") ", " “", "” ", " – ", " **", "** ", "! ", "\n> "})
+	between := rapid.SampledFrom([]string{" ", "\n", "  ", "\u00a0", ", ", ". ", " (", ") ", " “", "” ", " – ", " **",
+		"** ", "! ", "\n> "})
 	texts := rapid.Custom(func(t *rapid.T) []string {
 		pieces := []string{words.Draw(t, "word")}
 		for range rapid.IntRange(0, 8).Draw(t, "length") {

@@ -8,13 +8,15 @@ import (
 
 var (
 	// inquiring matches the beginning of a question about how things are.
-	inquiring = lazyregexp.New(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
+	inquiring = lazyregexp.New(
+		`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
 	// inverted matches a French question by the order of its words.
 	inverted = lazyregexp.New(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
 	// permitted matches the beginning of a question for a document, or a tool.
 	permitted = lazyregexp.New(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
 	// personal matches a matter of the contact's own, which is for a tool.
-	personal = lazyregexp.New(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
+	personal = lazyregexp.New(
+		`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
 // IsInquiry reports whether a plain text is a question about how things are: one that yes and no do not answer, or that

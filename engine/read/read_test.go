@@ -49,7 +49,8 @@ func TestLastQuestion(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]float64{"12": 12, "12,50": 12.5, "€7": 7, "twelve": 12, "deux": 2, "14:30": -1, "mw417": -1, "": -1, "many": -1} {
+	for word, want := range map[string]float64{"12": 12, "12,50": 12.5, "€7": 7, "twelve": 12, "deux": 2, "14:30": -1,
+		"mw417": -1, "": -1, "many": -1} {
 		value, ok := Number(word)
 		require.Equal(t, want >= 0, ok, word)
 		if ok {
@@ -69,7 +70,8 @@ func TestPlace(t *testing.T) {
 func TestTellsBirth(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"I was born on 3 June": true, "my birthday is 3 June": true, "née le 3 juin": true, "a birthday cake for 3 June": false, "on 3 June": false,
+		"I was born on 3 June": true, "my birthday is 3 June": true, "née le 3 juin": true,
+		"a birthday cake for 3 June": false, "on 3 June": false,
 	} {
 		require.Equal(t, want, TellsBirth(Words(text)), text)
 	}

@@ -11,7 +11,8 @@ import (
 // FuzzPlain requires that Plain, letter by letter, gives the same as a regular expression.
 func FuzzPlain(f *testing.F) {
 	wordy := regexp.MustCompile(`[^\pL\pN:/.'-]+`)
-	for _, seed := range []string{"", " ", "L’été, à 14:30 !", "  12/03 -- “x”\t\n½ ", "\xff a\xffb ", "a\u0301 ٣", "'", "...", "no. 5\u00a0€ "} {
+	for _, seed := range []string{"", " ", "L’été, à 14:30 !", "  12/03 -- “x”\t\n½ ", "\xff a\xffb ", "a\u0301 ٣", "'",
+		"...", "no. 5\u00a0€ "} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -23,8 +24,10 @@ func FuzzPlain(f *testing.F) {
 // FuzzWishes requires that nothing is turned down without a denial.
 func FuzzWishes(f *testing.F) {
 	for _, seed := range []string{
-		"I do not want it", "we don't need that, thanks", "it would rather not", "I'm not going to", "no longer interested", "never wanted", "je ne veux plus de colis",
-		"n'ai aucun besoin", "pas besoin", "I won’t like it but I need this", "he didn't really wish; so", "je souhaite pas envie", "NOT INTERESTED!", "",
+		"I do not want it", "we don't need that, thanks", "it would rather not", "I'm not going to", "no longer interested",
+		"never wanted", "je ne veux plus de colis",
+		"n'ai aucun besoin", "pas besoin", "I won’t like it but I need this", "he didn't really wish; so",
+		"je souhaite pas envie", "NOT INTERESTED!", "",
 	} {
 		f.Add(seed)
 	}

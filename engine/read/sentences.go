@@ -61,8 +61,8 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// Sentences splits a text after full stops, question marks and exclamation marks before a space, and at line ends. Parts
-// may be empty.
+// Sentences splits a text after full stops, question marks and exclamation marks before a space, and at line ends.
+// Parts may be empty.
 func Sentences(text string) []string {
 	return strings.Split(sentenceEnd().ReplaceAllString(text, "$1\n"), "\n")
 }

@@ -75,7 +75,8 @@ func Number(word string) (float64, bool) {
 	}
 	digits := numeral().FindString(word)
 	before, after, _ := strings.Cut(word, digits)
-	if rest := before + after; digits == "" || strings.ContainsFunc(before, unicode.IsLetter) || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
+	if rest := before + after; digits == "" || strings.ContainsFunc(before, unicode.IsLetter) ||
+		strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
 		return 0, false
 	}
 	value, err := strconv.ParseFloat(strings.ReplaceAll(digits, ",", "."), 64)

@@ -28,8 +28,8 @@ func HasAlike(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(other string) bool { return Alike(word, other) })
 }
 
-// Alike reports whether two words are forms of one: they have at least the first four letters in common, and the shorter
-// one has at most one letter more. So "delivery" and "deliveries" are alike.
+// Alike reports whether two words are forms of one: they have at least the first four letters in common, and the
+// shorter one has at most one letter more. So "delivery" and "deliveries" are alike.
 func Alike(one, other string) bool {
 	if one == other {
 		return true

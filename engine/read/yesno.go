@@ -16,16 +16,19 @@ func IsNo(word string) bool { return no[word] }
 // WantsRepeat reports whether the contact asks for the same again.
 func WantsRepeat(text string) bool {
 	return slices.ContainsFunc(Words(text), func(word string) bool {
-		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez", "encore", "repeter", "repetez", "recommencez"}, word)
+		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez",
+			"encore", "repeter", "repetez", "recommencez"}, word)
 	})
 }
 
 // turnedDown matches what the contact does not want, up to the end of the clause.
-var turnedDown = lazyregexp.New(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
-	`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
+var turnedDown = lazyregexp.New(
+	`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
+		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
 // Every text that turns something down has at least one of the denials.
-var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber", "tant pis", "oubliez", "rather"}
+var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber",
+	"tant pis", "oubliez", "rather"}
 
 // Wishes returns a text of the contact without what it turns down, and whether it turns anything down.
 func Wishes(text string) (string, bool) {

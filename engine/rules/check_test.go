@@ -22,13 +22,18 @@ func bookedSlot(t *testing.T) *Conversation {
 		TurnCount: 2,
 		Messages: []model.TestMessage{
 			wrote(model.MessageRoleAssistant, "Before: refund"), wrote(model.MessageRoleAssistant, "Good day, this is Robin."),
-			wrote(model.MessageRoleUser, "A slot on Monday, please."), wrote(model.MessageRoleAssistant, "Monday at *nine* is free."),
-			wrote(model.MessageRoleUser, "Fine"), wrote(model.MessageRoleAssistant, "```json\n{\"booked\": true, \"at\": \"09:00\"}\n```"),
+			wrote(model.MessageRoleUser, "A slot on Monday, please."),
+			wrote(model.MessageRoleAssistant, "Monday at *nine* is free."),
+			wrote(model.MessageRoleUser, "Fine"), wrote(model.MessageRoleAssistant, "```json\n{\"booked\": true, \"at\": "+
+				"\"09:00\"}\n```"),
 		},
 		ToolCalls: []*model.ToolCall{
-			{ID: "call_a", Kind: model.ToolCallKindTool, TechnicalName: "find_slots", Arguments: model.JSONObject(`{"day":"Monday"}`), MessageSequence: 2, Result: new(`{"free":["09:00"]}`)},
-			{ID: "call_b", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"slot":{"day":"Monday","hour":9}}`), MessageSequence: 4, Result: new(`no JSON`)},
-			{ID: "call_c", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"slot":{"day":"Tuesday"}}`), MessageSequence: 4, Error: new("taken")},
+			{ID: "call_a", Kind: model.ToolCallKindTool, TechnicalName: "find_slots",
+				Arguments: model.JSONObject(`{"day":"Monday"}`), MessageSequence: 2, Result: new(`{"free":["09:00"]}`)},
+			{ID: "call_b", Kind: model.ToolCallKindTool, TechnicalName: "book_slot",
+				Arguments: model.JSONObject(`{"slot":{"day":"Monday","hour":9}}`), MessageSequence: 4, Result: new(`no JSON`)},
+			{ID: "call_c", Kind: model.ToolCallKindTool, TechnicalName: "book_slot",
+				Arguments: model.JSONObject(`{"slot":{"day":"Tuesday"}}`), MessageSequence: 4, Error: new("taken")},
 		},
 	}
 	held := NewConversation(run, 1, Agent)
@@ -51,7 +56,9 @@ func said(text string) *model.SaidExpectation {
 
 func TestEachExpectation(t *testing.T) {
 	t.Parallel()
-	monday, tuesday, sunday := model.MockCondition{Argument: "slot.day", Equals: new("Monday")}, model.MockCondition{Argument: "slot.day", Equals: new("Tuesday")}, model.MockCondition{Argument: "slot.day", Equals: new("Sunday")}
+	monday, tuesday, sunday := model.MockCondition{Argument: "slot.day", Equals: new("Monday")},
+		model.MockCondition{Argument: "slot.day", Equals: new("Tuesday")}, model.MockCondition{Argument: "slot.day",
+			Equals: new("Sunday")}
 	in := func(turn int32, s *model.SaidExpectation) *model.SaidExpectation {
 		s.Turn = &turn
 		return s
@@ -75,7 +82,8 @@ func TestEachExpectation(t *testing.T) {
 		c.Before = &name
 		return c
 	}
-	transfer, agent, contact := model.ToolCallKindCallTransfer, model.ConversationEnderAgent, model.ConversationEnderContact
+	transfer, agent, contact := model.ToolCallKindCallTransfer, model.ConversationEnderAgent,
+		model.ConversationEnderContact
 	fits := func(name *string, schema string) *model.ResultExpectation {
 		return &model.ResultExpectation{TechnicalName: name, Schema: model.JSONObject(schema)}
 	}
@@ -88,18 +96,28 @@ func TestEachExpectation(t *testing.T) {
 	}{
 		{model.TestExpectation{Called: called("book_slot")}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: called("book_slot", monday)}, true, "called once", []int32{5}},
-		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Matches: new(`^\d$`)})}, true, "called once", []int32{5}},
-		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Present: new(false)}, tuesday)}, true, "called once, which failed", []int32{5}},
-		{model.TestExpectation{Called: called("book_slot", sunday)}, false, "called 2 times, never with such arguments", []int32{5, 5}},
+		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Matches: new(`^\d$`)})},
+			true, "called once", []int32{5}},
+		{model.TestExpectation{Called: called("book_slot", model.MockCondition{Argument: "slot.hour", Present: new(false)},
+			tuesday)}, true, "called once, which failed", []int32{5}},
+		{model.TestExpectation{Called: called("book_slot", sunday)}, false, "called 2 times, never with such arguments",
+			[]int32{5, 5}},
 		{model.TestExpectation{Called: called("refund")}, false, "never called", nil},
-		{model.TestExpectation{Called: often(3, nil, called("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
-		{model.TestExpectation{Called: often(1, new(int32(1)), called("book_slot"))}, false, "called 2 times, of which 1 failed", []int32{5, 5}},
+		{model.TestExpectation{Called: often(3, nil, called("book_slot"))}, false, "called 2 times, of which 1 failed",
+			[]int32{5, 5}},
+		{model.TestExpectation{Called: often(1, new(int32(1)), called("book_slot"))}, false,
+			"called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: before("book_slot", called("find_slots"))}, true, "called once", []int32{3}},
-		{model.TestExpectation{Called: before("find_slots", called("book_slot"))}, false, "called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
-		{model.TestExpectation{Called: before("refund", called("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5, 5}},
-		{model.TestExpectation{Called: succeeding(called("book_slot"))}, true, "called 2 times, of which 1 failed", []int32{5}},
-		{model.TestExpectation{Called: succeeding(often(2, nil, called("book_slot")))}, false, "called 2 times, of which 1 failed", []int32{5}},
-		{model.TestExpectation{Called: succeeding(called("book_slot", tuesday))}, false, "called once, which failed", []int32{5}},
+		{model.TestExpectation{Called: before("find_slots", called("book_slot"))}, false,
+			"called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
+		{model.TestExpectation{Called: before("refund", called("book_slot"))}, true, "called 2 times, of which 1 failed",
+			[]int32{5, 5}},
+		{model.TestExpectation{Called: succeeding(called("book_slot"))}, true, "called 2 times, of which 1 failed",
+			[]int32{5}},
+		{model.TestExpectation{Called: succeeding(often(2, nil, called("book_slot")))}, false,
+			"called 2 times, of which 1 failed", []int32{5}},
+		{model.TestExpectation{Called: succeeding(called("book_slot", tuesday))}, false, "called once, which failed",
+			[]int32{5}},
 		{model.TestExpectation{Called: succeeding(called("refund"))}, false, "never called", nil},
 		{model.TestExpectation{NeverCalled: uncalled("refund")}, true, "never called", nil},
 		{model.TestExpectation{NeverCalled: uncalled("book_slot", tuesday)}, false, "called once, which failed", []int32{5}},
@@ -126,9 +144,12 @@ func TestEachExpectation(t *testing.T) {
 		{model.TestExpectation{DurationAtMost: new(1.4)}, false, "1.500 s", nil},
 		{model.TestExpectation{CreditsAtMost: new(0.5)}, true, "0.5 credits", nil},
 		{model.TestExpectation{CreditsAtMost: new(0.4)}, false, "0.5 credits", nil},
-		{model.TestExpectation{ResultJSON: fits(nil, `{"type":"object","required":["booked"]}`)}, true, "it fits", []int32{5}},
-		{model.TestExpectation{ResultJSON: fits(nil, `{"properties":{"booked":{"const":false}}}`)}, false, "it does not fit: booked: value must be false", []int32{5}},
-		{model.TestExpectation{ResultJSON: fits(new("find_slots"), `{"properties":{"free":{"minItems":1}}}`)}, true, "it fits", []int32{3}},
+		{model.TestExpectation{ResultJSON: fits(nil, `{"type":"object","required":["booked"]}`)}, true, "it fits",
+			[]int32{5}},
+		{model.TestExpectation{ResultJSON: fits(nil, `{"properties":{"booked":{"const":false}}}`)}, false,
+			"it does not fit: booked: value must be false", []int32{5}},
+		{model.TestExpectation{ResultJSON: fits(new("find_slots"), `{"properties":{"free":{"minItems":1}}}`)}, true,
+			"it fits", []int32{3}},
 		{model.TestExpectation{ResultJSON: fits(new("book_slot"), `{}`)}, false, "it is not JSON", []int32{5}},
 		{model.TestExpectation{ResultJSON: fits(new("refund"), `{}`)}, false, "no result of refund", nil},
 	} {
@@ -154,7 +175,8 @@ func TestExpectationsThatCannotBeDecided(t *testing.T) {
 	held.messages[3].Text = strings.Repeat("x", 1<<20)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = NewChecker().Check(ctx, &model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
+	_, err = NewChecker().Check(ctx,
+		&model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
 	require.ErrorIs(t, err, context.Canceled)
 
 	held.isMeasured = false

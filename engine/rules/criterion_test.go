@@ -14,16 +14,20 @@ import (
 // judged is a conversation with everything that the forms look at.
 func judged() *rules.Conversation {
 	made := func(at int32, name, arguments string, failure *string) *model.ToolCall {
-		return &model.ToolCall{TechnicalName: name, Arguments: model.JSONObject(arguments), MessageSequence: at - 1, Error: failure}
+		return &model.ToolCall{TechnicalName: name, Arguments: model.JSONObject(arguments), MessageSequence: at - 1,
+			Error: failure}
 	}
 	return rules.NewConversation(&model.AgentTestRun{
 		Messages: []model.TestMessage{
-			{Role: model.MessageRoleAssistant, Text: "Your refund is approved."}, {Role: model.MessageRoleUser, Text: "Hello, may I have a discount?"},
-			{Role: model.MessageRoleAssistant, Text: "It’s on  Monday,\nyesterday I said “no”. Ça va: déjà vu."}, {Role: model.MessageRoleUser, Text: "Fine"},
+			{Role: model.MessageRoleAssistant, Text: "Your refund is approved."},
+			{Role: model.MessageRoleUser, Text: "Hello, may I have a discount?"},
+			{Role: model.MessageRoleAssistant, Text: "It’s on  Monday,\nyesterday I said “no”. Ça va: déjà vu."},
+			{Role: model.MessageRoleUser, Text: "Fine"},
 			{Role: model.MessageRoleAssistant, Text: "Goodbye."},
 		},
 		ToolCalls: []*model.ToolCall{
-			made(2, "book_slot", `{"day": "Monday","seats":2,"who":{"name": "Ana"},"vip":true}`, nil), made(2, "transfer_call", `{"reason":"asked"}`, new("nobody is there")),
+			made(2, "book_slot", `{"day": "Monday","seats":2,"who":{"name": "Ana"},"vip":true}`, nil),
+			made(2, "transfer_call", `{"reason":"asked"}`, new("nobody is there")),
 			made(4, "find_slots", "", nil),
 		},
 	}, 1, rules.Agent)
@@ -32,7 +36,8 @@ func judged() *rules.Conversation {
 // elsewhere is one that the agent ended by a transfer.
 func elsewhere() *rules.Conversation {
 	return rules.NewConversation(&model.AgentTestRun{
-		Messages:  []model.TestMessage{{Role: model.MessageRoleUser, Text: "A human, please"}, {Role: model.MessageRoleAssistant, Text: "One moment."}},
+		Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "A human, please"},
+			{Role: model.MessageRoleAssistant, Text: "One moment."}},
 		ToolCalls: []*model.ToolCall{{TechnicalName: "transfer_call", Arguments: model.JSONObject(`{"reason":"asked"}`)}},
 	}, 0, rules.Limit)
 }
@@ -66,16 +71,24 @@ func TestCriteriaOfKnownFormsAreDecided(t *testing.T) {
 		`never says "refund"`:                {true, nil},
 		`never says "goodbye"`:               {false, []string{"Goodbye"}},
 		`Never says "discount"`:              {true, nil},
-		`calls book_slot`:                    {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`Calls FIND_SLOTS`:                   {true, []string{"find_slots {}"}},
-		`calls cancel_slot`:                  {false, nil},
-		`calls book_slot with day = monday`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with Day="Monday"`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with seats = 2`:     {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with vip = TRUE.`:   {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with who.name=ana`:  {true, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with day = Mon`:     {false, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
-		`calls book_slot with hour = 9`:      {false, []string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`Calls FIND_SLOTS`:  {true, []string{"find_slots {}"}},
+		`calls cancel_slot`: {false, nil},
+		`calls book_slot with day = monday`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with Day="Monday"`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with seats = 2`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with vip = TRUE.`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with who.name=ana`: {true,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with day = Mon`: {false,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
+		`calls book_slot with hour = 9`: {false,
+			[]string{`book_slot {"day":"Monday","seats":2,"who":{"name":"Ana"},"vip":true}`}},
 		`calls cancel_slot with day = Mon`:   {false, nil},
 		`does not call cancel_slot`:          {true, nil},
 		`The agent does not call find_slots`: {false, []string{"find_slots {}"}},
@@ -93,7 +106,8 @@ func TestCriteriaOfKnownFormsAreDecided(t *testing.T) {
 			require.Empty(t, cmp.Diff(want.quotes, quotes))
 		})
 	}
-	for criterion, want := range map[string]bool{`transfers the call`: true, `ends the conversation`: false, `says "moment"`: true} {
+	for criterion, want := range map[string]bool{`transfers the call`: true, `ends the conversation`: false,
+		`says "moment"`: true} {
 		verdict := judge(t, elsewhere(), criterion)
 		require.Equal(t, want, verdict.Passed, criterion)
 		require.Len(t, verdict.Evidence, 1, criterion)
@@ -109,7 +123,8 @@ func TestVerdictsQuoteNoMoreThanTheyMay(t *testing.T) {
 	require.Len(t, verdict.Evidence, 1)
 	require.Zero(t, verdict.Evidence[0].MessageIndex)
 	require.Equal(t, strings.Repeat("é ", 500), verdict.Evidence[0].Quote)
-	require.Empty(t, judge(t, rules.NewConversation(&model.AgentTestRun{}, 0, rules.Limit), "ends the conversation").Evidence)
+	require.Empty(t, judge(t, rules.NewConversation(&model.AgentTestRun{}, 0, rules.Limit), "ends the conversation").
+		Evidence)
 }
 
 func TestEveryOtherCriterionIsLeftToAModel(t *testing.T) {

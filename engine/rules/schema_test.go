@@ -16,12 +16,16 @@ func TestSchemaThatReadsFiles(t *testing.T) {
 	s := NewChecker()
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
-	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
+	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`,
+		`{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
 		require.ErrorContains(t, s.Validate(t.Context(), []byte(schema), content.Values{}), "not usable")
 	}
 	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
-	require.NoError(t, s.Validate(t.Context(), recursive, content.Values{"next": map[string]any{"next": map[string]any{}}}))
-	require.ErrorContains(t, s.Validate(t.Context(), recursive, content.Values{"next": map[string]any{"x": json.Number("1")}}), "next: additional properties 'x' not allowed")
+	require.NoError(t, s.Validate(t.Context(), recursive,
+		content.Values{"next": map[string]any{"next": map[string]any{}}}))
+	require.ErrorContains(t,
+		s.Validate(t.Context(), recursive, content.Values{"next": map[string]any{"x": json.Number("1")}}),
+		"next: additional properties 'x' not allowed")
 	_, isCached := s.schemas.Get(string(recursive))
 	require.True(t, isCached)
 	_, isCached = s.schemas.Get("{")

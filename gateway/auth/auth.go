@@ -36,8 +36,9 @@ type Keys struct {
 	// known caches credentials by the hashes of their texts. Refused ones are not cached.
 	known *lru.Cache[[sha256.Size]byte, remembered]
 
-	// hasImported says whether there were keys of other servers when they were last looked for, importedMu and importedUntil
-	// when to look again: as long as there are none, nothing is looked up for a text that is no secret of ours.
+	// hasImported says whether there were keys of other servers when they were last looked for, importedMu and
+	// importedUntil when to look again: as long as there are none, nothing is looked up for a text that is no secret of
+	// ours.
 	hasImported   atomic.Bool
 	importedMu    sync.Mutex
 	importedUntil time.Time
@@ -94,8 +95,9 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then: it
-// has the right form, but not our signature, or it was made elsewhere, and it was not good when it was last shown here.
+// Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then:
+// it has the right form, but not our signature, or it was made elsewhere, and it was not good when it was last shown
+// here.
 func (k *Keys) Doubts(secret string) bool {
 	if k.known.Contains(sha256.Sum256([]byte(secret))) {
 		return false
@@ -131,7 +133,8 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 }
 
 // imported does the same for a key that was made elsewhere.
-func (k *Keys) imported(ctx context.Context, secret string, now time.Time, refused error) (model.Principal, *time.Time, error) {
+func (k *Keys) imported(ctx context.Context, secret string, now time.Time,
+	refused error) (model.Principal, *time.Time, error) {
 	if isThere, err := k.anyImported(ctx, now); err != nil || !isThere {
 		return model.Principal{}, nil, cmp.Or(err, refused)
 	}

@@ -24,12 +24,13 @@ var dist embed.FS
 
 // ours is the part of both policies that lets a document use our own files and nothing else. Scripts cannot turn text
 // into HTML either.
-const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; " +
+const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 
 // editorTypes are the names of the Trusted Types policies that the explorer and its editor make.
-const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview domLineBreaksComputer " +
-	"editorViewLayer standaloneColorizer tokenizeToString"
+const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview " +
+	"domLineBreaksComputer editorViewLayer standaloneColorizer tokenizeToString"
 
 const (
 	policy = ours + "trusted-types 'none'; style-src 'self'; worker-src 'none'"

@@ -98,7 +98,8 @@ func TestFilesAreKeptForGood(t *testing.T) {
 
 func TestAFileThatIsMissingIsNotThePage(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/console/assets/index-00000000.js", "/console/assets/", "/console/assets/../index.html", "/console/assets/%2e%2e/index.html"} {
+	for _, path := range []string{"/console/assets/index-00000000.js", "/console/assets/", "/console/assets/../index.html",
+		"/console/assets/%2e%2e/index.html"} {
 		require.Equal(t, http.StatusNotFound, get(t, New(nil), path).Code, path)
 	}
 }

@@ -37,7 +37,8 @@ const invitationTime = 24 * time.Hour
 func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret)
-	return &Invitation{session: session, until: time.Now().Add(invitationTime), code: base64.RawURLEncoding.EncodeToString(secret)}
+	return &Invitation{session: session, until: time.Now().Add(invitationTime),
+		code: base64.RawURLEncoding.EncodeToString(secret)}
 }
 
 // Fragment returns what to append to the console's address to get the session. Browsers do not send it to servers.

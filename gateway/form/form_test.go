@@ -40,7 +40,8 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()
-			_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\n" + framed))
+			_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\n" +
+				framed))
 			require.NoError(t, err)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			require.NoError(t, err)

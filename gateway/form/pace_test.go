@@ -17,8 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// A client that sends a byte now and then is answered when it falls behind the pace, and one that keeps the pace may take longer
-// than that.
+// A client that sends a byte now and then is answered when it falls behind the pace, and one that keeps the pace may
+// take longer than that.
 func TestABodyMustKeepItsPace(t *testing.T) {
 	t.Parallel()
 	const part = 256 << 10
@@ -41,7 +41,8 @@ func TestABodyMustKeepItsPace(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()
 			head := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
-			_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n")
+			_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; "+
+				"boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n")
 			require.NoError(t, err)
 			go func() {
 				write := chunkTo(conn)

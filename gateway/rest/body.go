@@ -14,8 +14,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readBody adds the members of the JSON body to the variables. spelled has the other name of each that was given by one.
-func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (spelled map[string]string, fault *problem) {
+// readBody adds the members of the JSON body to the variables. spelled has the other name of each that was given by
+// one.
+func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
+	variables map[string]any) (spelled map[string]string, fault *problem) {
 	code := e.faults
 	if code == "" {
 		code = model.BadInput

@@ -115,9 +115,10 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 			"toolMocking.sideEffects":         {"is not a known property"},
 			"toolMocking.mockedTools.0.rules": {"is not a known property"},
 		}},
-		{`{"agentId":"a","toolMocking":{"mockedSubAgents":[{"subAgentId":"s","resultTemplate":7}],"mockAllTools":null}}`, model.Fields{
-			"toolMocking.mockedSubAgents.0.resultTemplate": {"must be a string"},
-		}},
+		{`{"agentId":"a","toolMocking":{"mockedSubAgents":[{"subAgentId":"s","resultTemplate":7}],"mockAllTools":null}}`,
+			model.Fields{
+				"toolMocking.mockedSubAgents.0.resultTemplate": {"must be a string"},
+			}},
 	}
 	for _, test := range tests {
 		t.Run(test.body, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestFaultsOfTheDomainReadAsTheCallersOwn(t *testing.T) {
 	require.Equal(t, model.Fields{"message": {"must not be empty"}}, p.Errors)
 	require.Equal(t, "message must not be empty", p.Detail)
 
-	b.fails(model.BadInput, "2 fields are not valid", model.Fields{"llmSettings.topP": {"is too large"}, "promptSettings": {"is odd"}})
+	b.fails(model.BadInput, "2 fields are not valid", model.Fields{"llmSettings.topP": {"is too large"},
+		"promptSettings": {"is odd"}})
 	p = problemOf(t, call(server, "PATCH", "/KnowledgeBaseChat/c", `{"llmSettings":{"topP":7}}`))
 	require.Equal(t, 400, p.Status)
 	require.Equal(t, model.Fields{"llmSettings.topP": {"is too large"}, "promptSettings": {"is odd"}}, p.Errors)
@@ -160,7 +162,8 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"prompt":"secret"`, `{"prompt":"secret"} x`, `{"prompt":"secret"}{"prompt":"secret"}`, `{'prompt':'secret'}`,
-		`{"prompt":"secret",}`, `{"prompt":NaN}`, `secret`, "{\"prompt\":\"secret\xff\"}", `"secret"`, `["secret"]`, `null`, `17`, ` `,
+		`{"prompt":"secret",}`, `{"prompt":NaN}`, `secret`, "{\"prompt\":\"secret\xff\"}", `"secret"`, `["secret"]`, `null`,
+		`17`, ` `,
 		`{"prompt":` + strings.Repeat("[", 20_000),
 	} {
 		p := refused(t, prompt, body)
@@ -177,23 +180,30 @@ func TestLenientBodies(t *testing.T) {
 	type values = map[string]any
 	require.Equal(t, values{"agentId": "a", "prompt": "x"},
 		taken(t, prompt, `{"PROMPT":"x","agentId":"other","extra":{"deep":[1]}}`), "names ignore case, the path wins")
-	require.Equal(t, values{"agentId": "a", "prompt": "last"}, taken(t, prompt, `{"prompt":3,"Prompt":"first","prompt":"last"}`))
+	require.Equal(t, values{"agentId": "a", "prompt": "last"},
+		taken(t, prompt, `{"prompt":3,"Prompt":"first","prompt":"last"}`))
 	require.Equal(t, values{"chatId": "c"}, taken(t, patch,
 		`{"name":null,"datasetIds":null,"llmSettings":null,"promptSettings":null}`), "null is absent")
 	for _, three := range []string{"3", "3.0", "30e-1", `"3"`, `" 3.0 "`} {
 		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": int64(3)}},
 			taken(t, patch, `{"promptSettings":{"topN":`+three+`}}`), "they are the same number")
 	}
-	require.Equal(t, values{"chatId": "c", "llmSettings": values{"topP": 0.5}}, taken(t, patch, `{"llmSettings":{"topP":"0.5"}}`), "v1 took numbers in texts")
-	for number, nearest := range map[string]int64{"1e10": math.MaxInt32, "2147483648": math.MaxInt32, "-1e10": math.MinInt32} {
+	require.Equal(t, values{"chatId": "c", "llmSettings": values{"topP": 0.5}},
+		taken(t, patch, `{"llmSettings":{"topP":"0.5"}}`), "v1 took numbers in texts")
+	for number, nearest := range map[string]int64{"1e10": math.MaxInt32, "2147483648": math.MaxInt32,
+		"-1e10": math.MinInt32} {
 		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": nearest}},
 			taken(t, patch, `{"promptSettings":{"topN":`+number+`}}`), "the field's own bound refuses it")
 	}
-	require.Equal(t, values{"agentId": "a", "prompt": "x"}, taken(t, prompt, "\uFEFF"+`{"prompt":"x"}`), "a byte order mark is no part of JSON")
-	require.Equal(t, values{"chatId": "c", "llmSettings": values{}}, taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
+	require.Equal(t, values{"agentId": "a", "prompt": "x"}, taken(t, prompt, "\uFEFF"+`{"prompt":"x"}`),
+		"a byte order mark is no part of JSON")
+	require.Equal(t, values{"chatId": "c", "llmSettings": values{}},
+		taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
 	require.Equal(t, values{"agentId": "a", "dataBag": json.RawMessage(`{"FirstName":"A","firstname":"b"}`)},
-		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`), "a data bag's keys are data")
-	require.Equal(t, values{"agentId": "a", "prompt": "\n{x} \u2028😀"}, taken(t, prompt, `{"prompt":"\n{x} \u2028\ud83d\ude00"}`))
+		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`),
+		"a data bag's keys are data")
+	require.Equal(t, values{"agentId": "a", "prompt": "\n{x} \u2028😀"},
+		taken(t, prompt, `{"prompt":"\n{x} \u2028\ud83d\ude00"}`))
 }
 
 func TestBodiesOfSimulationTests(t *testing.T) {
@@ -207,8 +217,9 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
 	)
 	base := func(more values) values {
-		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10), "conversationContext": []any(nil),
-			"criteriaWeights": []any(nil), "checks": []any(nil), "judgeSees": []any(nil), "contactSays": []any(nil)}
+		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10),
+			"conversationContext": []any(nil),
+			"criteriaWeights":     []any(nil), "checks": []any(nil), "judgeSees": []any(nil), "contactSays": []any(nil)}
 		maps.Copy(want, more)
 		return want
 	}
@@ -226,10 +237,12 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 		require.Empty(t, cmp.Diff(want, taken(t, simulate, frame+body)), body)
 	}
 	const change = "PATCH /AgentTest/t"
-	require.Equal(t, values{"testId": "t", "folderId": ""}, taken(t, change, `{"folderId":null,"name":null}`), "null moves it to the root")
+	require.Equal(t, values{"testId": "t", "folderId": ""}, taken(t, change, `{"folderId":null,"name":null}`),
+		"null moves it to the root")
 	require.Equal(t, values{"testId": "t", "conversationMessages": []any{values{"role": "user", "text": "Hi"}}},
 		taken(t, change, `{"conversationContext":[{"role":"user","text":"Hi"}]}`))
-	require.Equal(t, values{"testId": "t", "conversationContext": values{"messages": []any{}}}, taken(t, change, `{"conversationContext":{"messages":[]}}`))
+	require.Equal(t, values{"testId": "t", "conversationContext": values{"messages": []any{}}},
+		taken(t, change, `{"conversationContext":{"messages":[]}}`))
 	b, server := newServer(t)
 	b.fails(model.BadInput, "wrong", model.Fields{"conversationMessages.0.text": {"is too long"}, "criteria": {"is odd"}})
 	p := problemOf(t, call(server, "PATCH", "/AgentTest/t", `{"conversationContext":[{"role":"user","text":"Hi"}]}`))
@@ -237,14 +250,17 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	for body, want := range map[string]model.Fields{
 		`"extra":1,"toolMocking":{"extra":1,"mockedTools":[{"toolId":"t","delay":1}]}}`: {
 			"toolMocking.extra": {unknown}, "toolMocking.mockedTools.0.delay": {unknown}},
-		`"toolMocking":{"sideEffects":"Deny"}}`:                   {"toolMocking.sideEffects": {unknown}},
-		`"maxTurns":1.5}`:                                         {"maxTurns": {wholeNumber}},
-		`"maxTurns":"five"}`:                                      {"maxTurns": {wholeNumber}},
-		`"conversationMessages":[{"role":"nobody","text":"Hi"}]}`: {"conversationMessages.0.role": {"must be one of assistant, user"}},
+		`"toolMocking":{"sideEffects":"Deny"}}`: {"toolMocking.sideEffects": {unknown}},
+		`"maxTurns":1.5}`:                       {"maxTurns": {wholeNumber}},
+		`"maxTurns":"five"}`:                    {"maxTurns": {wholeNumber}},
+		`"conversationMessages":[{"role":"nobody","text":"Hi"}]}`: {
+			"conversationMessages.0.role": {"must be one of assistant, user"}},
 		`"conversationMessages":[],"conversationContext":[]}`: {"conversationMessages": {
 			"means the same as conversationContext here: give one of them"}},
-		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`:     {"conversationContext.0.timestamp": {dateTime}},
-		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"soon"}]}`: {"conversationContext.0.timestamp": {dateTime}},
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`: {
+			"conversationContext.0.timestamp": {dateTime}},
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"soon"}]}`: {
+			"conversationContext.0.timestamp": {dateTime}},
 	} {
 		p := refused(t, simulate, frame+body)
 		require.Equal(t, 400, p.Status, body)

@@ -57,7 +57,8 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 }
 
 // properties returns the properties of a JSON object by field name.
-func (d *decoder) properties(path string, text json.RawMessage, fields ast.FieldList) (map[string]json.RawMessage, bool) {
+func (d *decoder) properties(path string, text json.RawMessage,
+	fields ast.FieldList) (map[string]json.RawMessage, bool) {
 	if text[0] != '{' {
 		d.fault(path, "must be an object")
 		return nil, false
@@ -210,8 +211,9 @@ func readID(text json.RawMessage) (any, bool) {
 	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
 }
 
-// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON, and "6" was a number to v1. A
-// number that an Int cannot hold becomes the nearest that it can: the field's own bound, which is narrower, then refuses it.
+// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON, and "6" was a number to
+// v1. A number that an Int cannot hold becomes the nearest that it can: the field's own bound, which is narrower, then
+// refuses it.
 func readInt(text json.RawMessage) (any, bool) {
 	n, ok := readFloat(text)
 	if !ok || n != math.Trunc(n.(float64)) {

@@ -46,7 +46,8 @@ func thingServer(t *testing.T, table ...route) (http.Handler, error) {
 	endpoints, err := newEndpoints(schema, all, table)
 	server := handler.New(&backend{schema: schema})
 	server.AddTransport(&Transport{
-		endpoints: endpoints, types: schema.Types, status: statusOf, traceID: func(context.Context) string { return "trace-1" },
+		endpoints: endpoints, types: schema.Types, status: statusOf,
+		traceID: func(context.Context) string { return "trace-1" },
 	})
 	return server, err
 }
@@ -64,7 +65,8 @@ func TestDeprecatedRoutesSayWhenTheyEnd(t *testing.T) {
 	t.Parallel()
 	server, err := thingServer(t, thingRoutes()...)
 	require.NoError(t, err)
-	for path, deprecated := range map[string]bool{"/Label/t": true, "/Thing/t": false, "/Old/t": true, "/Named": true, "/Old/t?wrong=1": true} {
+	for path, deprecated := range map[string]bool{"/Label/t": true, "/Thing/t": false, "/Old/t": true, "/Named": true,
+		"/Old/t?wrong=1": true} {
 		header := call(server, "GET", path, "").Header()
 		if !deprecated {
 			require.NotContains(t, header, "Deprecation", path)

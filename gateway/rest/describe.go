@@ -64,7 +64,8 @@ func Exports() []Export {
 	var described []Export
 	for _, e := range []export{ledgerExport(nil), auditExport(nil)} {
 		described = append(described, Export{
-			Path: e.path, Name: e.name, Description: e.description, Scope: e.scope, RowType: e.rowType, Columns: e.header, List: e.list,
+			Path: e.path, Name: e.name, Description: e.description, Scope: e.scope, RowType: e.rowType, Columns: e.header,
+			List:    e.list,
 			InQuery: exportQuery.members,
 		})
 	}

@@ -9,7 +9,8 @@ import (
 
 //go:generate go run ./openapi/generate ../../schema openapi.json docs.html ../../docs/rest.md
 
-// OpenAPI describes the routes to programs, and Docs to people, as a page of HTML. Both are written by the package openapi.
+// OpenAPI describes the routes to programs, and Docs to people, as a page of HTML. Both are written by the package
+// openapi.
 var (
 	//go:embed openapi.json
 	OpenAPI []byte
@@ -22,6 +23,7 @@ func DocsPolicy() string {
 	_, style, _ := strings.Cut(string(Docs), "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; " +
+	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; " +
 		"form-action 'none'; frame-ancestors 'none'"
 }

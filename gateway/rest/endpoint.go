@@ -98,7 +98,10 @@ func (e *endpoint) readState(schema *ast.Schema, all *ast.QueryDocument) (err er
 
 // needsBody reports whether any member of the body is required.
 func (e *endpoint) needsBody() bool {
-	return slices.ContainsFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Type.NonNull && f.DefaultValue == nil })
+	return slices.ContainsFunc(e.members, func(f *ast.FieldDefinition) bool {
+		return f.Type.NonNull &&
+			f.DefaultValue == nil
+	})
 }
 
 // fill marks a variable of one of the types as filled, so that the body no longer can.
@@ -183,8 +186,8 @@ func (t *Transport) Knows(path string) bool {
 // version may stand before a path, although v1's paths have none.
 const version = "v1"
 
-// pathOf returns a path as the table has it, but for the slash at its beginning: clients that join a base URL and a path put
-// several slashes or the version first.
+// pathOf returns a path as the table has it, but for the slash at its beginning: clients that join a base URL and a
+// path put several slashes or the version first.
 func pathOf(path string) string {
 	path = strings.TrimLeft(path, "/")
 	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {

@@ -134,6 +134,7 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 		look(e.members)
 	}
 	require.Equal(t, []string{
-		"chunkTokenNum", "concurrency", "criteriaWeights", "max", "maxTurns", "min", "patience", "repeats", "taskPageSize", "topN", "turn", "turnsAtMost", "weight",
+		"chunkTokenNum", "concurrency", "criteriaWeights", "max", "maxTurns", "min", "patience", "repeats", "taskPageSize",
+		"topN", "turn", "turnsAtMost", "weight",
 	}, slices.Sorted(maps.Keys(found)), "app's tests see the bound of each")
 }

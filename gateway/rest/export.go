@@ -88,7 +88,8 @@ func rowsOf[T any](all iter.Seq2[T, error], rowOf func(T) row) iter.Seq2[row, er
 // exportQuery describes the query string of an export.
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
 	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or moment."},
-	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or moment, at most 366 days later."},
+	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or moment, at most 366 days " +
+		"later."},
 	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json`, the default, or `csv`."},
 }}
 
@@ -118,7 +119,8 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 		return fault
 	}
 	if !isCSV && !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept header excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept "+
+			"header excludes")
 	}
 	out := newTable(w, e, wanted, isCSV)
 	rows := 0
@@ -219,7 +221,8 @@ func (t *table) begin() error {
 		return t.csv.Write(t.export.header)
 	}
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	_, err := fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,%q:[`, dateTime(t.wanted.From), dateTime(t.wanted.To()), t.export.list)
+	_, err := fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,%q:[`, dateTime(t.wanted.From),
+		dateTime(t.wanted.To()), t.export.list)
 	return err
 }
 
@@ -276,7 +279,8 @@ type usageRow struct {
 }
 
 func newUsageRow(e *model.UsageEntry) row {
-	r := usageRow{IdempotencyKey: e.IdempotencyKey, At: json.RawMessage(dateTime(e.At)), Channel: e.Channel, AgentID: e.AgentID, Credits: e.Credits}
+	r := usageRow{IdempotencyKey: e.IdempotencyKey, At: json.RawMessage(dateTime(e.At)), Channel: e.Channel,
+		AgentID: e.AgentID, Credits: e.Credits}
 	if e.CampaignID != "" {
 		r.CampaignID = &e.CampaignID
 	}
@@ -284,7 +288,8 @@ func newUsageRow(e *model.UsageEntry) row {
 }
 
 func (r usageRow) cells() []string {
-	return []string{unquoted(string(r.At)), string(r.Channel), cell(&r.AgentID), cell(r.CampaignID), r.Credits.String(), cell(&r.IdempotencyKey)}
+	return []string{unquoted(string(r.At)), string(r.Channel), cell(&r.AgentID), cell(r.CampaignID), r.Credits.String(),
+		cell(&r.IdempotencyKey)}
 }
 
 // auditRow is an audit event, which knows its JSON.
@@ -294,7 +299,8 @@ func newAuditRow(e *model.AuditEvent) row { return auditRow{e} }
 
 func (r auditRow) cells() []string {
 	return []string{
-		unquoted(dateTime(r.CreatedAt)), string(r.Action), cell(&r.TargetID), cell(r.APIKeyID), strconv.FormatBool(r.IsAccessToken), cell(r.Address), r.ID,
+		unquoted(dateTime(r.CreatedAt)), string(r.Action), cell(&r.TargetID), cell(r.APIKeyID),
+		strconv.FormatBool(r.IsAccessToken), cell(r.Address), r.ID,
 	}
 }
 
@@ -307,8 +313,8 @@ func dateTime(at time.Time) string {
 	return text.String()
 }
 
-// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it. Without a
-// text it is empty.
+// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it.
+// Without a text it is empty.
 func cell(text *string) string {
 	if text == nil || *text == "" {
 		return ""

@@ -38,7 +38,8 @@ func exporting(t *testing.T, failure error, entries ...*model.UsageEntry) http.H
 	require.NoError(t, err)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Scope") == "" {
-			r = r.WithContext(model.WithPrincipal(r.Context(), model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}))
+			r = r.WithContext(model.WithPrincipal(r.Context(),
+				model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}))
 		}
 		transport.Do(w, r, nil)
 	})
@@ -70,7 +71,8 @@ func TestExportAsJSON(t *testing.T) {
 
 func TestExportAsCSV(t *testing.T) {
 	t.Parallel()
-	h := exporting(t, nil, usage("=1+1", "@agent", "+campaign,\"quoted\"", -2_000_000), usage("-k", "\tagent", "\rcampaign", 1), usage("a\nb", "a=b", "", 0))
+	h := exporting(t, nil, usage("=1+1", "@agent", "+campaign,\"quoted\"", -2_000_000),
+		usage("-k", "\tagent", "\rcampaign", 1), usage("a\nb", "a=b", "", 0))
 	w := call(h, "GET", march+"&format=csv", "", "Accept: text/csv")
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, "text/csv; charset=utf-8; header=present", w.Header().Get("Content-Type"))
@@ -80,7 +82,8 @@ func TestExportAsCSV(t *testing.T) {
 	require.NoError(t, err)
 	at := "2026-03-01T09:30:00.005Z"
 	require.Equal(t, [][]string{
-		{at, "SMS", "'@agent", "'+campaign,\"quoted\"", "-2", "'=1+1"}, {at, "SMS", "'\tagent", "'\rcampaign", "0.000001", "'-k"}, {at, "SMS", "a=b", "", "0", "a\nb"},
+		{at, "SMS", "'@agent", "'+campaign,\"quoted\"", "-2", "'=1+1"}, {at, "SMS", "'\tagent", "'\rcampaign", "0.000001",
+			"'-k"}, {at, "SMS", "a=b", "", "0", "a\nb"},
 	}, rows[1:])
 	require.Equal(t, 1, strings.Count(call(exporting(t, nil), "GET", march+"&format=csv", "").Body.String(), "\n"))
 }
@@ -166,10 +169,12 @@ func TestExportOfTheAuditLog(t *testing.T) {
 		AuditLog: func(_ context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error] {
 			return func(yield func(*model.AuditEvent, error) bool) {
 				require.Equal(t, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), r.End)
-				_ = yield(&model.AuditEvent{ID: "audit_1", Action: model.AuditActionCreateAgent, TargetID: "agent_1", CreatedAt: at}, nil) &&
+				_ = yield(&model.AuditEvent{ID: "audit_1", Action: model.AuditActionCreateAgent, TargetID: "agent_1",
+					CreatedAt: at}, nil) &&
 					yield(&model.AuditEvent{
-						ID: "audit_2", Action: model.AuditActionDeleteAgent, TargetID: "=agent", APIKeyID: new("key_1"), IsAccessToken: true,
-						Address: new("203.0.113.7"), CreatedAt: at,
+						ID: "audit_2", Action: model.AuditActionDeleteAgent, TargetID: "=agent", APIKeyID: new("key_1"),
+						IsAccessToken: true,
+						Address:       new("203.0.113.7"), CreatedAt: at,
 					}, nil)
 			}
 		},
@@ -177,7 +182,8 @@ func TestExportOfTheAuditLog(t *testing.T) {
 	require.NoError(t, err)
 	by := func(scope model.APIKeyScope) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			transport.Do(w, r.WithContext(model.WithPrincipal(r.Context(), model.Principal{Scopes: []model.APIKeyScope{scope}})), nil)
+			transport.Do(w, r.WithContext(model.WithPrincipal(r.Context(), model.Principal{Scopes: []model.APIKeyScope{scope}})),
+				nil)
 		})
 	}
 	const path = "/AuditEvent/export?from=2026-03-01&to=2026-03-31"

@@ -12,7 +12,8 @@ import (
 
 // readForm adds the texts and the file of a form to the variables. Names are matched ignoring case. The file's part
 // must have the name of its variable; any other file is a fault, as it would be lost.
-func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (*form.Form, *problem) {
+func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
+	variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}
 	if t.maxBody == 0 {
 		limits.Rest = math.MaxInt32

@@ -17,7 +17,8 @@ func TestTheFileOfAFormHasItsPart(t *testing.T) {
 	for part, status := range map[string]int{"file": 200, "File": 200, "upload": 400} {
 		b := &backend{schema: theSchema(t)}
 		transport, err := New(b.schema, Options{
-			Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }, MaxBody: bodyLimit, MaxUpload: bodyLimit,
+			Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }, MaxBody: bodyLimit,
+			MaxUpload: bodyLimit,
 		})
 		require.NoError(t, err)
 		server := handler.New(b)

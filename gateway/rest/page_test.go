@@ -24,7 +24,8 @@ func TestPages(t *testing.T) {
 		b.gives(`{"datasets":{"data":[],"total":3}}`)
 		w := call(server, "GET", "/Dataset"+query, "")
 		require.Equal(t, 200, w.Code, query)
-		require.Equal(t, fmt.Sprintf(`{"data":[],"total":3,"pageNumber":%d,"pageSize":%d}`, want.number, want.first), w.Body.String())
+		require.Equal(t, fmt.Sprintf(`{"data":[],"total":3,"pageNumber":%d,"pageSize":%d}`, want.number, want.first),
+			w.Body.String())
 		require.Equal(t, map[string]any{"first": want.first, "offset": want.offset}, b.variables, query)
 	}
 }

@@ -50,9 +50,11 @@ func isKnown(h http.Header, tag string) bool {
 	})
 }
 
-// expect returns a problem unless what the request changes is still what If-Match names, and makes the change fail if it is
-// changed while this request is served. When it was changed is read first, so that no change between the two is missed.
-func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpoint, variables map[string]any) *problem {
+// expect returns a problem unless what the request changes is still what If-Match names, and makes the change fail if
+// it is changed while this request is served. When it was changed is read first, so that no change between the two is
+// missed.
+func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
+	variables map[string]any) *problem {
 	wanted := tags(r.Header, "If-Match")
 	if len(wanted) == 0 || slices.Contains(wanted, "*") {
 		return nil
@@ -85,5 +87,6 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 
 // changedSince is the problem of a change that is based on something else.
 func changedSince() *problem {
-	return problemf(http.StatusPreconditionFailed, model.Conflict, "it was changed since the ETag in If-Match was read: read it again, and make the change anew")
+	return problemf(http.StatusPreconditionFailed, model.Conflict,
+		"it was changed since the ETag in If-Match was read: read it again, and make the change anew")
 }

@@ -19,7 +19,8 @@ func TestEntityTags(t *testing.T) {
 	require.Equal(t, tag, call(server, "PATCH", "/Dataset/d", `{"name":"D"}`).Header().Get("ETag"), "the body is the same")
 	for _, request := range []string{"GET /Dataset", "PUT /Agent/a/prompt", "POST /Dataset", "DELETE /Dataset/d"} {
 		method, path, _ := strings.Cut(request, " ")
-		require.Empty(t, call(server, method, path, map[string]string{"PUT": `{"prompt":"x"}`, "POST": `{"name":"D"}`}[method]).Header().Get("ETag"), request)
+		require.Empty(t, call(server, method, path, map[string]string{"PUT": `{"prompt":"x"}`,
+			"POST": `{"name":"D"}`}[method]).Header().Get("ETag"), request)
 	}
 	for known, status := range map[string]int{tag: 304, `"x", W/` + tag: 304, "*": 304, `"x"`: 200, "": 200} {
 		w := call(server, "GET", "/Dataset/d", "", "If-None-Match: "+known)
@@ -37,7 +38,8 @@ func TestChangesThatAreBasedOnSomethingElse(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for path, body := range map[string]string{
-		"/Agent/a/prompt": `{"prompt":"x"}`, "/Agent/a/chat": `{"chatId":"c"}`, "/AgentTest/t": `{}`, "/AgentTestFolder/f": `{}`,
+		"/Agent/a/prompt": `{"prompt":"x"}`, "/Agent/a/chat": `{"chatId":"c"}`, "/AgentTest/t": `{}`,
+		"/AgentTestFolder/f":   `{}`,
 		"/KnowledgeBaseChat/c": `{}`, "/Dataset/d": `{}`,
 	} {
 		method, read := "PATCH", path

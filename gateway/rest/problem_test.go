@@ -24,13 +24,15 @@ func TestProblemDetails(t *testing.T) {
 	require.Equal(t, 404, w.Code)
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
 	require.Equal(t, `{"type":"https://tools.ietf.org/html/rfc7231#section-6.5.4","title":"Not Found","status":404,`+
-		`"detail":"agent \"<a>\" does not exist","instance":"/agent/%3Ca%3E/","code":"NOT_FOUND","traceId":"trace-1"}`+"\n", w.Body.String())
+		`"detail":"agent \"<a>\" does not exist","instance":"/agent/%3Ca%3E/","code":"NOT_FOUND","traceId":"trace-1"}`+"\n",
+		w.Body.String())
 }
 
 func TestCodesBecomeStatuses(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[model.Code]int{
-		model.NotFound: 404, model.Conflict: 409, model.Unprocessable: 422, model.UpstreamFailed: 502, model.Internal: 500, "NEW": 500,
+		model.NotFound: 404, model.Conflict: 409, model.Unprocessable: 422, model.UpstreamFailed: 502, model.Internal: 500,
+		"NEW": 500,
 	} {
 		b, server := newServer(t)
 		b.fails(code, "it went wrong", nil)
@@ -118,7 +120,8 @@ func TestCancelledRequest(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
-	transport, err := New(theSchema(t), Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
+	transport, err := New(theSchema(t),
+		Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	transport.Refuse(w, httptest.NewRequestWithContext(t.Context(), "GET", "/Agent/a", nil),

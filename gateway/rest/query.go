@@ -32,8 +32,8 @@ func (e *endpoint) parameters() []string {
 	return names
 }
 
-// query parses the query string. A name that the route does not know is a fault: a client that guessed it would take the
-// answer for what it asked for. Names are matched ignoring case.
+// query parses the query string. A name that the route does not know is a fault: a client that guessed it would take
+// the answer for what it asked for. Names are matched ignoring case.
 func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

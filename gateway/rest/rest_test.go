@@ -71,7 +71,8 @@ func (b *backend) Exec(ctx context.Context) graphql.ResponseHandler {
 	return graphql.OneShot(&graphql.Response{Data: data.Bytes()})
 }
 
-func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Definition, set ast.SelectionSet) {
+func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Definition,
+	set ast.SelectionSet) {
 	out.WriteByte('{')
 	for i, field := range graphql.CollectFields(operation, set, []string{of.Name}) {
 		if i > 0 {
@@ -83,7 +84,8 @@ func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext,
 	out.WriteByte('}')
 }
 
-func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Type, field graphql.CollectedField) {
+func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Type,
+	field graphql.CollectedField) {
 	if of.Elem != nil {
 		out.WriteByte('[')
 		b.value(out, operation, of.Elem, field)
@@ -115,7 +117,8 @@ func (b *backend) fails(code model.Code, message string, fields model.Fields) {
 		if fields != nil {
 			extensions["fields"] = fields
 		}
-		return &graphql.Response{Data: json.RawMessage("null"), Errors: gqlerror.List{{Message: message, Extensions: extensions}}}
+		return &graphql.Response{Data: json.RawMessage("null"),
+			Errors: gqlerror.List{{Message: message, Extensions: extensions}}}
 	}
 }
 

@@ -48,21 +48,24 @@ const (
 		`"neverSays":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},"endedBy":"Agent","tag":"<tag>","turnsAtMost":7,` +
 		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"},"extracts":{"name":"<name>","equals":"<equals>","matches":"<matches>"}},"weight":7}`
 	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant","kind":"Said"}]`
-	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +
+	simulationTestBody = `{` + testBody +
+		`,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +
 		`],"passAt":0.50,"judgeSees":["Prompt"],"persona":{"mood":"Friendly","patience":7,"language":"<language>","knowledge":"<knowledge>"},` +
 		`"contactSays":["<contactSays>"],"maxTurns":7,"conversationMessages":` + testMessages +
 		`,"variables":"<variables>","toolMocking":{"mockedTools":[{"toolId":"<toolId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
-	classificationTestBody = `{` + testBody + `,"conversationContext":{"messages":` + testMessages + `,"dataBag":"<dataBag>"},"tagExpected":"<tagExpected>"}`
-	warned                 = `,"warnings":["<obstacles>"]}`
-	folderBody             = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
+	classificationTestBody = `{` + testBody + `,"conversationContext":{"messages":` + testMessages +
+		`,"dataBag":"<dataBag>"},"tagExpected":"<tagExpected>"}`
+	warned     = `,"warnings":["<obstacles>"]}`
+	folderBody = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	executionBody = `{"id":"<id>","agentId":"<agentId>","status":"Queued","verdict":"Passed","isDraft":true,"repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
 		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","leftOutTests":[{"testId":"<testId>","testName":"<testName>"}],"createdAt":"<createdAt>",` +
 		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
 	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"isDraft":true,"status":"Queued",` +
-		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
+		`"messages":` + testMessages +
+		`,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
 		`"arguments":"<arguments>","result":"<result>","mocked":true,"messageSequence":7,"durationMs":7,"error":"<error>"}],` +
 		`"turnCount":7,"endReason":"<endReason>","extracted":"<extracted>","extractionError":"<extractionError>","checkResults":[{"check":` + checkBody + `,"expected":"<expected>","passed":true,"observed":"<observed>",` + evidenceBody +
 		`}],"score":0.50,"criteriaResults":[{"criterion":"<criterion>","expected":"<expected>","weight":7,"passed":true,"applies":true,"rationale":"<rationale>",` +
@@ -97,20 +100,24 @@ func TestRoutes(t *testing.T) {
 		{"GET /Agent/agent_1", "", values{"agentId": "agent_1"}, 200, agentBody},
 		{"PUT /Agent/agent_1/prompt", `{"prompt":"Hi"}`, values{"agentId": "agent_1", "prompt": "Hi"}, 200,
 			`{"agentId":"<id>","agentName":"<name>","prompt":"<prompt>"}`},
-		{"PUT /Agent/agent_1/chat", `{"chatId":"kbchat_1"}`, values{"agentId": "agent_1", "chatId": "kbchat_1"}, 200, connectionBody},
+		{"PUT /Agent/agent_1/chat", `{"chatId":"kbchat_1"}`, values{"agentId": "agent_1", "chatId": "kbchat_1"}, 200,
+			connectionBody},
 		{"GET /Agent/agent_1/chat", "", values{"agentId": "agent_1"}, 200, connectionBody},
 		{"DELETE /Agent/agent_1/chat", "", values{"agentId": "agent_1"}, 204, ""},
-		{"POST /SimulationChat/start", `{"agentId":"agent_1","dataBag":{"firstName":"Ada"},"toolMocking":{"mockAllTools":true,` +
-			`"mockedTools":[{"toolId":"tool_1","resultTemplate":null,"delaySeconds":2}]}}`,
-			values{"agentId": "agent_1", "dataBag": json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true,
-				"mockedTools": []any{values{"toolId": "tool_1", "delaySeconds": 2.0}}}},
+		{"POST /SimulationChat/start",
+			`{"agentId":"agent_1","dataBag":{"firstName":"Ada"},"toolMocking":{"mockAllTools":true,` +
+				`"mockedTools":[{"toolId":"tool_1","resultTemplate":null,"delaySeconds":2}]}}`,
+			values{"agentId": "agent_1", "dataBag": json.RawMessage(`{"firstName":"Ada"}`),
+				"toolMocking": values{"mockAllTools": true,
+					"mockedTools": []any{values{"toolId": "tool_1", "delaySeconds": 2.0}}}},
 			200, simulationChatBody},
 		{"POST /SimulationChat/send-message", `{"simulationChatId":"sim_1","message":"Hello"}`,
 			values{"simulationChatId": "sim_1", "message": "Hello"}, 200, simulationChatBody},
 		{"GET /SimulationChat/sim_1", "", values{"simulationChatId": "sim_1"}, 200, simulationChatBody},
 		{"GET /KnowledgeBaseChat", "", values{"first": int64(50), "offset": int64(0)}, 200,
 			`{"data":[` + chatBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
-		{"PATCH /KnowledgeBaseChat/kbchat_1", `{"name":"Help","datasetIds":[],"llmSettings":{"topP":1},"promptSettings":{"topN":3,"showQuote":false}}`,
+		{"PATCH /KnowledgeBaseChat/kbchat_1",
+			`{"name":"Help","datasetIds":[],"llmSettings":{"topP":1},"promptSettings":{"topN":3,"showQuote":false}}`,
 			values{"chatId": "kbchat_1", "name": "Help", "datasetIds": []any{}, "llmSettings": values{"topP": 1.0},
 				"promptSettings": values{"topN": int64(3), "showQuote": false}}, 200, chatBody},
 		{"GET /KnowledgeBaseChat/kbchat_1", "", values{"chatId": "kbchat_1"}, 200, chatBody},
@@ -120,24 +127,33 @@ func TestRoutes(t *testing.T) {
 		{"POST /Dataset", `{"name":"Prices","parserConfig":{"delimiter":"\n"}}`,
 			values{"name": "Prices", "parserConfig": values{"delimiter": "\n"}}, 200, datasetBody},
 		{"PATCH /Dataset/dataset_1", `{"chunkMethod":"qa","parserConfig":{"chunkTokenNum":64}}`,
-			values{"datasetId": "dataset_1", "chunkMethod": "qa", "parserConfig": values{"chunkTokenNum": int64(64)}}, 200, datasetBody},
+			values{"datasetId": "dataset_1", "chunkMethod": "qa", "parserConfig": values{"chunkTokenNum": int64(64)}}, 200,
+			datasetBody},
 		{"DELETE /Dataset/dataset_1", "", values{"datasetId": "dataset_1"}, 204, ""},
 		{"DELETE /KnowledgeBaseChat/kbchat_1", "", values{"chatId": "kbchat_1"}, 204, ""},
 		{"POST /Dataset/dataset_1/document", `{"name":"Hours","text":"Open at nine.","file":"ignored"}`,
 			values{"datasetId": "dataset_1", "name": "Hours", "text": "Open at nine."}, 200, documentBody},
-		{"GET /Dataset/dataset_1/document?pageSize=5", "", values{"datasetId": "dataset_1", "first": int64(5), "offset": int64(0)}, 200,
+		{"GET /Dataset/dataset_1/document?pageSize=5", "", values{"datasetId": "dataset_1", "first": int64(5),
+			"offset": int64(0)}, 200,
 			`{"data":[` + documentBody + `],"total":7,"pageNumber":1,"pageSize":5}`},
-		{"GET /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"}, 200, documentBody},
-		{"DELETE /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"}, 204, ""},
-		{"POST /AgentTest/simulation", `{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
-			`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
-			`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,
-			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10), "checks": []any(nil), "criteriaWeights": []any(nil), "judgeSees": []any(nil), "contactSays": []any(nil),
+		{"GET /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"}, 200,
+			documentBody},
+		{"DELETE /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"},
+			204, ""},
+		{"POST /AgentTest/simulation",
+			`{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
+				`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
+				`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,
+			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"},
+				"maxTurns": int64(10), "checks": []any(nil), "criteriaWeights": []any(nil), "judgeSees": []any(nil),
+				"contactSays":         []any(nil),
 				"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00Z"}},
-				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true}, "folderId": "folder_1"},
+				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true},
+				"folderId": "folder_1"},
 			200, strings.TrimSuffix(simulationTestBody, "}") + warned},
-		{"POST /AgentTest/classification", `{"agentId":"agent_1","name":"Tag","conversationContext":{"messages":[{"role":"user","text":"Hi"}],` +
-			`"dataBag":{"firstName":"Ada"}},"tagExpected":"greeting"}`,
+		{"POST /AgentTest/classification",
+			`{"agentId":"agent_1","name":"Tag","conversationContext":{"messages":[{"role":"user","text":"Hi"}],` +
+				`"dataBag":{"firstName":"Ada"}},"tagExpected":"greeting"}`,
 			values{"agentId": "agent_1", "name": "Tag", "tagExpected": "greeting", "conversationContext": values{
 				"messages": []any{values{"role": "user", "text": "Hi"}}, "dataBag": json.RawMessage(`{"firstName":"Ada"}`)}},
 			200, strings.TrimSuffix(classificationTestBody, "}") + warned},
@@ -150,35 +166,45 @@ func TestRoutes(t *testing.T) {
 		{"DELETE /AgentTest/test_1", "", values{"testId": "test_1"}, 204, ""},
 		{"POST /AgentTestFolder", `{"agentId":"agent_1","name":"Smoke"}`,
 			values{"agentId": "agent_1", "name": "Smoke", "color": "#6B7280", "body": ""}, 200, folderBody},
-		{"GET /AgentTestFolder?agentId=agent_1", "", values{"agentId": "agent_1", "first": int64(50), "offset": int64(0)}, 200,
+		{"GET /AgentTestFolder?agentId=agent_1", "", values{"agentId": "agent_1", "first": int64(50), "offset": int64(0)},
+			200,
 			`{"data":[` + folderBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 200, folderBody},
-		{"PATCH /AgentTestFolder/folder_1", `{"color":"#000000"}`, values{"folderId": "folder_1", "color": "#000000"}, 200, folderBody},
+		{"PATCH /AgentTestFolder/folder_1", `{"color":"#000000"}`, values{"folderId": "folder_1", "color": "#000000"}, 200,
+			folderBody},
 		{"DELETE /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 204, ""},
 		{"POST /AgentTestExecution", `{"testIds":["test_1"],"repeats":2,"virtualTime":true}`,
-			values{"testIds": []any{"test_1"}, "repeats": int64(2), "concurrency": int64(5), "virtualTime": true}, 200, executionBody},
+			values{"testIds": []any{"test_1"}, "repeats": int64(2), "concurrency": int64(5), "virtualTime": true}, 200,
+			executionBody},
 		{"GET /AgentTestExecution", "", values{"first": int64(50), "offset": int64(0)}, 200,
 			`{"data":[` + executionBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestExecution/execution_1", "", values{"executionId": "execution_1"}, 200, executionBody},
 		{"POST /AgentTestExecution/execution_1/cancel", "", values{"executionId": "execution_1"}, 202, executionBody},
-		{"POST /AgentTestExecution/execution_1/retry", ``, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
-		{"GET /AgentTestRun?executionId=execution_1", "", values{"executionId": "execution_1", "first": int64(50), "offset": int64(0)}, 200,
+		{"POST /AgentTestExecution/execution_1/retry", ``, values{"executionId": "execution_1", "only": "NotPassed"}, 202,
+			executionBody},
+		{"GET /AgentTestRun?executionId=execution_1", "", values{"executionId": "execution_1", "first": int64(50),
+			"offset": int64(0)}, 200,
 			`{"data":[` + runBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
 		{"GET /Consumption/breakdown?from=2026-03-01&to=2026-03-31T09:30:00.5%2B02:00", "",
 			values{"from": "2026-03-01", "to": "2026-03-31T09:30:00.5+02:00"}, 200, breakdownBody},
 		{"GET /Subscription", "", values{}, 200, subscriptionBody},
 		{"GET /CampaignItem/campaign_1?runningStatus=Calling&ISARCHIVED=false&pageSize=10", "", values{
-			"campaignId": "campaign_1", "runningStatus": "Calling", "isArchived": false, "first": int64(10), "offset": int64(0)}, 200,
+			"campaignId": "campaign_1", "runningStatus": "Calling", "isArchived": false, "first": int64(10), "offset": int64(0)},
+			200,
 			`{"data":[` + itemBody + `],"total":7,"pageNumber":1,"pageSize":10}`},
 		{"POST /CampaignItem/campaign_1", `{"items":[{"phoneNumber":"+12025550143","dataBag":{"b":"1","a":"2"}},{}]}`,
 			values{"campaignId": "campaign_1", "items": []any{
-				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}}, "onDuplicate": "SKIP"},
-			200, `{"items":[` + itemBody + `],"duplicates":[{"index":7,"phoneNumber":"<phoneNumber>","firstIndex":7,"itemId":"<itemId>"}]}`},
+				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}},
+				"onDuplicate": "SKIP"},
+			200, `{"items":[` + itemBody +
+				`],"duplicates":[{"index":7,"phoneNumber":"<phoneNumber>","firstIndex":7,"itemId":"<itemId>"}]}`},
 		{"GET /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
 		{"DELETE /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 204, ""},
-		{"POST /CampaignItem/campaign_1/item_1/reset", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
-		{"GET /CampaignField?campaignId=campaign_1", "", values{"campaignId": "campaign_1"}, 200, `{"campaignId":"<id>","data":[` + fieldBody + `]}`},
+		{"POST /CampaignItem/campaign_1/item_1/reset", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200,
+			itemBody},
+		{"GET /CampaignField?campaignId=campaign_1", "", values{"campaignId": "campaign_1"}, 200,
+			`{"campaignId":"<id>","data":[` + fieldBody + `]}`},
 		{"POST /CampaignField", `{"campaignId":"campaign_1","name":"offer"}`,
 			values{"campaignId": "campaign_1", "name": "offer", "isMandatory": false}, 200, fieldBody},
 	}
@@ -187,11 +213,12 @@ func TestRoutes(t *testing.T) {
 		t.Run(test.request, func(t *testing.T) {
 			t.Parallel()
 			b, server := newServer(t)
-			server.(*handler.Server).AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-				operation := graphql.GetOperationContext(ctx).Operation
-				operation.SelectionSet = concrete(b.schema, nil, operation.SelectionSet)
-				return next(ctx)
-			})
+			server.(*handler.Server).
+				AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+					operation := graphql.GetOperationContext(ctx).Operation
+					operation.SelectionSet = concrete(b.schema, nil, operation.SelectionSet)
+					return next(ctx)
+				})
 			method, path, _ := strings.Cut(test.request, " ")
 			w := call(server, method, path, test.body)
 			require.Equal(t, test.status, w.Code, w.Body.String())
@@ -261,14 +288,18 @@ func TestDrift(t *testing.T) {
 		route  route
 		want   string
 	}{
-		"not GraphQL":           {`query Get(`, get, "Expected"},
-		"no such operation":     {`query Other { company { id } }`, get, `no file holds the operation "Get"`},
-		"no such fragment":      {`query Get($agentId: ID!) { agent(id: $agentId) { ...F } }`, get, `no file holds the fragment "F"`},
-		"unused operation":      {getText + ` query Other { company { id } }`, get, `no route uses the operation "Other"`},
-		"two operations":        {getText + getText, get, `two operations "Get"`},
-		"two fragments":         {getText + ` fragment F on Agent { id } fragment F on Agent { id }`, get, `two fragments "F"`},
-		"no such field":         {`query Get($agentId: ID!) { agent(id: $agentId) { nickname } }`, get, `Cannot query field "nickname"`},
-		"wrong variable type":   {`query Get($agentId: Int!) { agent(id: $agentId) { id } }`, get, `Variable "$agentId" of type "Int!"`},
+		"not GraphQL":       {`query Get(`, get, "Expected"},
+		"no such operation": {`query Other { company { id } }`, get, `no file holds the operation "Get"`},
+		"no such fragment": {`query Get($agentId: ID!) { agent(id: $agentId) { ...F } }`, get,
+			`no file holds the fragment "F"`},
+		"unused operation": {getText + ` query Other { company { id } }`, get, `no route uses the operation "Other"`},
+		"two operations":   {getText + getText, get, `two operations "Get"`},
+		"two fragments": {getText + ` fragment F on Agent { id } fragment F on Agent { id }`, get,
+			`two fragments "F"`},
+		"no such field": {`query Get($agentId: ID!) { agent(id: $agentId) { nickname } }`, get,
+			`Cannot query field "nickname"`},
+		"wrong variable type": {`query Get($agentId: Int!) { agent(id: $agentId) { id } }`, get,
+			`Variable "$agentId" of type "Int!"`},
 		"path without variable": {`query Get { agent(id: "a") { id } }`, get, "no variable agentId"},
 		"object in a query string": {`mutation Drop($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }`,
 			route{method: "DELETE", path: "/Agent", operation: "Drop", result: "deleteAgent"}, "cannot stand in a query string"},
@@ -276,10 +307,13 @@ func TestDrift(t *testing.T) {
 		"beside a result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
 		"result is no object": {`mutation Put($agentId: ID!, $prompt: String!) {
 			updateAgentPrompt(input: {agentId: $agentId, prompt: $prompt}) { agent { id } } }`,
-			route{method: "PUT", path: "/Agent/{agentId}/prompt", operation: "Put", result: "updateAgentPrompt.agent.id"}, "is not an object"},
-		"page without its shape": {`query Get($first: Int!, $offset: Int!) { datasets(first: $first, offset: $offset) { nodes { id } } }`,
+			route{method: "PUT", path: "/Agent/{agentId}/prompt", operation: "Put", result: "updateAgentPrompt.agent.id"},
+			"is not an object"},
+		"page without its shape": {
+			`query Get($first: Int!, $offset: Int!) { datasets(first: $first, offset: $offset) { nodes { id } } }`,
 			route{method: "GET", path: "/Dataset", operation: "Get", result: "datasets", paged: true}, "data and total"},
-		"location without member": {getText, route{method: "GET", path: get.path, operation: "Get", result: "agent", location: "/Agent/{agentId}"},
+		"location without member": {getText, route{method: "GET", path: get.path, operation: "Get", result: "agent",
+			location: "/Agent/{agentId}"},
 			"no agentId for the location"},
 	}
 	for name, test := range tests {

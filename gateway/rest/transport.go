@@ -131,6 +131,8 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 }
 
 // serve answers the request unless it returns a problem.
+//
+//nolint:funlen // the steps of a request
 func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) *problem {
 	if e := t.exportAt(r.URL.Path); e != nil {
 		return t.export(w, r, e)
@@ -142,7 +144,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	maps.Copy(w.Header(), e.notice)
 	if !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header "+
+			"excludes")
 	}
 	given, fault := t.query(r, e)
 	if fault != nil {
@@ -174,7 +177,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params := e.params(r, variables)
 	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	// v1 has no cursors, and promises every page from 1 on. A request has one list, whose total counts what an offset skips.
+	// v1 has no cursors, and promises every page from 1 on. A request has one list, whose total counts what an offset
+	// skips.
 	result, fault := t.execute(model.WithNumberedPages(r.Context()), exec, e, spelled, params)
 	if fault == nil && e.hasTag() {
 		tag := entityTag(result)
@@ -197,12 +201,14 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 
 // params are those of the endpoint's operation.
 func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.RawParams {
-	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header}
+	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables,
+		Headers: r.Header}
 }
 
 // hasTag reports whether the response is what a GET at its path returns, one thing and not a list.
 func (e *endpoint) hasTag() bool {
-	return e.method == http.MethodGet && !e.paged || e.current != nil && slices.Equal(e.operation.members, e.current.operation.members)
+	return e.method == http.MethodGet && !e.paged || e.current != nil &&
+		slices.Equal(e.operation.members, e.current.operation.members)
 }
 
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
@@ -212,8 +218,10 @@ func (t *Transport) readPage(given url.Values, variables map[string]any) (page, 
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result. Faults of members that the caller spelled differently are told by that name.
-func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string, params *graphql.RawParams) ([]byte, *problem) {
+// partial responses, and for a null result. Faults of members that the caller spelled differently are told by that
+// name.
+func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string,
+	params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
 		response := exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)

@@ -12,10 +12,11 @@ func TestAnswersAreComparedValueByValue(t *testing.T) {
 	for name, c := range map[string]struct{ answer, at string }{
 		"the same":  {wanted, ""},
 		"other way": {`{"data": {"agent": {"tests": [{"edge": {"id": "t"}}], "chat": [{"name": "c", "more": 1}], "share": 0.1, "at": "2026-01-01T01:00:00.500+01:00", "id": "a"}}}`, ""},
-		"a value":   {`{"data": {"agent": {"at": "2026-01-01T00:00:00.5Z", "chat": {"name": "d"}}}}`, "answer.data.agent.chat.name is d, not c"},
-		"a list":    {`{"data": {"agent": {"at": "2026-01-01T00:00:00.5Z", "chat": {"name": "c"}, "id": "a", "share": 0.1, "tests": []}}}`, "answer.data.agent.tests is [], not a list of 1"},
-		"a name":    {`{"data": {}}`, "answer.data.agent is missing"},
-		"a null":    {`{"data": {"agent": null}}`, "answer.data.agent is <nil>, not an object"},
+		"a value": {`{"data": {"agent": {"at": "2026-01-01T00:00:00.5Z", "chat": {"name": "d"}}}}`,
+			"answer.data.agent.chat.name is d, not c"},
+		"a list": {`{"data": {"agent": {"at": "2026-01-01T00:00:00.5Z", "chat": {"name": "c"}, "id": "a", "share": 0.1, "tests": []}}}`, "answer.data.agent.tests is [], not a list of 1"},
+		"a name": {`{"data": {}}`, "answer.data.agent is missing"},
+		"a null": {`{"data": {"agent": null}}`, "answer.data.agent is <nil>, not an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

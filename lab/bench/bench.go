@@ -150,8 +150,10 @@ func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	for _, peer := range []spec{
 		{name: "raw", command: []string{program("raw")}, dialect: byHand()},
 		{name: "graphjin", command: []string{program("graphjin")}, dialect: graphql(graphjinOneAgent, graphjinPage)},
-		{name: "postgraphile", command: []string{node(), "peers/postgraphile/server.mjs"}, dialect: graphql(postgraphileOneAgent, postgraphilePage)},
-		{name: "mercurius", command: []string{node(), "peers/mercurius/server.mjs"}, dialect: graphql(oneAgent, page).withREST()},
+		{name: "postgraphile", command: []string{node(), "peers/postgraphile/server.mjs"},
+			dialect: graphql(postgraphileOneAgent, postgraphilePage)},
+		{name: "mercurius", command: []string{node(), "peers/mercurius/server.mjs"}, dialect: graphql(oneAgent, page).
+			withREST()},
 	} {
 		if !slices.Contains(b.names, peer.name) {
 			continue

@@ -42,7 +42,8 @@ func (a *asker) close() { _ = a.conn.Close() }
 
 // ask returns the answer, which is valid until the next request.
 func (a *asker) ask(r request) ([]byte, error) {
-	a.out = fmt.Appendf(a.out[:0], "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nAccept: application/json\r\n", r.method, r.path, a.address, r.key)
+	a.out = fmt.Appendf(a.out[:0], "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nAccept: application/json\r\n", r.method,
+		r.path, a.address, r.key)
 	if r.body != nil {
 		a.out = fmt.Appendf(a.out, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(r.body))
 	}

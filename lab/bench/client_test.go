@@ -47,7 +47,8 @@ func TestAnswersAreReadHoweverTheyAreFramed(t *testing.T) {
 			t.Errorf("%s %s: got %.100q", c.request.method, c.request.path, got)
 		}
 	}
-	if _, err := a.ask(request{method: "GET", path: "/wrong"}); err == nil || !strings.Contains(err.Error(), "status 418") {
+	if _, err := a.ask(request{method: "GET", path: "/wrong"}); err == nil ||
+		!strings.Contains(err.Error(), "status 418") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := a.ask(request{method: "POST", path: "/", body: []byte(`{"errors": []}`)}); err == nil {

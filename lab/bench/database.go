@@ -140,7 +140,8 @@ func (d *database) keys(ctx context.Context, name, program, file string, agents 
 		if keys[a.company] != "" {
 			continue
 		}
-		key, err := output(ctx, program, "keys", "create", "--company", a.company, "--scope", "admin", "--database-url", d.url(name, d.socket))
+		key, err := output(ctx, program, "keys", "create", "--company", a.company, "--scope", "admin", "--database-url",
+			d.url(name, d.socket))
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,8 @@ import (
 
 // drive sends requests over the connections until the time is over, each connection as soon as it has its answer, and
 // returns the sorted durations. Connections take the requests in order, whichever is free.
-func drive(ctx context.Context, address string, requests []request, connections int, duration time.Duration) ([]time.Duration, error) {
+func drive(ctx context.Context, address string, requests []request, connections int,
+	duration time.Duration) ([]time.Duration, error) {
 	var next atomic.Int64
 	return onEach(ctx, address, connections, duration, func(_ context.Context, a *asker, took *[]time.Duration) error {
 		began := time.Now()
@@ -21,10 +22,11 @@ func drive(ctx context.Context, address string, requests []request, connections 
 	})
 }
 
-// onEach calls work on each of the connections again and again, until the time is over or one call fails, and returns the
-// sorted durations that it has added.
+// onEach calls work on each of the connections again and again, until the time is over or one call fails, and returns
+// the sorted durations that it has added.
 func onEach(
-	ctx context.Context, address string, connections int, duration time.Duration, work func(context.Context, *asker, *[]time.Duration) error,
+	ctx context.Context, address string, connections int, duration time.Duration,
+	work func(context.Context, *asker, *[]time.Duration) error,
 ) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()

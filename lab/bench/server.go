@@ -79,7 +79,8 @@ func (b *bench) start(ctx context.Context, s spec, socket string) (*server, erro
 func (b *bench) environment(s spec, address, socket string) []string {
 	url := b.database.url(s.database, socket)
 	return []string{
-		"DATABASE_URL=" + url, "LISTEN=" + address, "POOL=" + strconv.Itoa(b.pool), "KEYS=" + b.keyFile, "NODE_ENV=production",
+		"DATABASE_URL=" + url, "LISTEN=" + address, "POOL=" + strconv.Itoa(b.pool), "KEYS=" + b.keyFile,
+		"NODE_ENV=production",
 		"PGHOST=" + socket, "PGPORT=5432", "PGUSER=postgres", "PGDATABASE=" + s.database,
 		"AGENTGRAPH_LISTEN=" + address, "AGENTGRAPH_RATE_LIMIT=0", "AGENTGRAPH_MODEL_RATE_LIMIT=0",
 		"AGENTGRAPH_MAX_CONNECTIONS=" + strconv.Itoa(b.pool),
@@ -106,8 +107,8 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// answers sends the server one request of each workload. GraphJin takes no second one of an operation while it compiles it: it
-// panics.
+// answers sends the server one request of each workload. GraphJin takes no second one of an operation while it compiles
+// it: it panics.
 func (s *server) answers() error {
 	a, err := newAsker(s.address)
 	if err != nil {

@@ -33,7 +33,8 @@ type gateway struct {
 	chats []request // each starts one
 }
 
-// turns measures how many turns of chats this tree and the old revision answer, in turn, each begun anew for each round.
+// turns measures how many turns of chats this tree and the old revision answer, in turn, each begun anew for each
+// round.
 func (b *bench) turns(ctx context.Context) (err error) {
 	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {
 		return err
@@ -138,7 +139,8 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 	defer func() { _ = log.Close() }()
 	command := exec.Command(s.command[0], "dev", "--ephemeral", "--port", port)
 	command.Stderr = log
-	command.Env = append(os.Environ(), "AGENTGRAPH_OFFLINE_PAUSE=0", "AGENTGRAPH_RATE_LIMIT=0", "AGENTGRAPH_MODEL_RATE_LIMIT=0",
+	command.Env = append(os.Environ(), "AGENTGRAPH_OFFLINE_PAUSE=0", "AGENTGRAPH_RATE_LIMIT=0",
+		"AGENTGRAPH_MODEL_RATE_LIMIT=0",
 		"AGENTGRAPH_COMPANY_RATE_LIMIT=0", "AGENTGRAPH_LOG_LEVEL=warn")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	out, err := command.StdoutPipe()
@@ -201,8 +203,10 @@ func (g *gateway) meet(first []byte) error {
 		for _, field := range agent.Fields {
 			bag[field.Name] = "Harbour Street"
 		}
-		g.chats = append(g.chats, g.operation(`mutation ($in: StartSimulationChatInput!) { startSimulationChat(input: $in) { simulationChat { id } } }`,
-			map[string]any{"agentId": agent.ID, "dataBag": bag}))
+		g.chats = append(g.chats,
+			g.operation(`mutation ($in: StartSimulationChatInput!) { startSimulationChat(input: $in) { simulationChat { id } }
+				}`,
+				map[string]any{"agentId": agent.ID, "dataBag": bag}))
 	}
 	if len(g.chats) == 0 {
 		return errors.New("the demo company has no agents")
@@ -255,7 +259,8 @@ func (g *gateway) hold(ctx context.Context, a *asker, chat request, took *[]time
 		if ctx.Err() != nil {
 			return nil
 		}
-		r := g.operation(sendMessage, map[string]any{"simulationChatId": started.Data.StartSimulationChat.SimulationChat.ID, "text": message})
+		r := g.operation(sendMessage, map[string]any{"simulationChatId": started.Data.StartSimulationChat.SimulationChat.ID,
+			"text": message})
 		began := time.Now()
 		if text, err = a.ask(r); err != nil {
 			return err

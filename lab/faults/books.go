@@ -147,7 +147,8 @@ func (t *tally) add(o *operation) {
 }
 
 func (t *tally) row(w io.Writer, name, gap string) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", name, t.attempted, t.acknowledged, t.lost, t.doubled, t.inDoubt, t.again, gap)
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", name, t.attempted, t.acknowledged, t.lost, t.doubled, t.inDoubt,
+		t.again, gap)
 }
 
 const heading = "\tattempted\tacknowledged\tlost\tdoubled\tin doubt\tagain\t%s\t\n"
@@ -195,7 +196,8 @@ func (b *books) print(out io.Writer) {
 			fmt.Fprintf(out, "lost: %s %s, during %q\n", o.kind, o.name, o.scene.name)
 		}
 		if o.kept > o.mayBeKept() {
-			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.scene.name, o.kept, o.doubts)
+			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.scene.name,
+				o.kept, o.doubts)
 		}
 		if o.refused != "" {
 			fmt.Fprintf(out, "refused: %s %s, during %q: %s\n", o.kind, o.name, o.scene.name, o.refused)

@@ -19,11 +19,13 @@ func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
 		operation operation
 		want      tally
 	}{
-		"kept":                      {operation{isAcked: true, kept: 1}, tally{attempted: 1, acknowledged: 1}},
-		"lost":                      {operation{isAcked: true}, tally{attempted: 1, acknowledged: 1, lost: 1}},
-		"doubled":                   {operation{isAcked: true, kept: 2}, tally{attempted: 1, acknowledged: 1, doubled: 1}},
-		"again after a doubt":       {operation{isAcked: true, kept: 2, doubts: 1}, tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1}},
-		"more often than doubted":   {operation{isAcked: true, kept: 4, doubts: 1}, tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1, doubled: 2}},
+		"kept":    {operation{isAcked: true, kept: 1}, tally{attempted: 1, acknowledged: 1}},
+		"lost":    {operation{isAcked: true}, tally{attempted: 1, acknowledged: 1, lost: 1}},
+		"doubled": {operation{isAcked: true, kept: 2}, tally{attempted: 1, acknowledged: 1, doubled: 1}},
+		"again after a doubt": {operation{isAcked: true, kept: 2, doubts: 1},
+			tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1}},
+		"more often than doubted": {operation{isAcked: true, kept: 4, doubts: 1},
+			tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1, doubled: 2}},
 		"never heard of":            {operation{}, tally{attempted: 1}},
 		"kept without a response":   {operation{kept: 1, doubts: 1}, tally{attempted: 1, inDoubt: 1}},
 		"kept twice without a word": {operation{kept: 2, doubts: 1}, tally{attempted: 1, inDoubt: 1, doubled: 1}},
@@ -39,11 +41,13 @@ func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
 
 func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
 	t.Parallel()
-	result, why := judge([]byte(`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
-		`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
+	result, why := judge([]byte(
+		`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
+			`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, found, result)
-	result, _ = judge([]byte(`{"errors":[{"message":"the request with this Idempotency-Key was carried out, but its response was lost: the server `+
-		`stopped before it was kept","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
+	result, _ = judge([]byte(
+		`{"errors":[{"message":"the request with this Idempotency-Key was carried out, but its response was lost: the server `+
+			`stopped before it was kept","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, found, result)
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, refused, result)

@@ -91,7 +91,8 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 
 // send makes one attempt at an operation, or at something that is not in the books if o is nil. The text says why it is
 // refused.
-func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any, into any) (outcome, string) {
+func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any,
+	into any) (outcome, string) {
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
 	if err != nil {
 		return refused, err.Error()
@@ -108,7 +109,8 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 	request.Header.Set("Idempotency-Key", once)
 	// net/http itself sends a request that has such a key again when its connection breaks.
 	var sent atomic.Int64
-	request = request.WithContext(httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }}))
+	request = request.WithContext(httptrace.WithClientTrace(attempt,
+		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }}))
 	response, err := c.http.Do(request)
 	for range sent.Load() - 1 {
 		c.books.doubt(o)

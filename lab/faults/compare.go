@@ -12,12 +12,14 @@ import (
 var kinds = []struct{ name, title, query string }{
 	// A message counts with its reply.
 	{"message", "messages, with their replies", `SELECT m.text, count(*) FROM simulation_chat_messages m
-		JOIN simulation_chat_messages r ON r.company_id = m.company_id AND r.chat_id = m.chat_id AND r.sequence = m.sequence + 1
+		JOIN simulation_chat_messages r ON r.company_id = m.company_id AND r.chat_id = m.chat_id
+			AND r.sequence = m.sequence + 1
 		WHERE m.role = 'user' AND r.role = 'assistant' AND r.text = 'Heard ' || m.text GROUP BY 1`},
 	{"test", "tests", "SELECT name, count(*) FROM agent_tests GROUP BY 1"},
 	// An execution counts when it is finished.
 	{"execution", "executions, finished", `SELECT t.name, count(DISTINCT e.id) FROM agent_test_executions e
-		JOIN agent_test_runs r ON r.company_id = e.company_id AND r.execution_id = e.id JOIN agent_tests t ON t.company_id = r.company_id AND t.id = r.test_id
+		JOIN agent_test_runs r ON r.company_id = e.company_id AND r.execution_id = e.id
+			JOIN agent_tests t ON t.company_id = r.company_id AND t.id = r.test_id
 		WHERE e.finished_at IS NOT NULL GROUP BY 1`},
 	{"document", "documents, indexed", "SELECT name, count(*) FROM documents WHERE status = 'Ready' GROUP BY 1"},
 	{"usage", "entries of usage", "SELECT idempotency_key, count(*) FROM usage_entries GROUP BY 1"},
@@ -38,9 +40,11 @@ var settled = []struct{ what, query string }{
 var invariants = []struct{ what, query string }{
 	{"chats whose messages are not numbered without gaps", `SELECT count(*) FROM (SELECT 1 FROM simulation_chat_messages
 		GROUP BY company_id, chat_id HAVING max(sequence) <> count(*)) AS wrong`},
-	{"entries by which the days of usage differ from the ledger", `SELECT abs((SELECT coalesce(sum(entries), 0) FROM usage_days)
+	{"entries by which the days of usage differ from the ledger",
+		`SELECT abs((SELECT coalesce(sum(entries), 0) FROM usage_days)
 		- (SELECT count(*) FROM usage_entries))::bigint`},
-	{"credits by which the days of usage differ from the ledger", `SELECT abs((SELECT coalesce(sum(micro_credits), 0) FROM usage_days)
+	{"credits by which the days of usage differ from the ledger",
+		`SELECT abs((SELECT coalesce(sum(micro_credits), 0) FROM usage_days)
 		- (SELECT coalesce(sum(micro_credits), 0) FROM usage_entries))::bigint`},
 	{"documents whose chunks are not what they say", `SELECT count(*) FROM documents d
 		WHERE chunk_count <> (SELECT count(*) FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)`},
@@ -49,7 +53,8 @@ var invariants = []struct{ what, query string }{
 
 // noteVerdicts has Postgres keep each verdict of a run in a table of its own, which the program does not know.
 const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
-	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
+	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO verdicts
+		VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
 	CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW
 		WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`
 
@@ -125,7 +130,8 @@ func (b *books) addRuns(ctx context.Context, conn *pgx.Conn) error {
 			scenes[o.name] = o.scene
 		}
 	}
-	rows, err := conn.Query(ctx, "SELECT r.id, t.name FROM agent_test_runs r JOIN agent_tests t ON t.company_id = r.company_id AND t.id = r.test_id")
+	rows, err := conn.Query(ctx, "SELECT r.id, t.name FROM agent_test_runs r JOIN agent_tests t ON t.company_id = "+
+		"r.company_id AND t.id = r.test_id")
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ type follower struct {
 	scenes map[int]*scene
 }
 
-const subscription = `subscription ($chat: ID!, $after: Int!) { simulationChatMessages(simulationChatId: $chat, afterSequence: $after) { sequence } }`
+const subscription = `subscription ($chat: ID!, $after: Int!) { simulationChatMessages(simulationChatId: $chat,
+	afterSequence: $after) { sequence } }`
 
 // follow reads until ctx ends.
 func (f *follower) follow(ctx context.Context) {
@@ -39,7 +40,8 @@ func (f *follower) read(ctx context.Context) {
 	f.mu.Lock()
 	after := f.last
 	f.mu.Unlock()
-	body, _ := json.Marshal(map[string]any{"query": subscription, "variables": map[string]any{"chat": f.id, "after": after}})
+	body, _ := json.Marshal(map[string]any{"query": subscription, "variables": map[string]any{"chat": f.id,
+		"after": after}})
 	address := f.next()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/graphql", bytes.NewReader(body))
 	if err != nil {

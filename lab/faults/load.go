@@ -35,17 +35,21 @@ func newCompany(ctx context.Context, c *client) (*company, error) {
 		CreateDataset  struct{ Dataset struct{ ID string } }
 		CreateCampaign struct{ Campaign struct{ ID string } }
 	}
-	if !w.try(ctx, "", "agent", `mutation { createAgent(input: {name: "Front desk", channel: Phone, direction: Outbound, language: "en", prompt: "Be kind."}) { agent { id } }
+	if !w.try(ctx, "", "agent",
+		`mutation { createAgent(input: {name: "Front desk", channel: Phone, direction: Outbound, language: "en",
+			prompt: "Be kind."}) { agent { id } }
 		createDataset(input: {name: "Handbook"}) { dataset { id } } }`, nil, &made) {
 		return nil, w.failure("an agent could not be made")
 	}
 	w.agent, w.dataset = made.CreateAgent.Agent.ID, made.CreateDataset.Dataset.ID
-	if !w.try(ctx, "", "campaign", `mutation ($agent: ID!) { createCampaign(input: {agentId: $agent, name: "Recall"}) { campaign { id } } }`,
+	if !w.try(ctx, "", "campaign",
+		`mutation ($agent: ID!) { createCampaign(input: {agentId: $agent, name: "Recall"}) { campaign { id } } }`,
 		map[string]any{"agent": w.agent}, &made) {
 		return nil, w.failure("a campaign could not be made")
 	}
 	w.campaign = made.CreateCampaign.Campaign.ID
-	if !w.try(ctx, "", "running", `mutation ($id: ID!) { updateCampaign(input: {campaignId: $id, status: Running}) { campaign { id } } }`,
+	if !w.try(ctx, "", "running",
+		`mutation ($id: ID!) { updateCampaign(input: {campaignId: $id, status: Running}) { campaign { id } } }`,
 		map[string]any{"id": w.campaign}, nil) {
 		return nil, w.failure("a campaign could not be started")
 	}
@@ -66,7 +70,8 @@ func (w *company) failure(what string) error {
 // or not those before are done: whoever has to wait keeps nobody else from trying.
 func (w *company) work(ctx context.Context, perSecond func() int) {
 	patient := context.WithoutCancel(ctx)
-	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute, w.record}
+	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute,
+		w.record}
 	var inProgress sync.WaitGroup
 	defer inProgress.Wait()
 	places := make(chan struct{}, maxInProgress)
@@ -115,13 +120,15 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
 	for result := again; result != acknowledged; {
-		result, _ = w.send(ctx, nil, fmt.Sprint("chat ", n), `mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
+		result, _ = w.send(ctx, nil, fmt.Sprint("chat ", n),
+			`mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
 			map[string]any{"agent": w.agent}, &made)
 		if result != acknowledged && !pause(ctx, retryEvery) {
 			return nil
 		}
 	}
-	chat := &follower{client: w.client, id: made.StartSimulationChat.SimulationChat.ID, seen: map[int]int{}, scenes: map[int]*scene{}}
+	chat := &follower{client: w.client, id: made.StartSimulationChat.SimulationChat.ID, seen: map[int]int{},
+		scenes: map[int]*scene{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.followers[place] = chat
@@ -131,8 +138,10 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 // record records an entry of usage.
 func (w *company) record(ctx context.Context, n int64) {
 	w.try(ctx, "usage", fmt.Sprintf("usage-%d", n), `mutation ($key: String!, $agent: ID!, $at: DateTime!) {
-		recordUsage(input: {entries: [{idempotencyKey: $key, agentId: $agent, channel: Phone, credits: 0.5, at: $at}]}) { recorded } }`,
-		map[string]any{"key": fmt.Sprintf("usage-%d", n), "agent": w.agent, "at": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, nil)
+		recordUsage(input: {entries: [{idempotencyKey: $key, agentId: $agent, channel: Phone, credits: 0.5,
+			at: $at}]}) { recorded } }`,
+		map[string]any{"key": fmt.Sprintf("usage-%d", n), "agent": w.agent, "at": time.Now().UTC().
+			Format("2006-01-02T15:04:05.000Z")}, nil)
 }
 
 // add adds an item to the campaign.
@@ -169,7 +178,8 @@ func (w *company) upload(ctx context.Context, n int64) {
 	name := fmt.Sprintf("document %d", n)
 	w.try(ctx, "document", name, `mutation ($dataset: ID!, $name: String!, $text: String!) {
 		addDocument(input: {datasetId: $dataset, name: $name, text: $text}) { document { id } } }`,
-		map[string]any{"dataset": w.dataset, "name": name, "text": strings.Repeat("The refund is paid within fourteen days after "+name+".\n", 100)}, nil)
+		map[string]any{"dataset": w.dataset, "name": name, "text": strings.Repeat("The refund is paid within fourteen days "+
+			"after "+name+".\n", 100)}, nil)
 }
 
 // execute makes a test and runs it three times.
@@ -178,11 +188,13 @@ func (w *company) execute(ctx context.Context, n int64) {
 	var made struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	if !w.try(ctx, "test", name, `mutation ($agent: ID!, $name: String!) { createSimulationTest(input: {agentId: $agent, name: $name,
+	if !w.try(ctx, "test", name,
+		`mutation ($agent: ID!, $name: String!) { createSimulationTest(input: {agentId: $agent, name: $name,
 		scenario: "You want an appointment.", criteria: ["An appointment is booked."], maxTurns: 1}) { agentTest { id } } }`,
 		map[string]any{"agent": w.agent, "name": name}, &made) {
 		return
 	}
-	w.try(ctx, "execution", name, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test], repeats: 3}) { execution { id } } }`,
+	w.try(ctx, "execution", name,
+		`mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test], repeats: 3}) { execution { id } } }`,
 		map[string]any{"test": made.CreateSimulationTest.AgentTest.ID}, nil)
 }

@@ -35,7 +35,8 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("faults", flag.ExitOnError)
 	program := flags.String("program", "bin/agentgraph", "the program to test")
 	isShort := flags.Bool("short", false, "a tenth of it, in two minutes")
-	old := flags.String("old", "", "a program of the version before: instead of faults, upgrade from it to the program, back, and up again")
+	old := flags.String("old", "", "a program of the version before: instead of faults, upgrade from it to the program, "+
+		"back, and up again")
 	logs := flags.String("logs", "", "directory for the logs of the replicas; they are thrown away without it")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// provider is a server of an OpenAI-compatible model. It plays agents, which repeat what they hear, contacts and judges.
+// provider is a server of an OpenAI-compatible model. It plays agents, which repeat what they hear, contacts and
+// judges.
 type provider struct {
 	*httptest.Server
 	// isFaulty makes two thirds of the requests fail, each in the next of the ways.
@@ -64,7 +65,8 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 
 // speak sends a text as the piece that ends for the reason.
 func speak(w http.ResponseWriter, text, reason string) {
-	piece := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text}, "finish_reason": reason}}}
+	piece := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text},
+		"finish_reason": reason}}}
 	encoded, _ := json.Marshal(piece)
 	send(w, "data: "+string(encoded)+"\n\n")
 }
@@ -100,10 +102,15 @@ var ways = []way{
 	{"503", status(http.StatusServiceUnavailable)},
 	{"a redirect", status(http.StatusFound, "Location", "http://192.0.2.1/")},
 	{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-	{"silence after the first piece", func(w http.ResponseWriter, r *http.Request) { send(w, open); <-r.Context().Done() }},
+	{"silence after the first piece", func(w http.ResponseWriter, r *http.Request) {
+		send(w, open)
+		<-r.Context().
+			Done()
+	}},
 	{"slow bytes", slowly},
 	{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-	{"a connection that is closed after the first piece", func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) }},
+	{"a connection that is closed after the first piece",
+		func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) }},
 	{"a connection that is reset", reset},
 	{"an end without the end of the stream", says(open)},
 	{"half an event", says(open[:40])},
@@ -113,7 +120,10 @@ var ways = []way{
 	{"an empty answer", func(w http.ResponseWriter, _ *http.Request) { speak(w, "", "stop") }},
 	{"content_filter", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This goes", "content_filter") }},
 	{"length", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This does not come to", "length") }},
-	{"a page of HTML with 200", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>Welcome</html>") }},
+	{"a page of HTML with 200", func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, "<html>Welcome</html>")
+	}},
 }
 
 func status(code int, header ...string) http.HandlerFunc {

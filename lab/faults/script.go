@@ -50,24 +50,28 @@ func script(isShort bool) []act {
 		{name: fmt.Sprintf("Postgres crashed × %d", crashes), load: 3, do: func(ctx context.Context, s *stage) error {
 			return repeat(ctx, crashes, func(int) error { return s.crashDatabase(ctx) })
 		}},
-		{name: fmt.Sprintf("Postgres stopped for %s", away), do: func(ctx context.Context, s *stage) error { return s.restartDatabase(ctx, away) }},
+		{name: fmt.Sprintf("Postgres stopped for %s", away),
+			do: func(ctx context.Context, s *stage) error { return s.restartDatabase(ctx, away) }},
 		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *stage) error {
 			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "") })
 		}},
-		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4, do: func(ctx context.Context, s *stage) error {
-			for _, r := range s.replicas {
-				if err := r.restart(ctx, "--max-connections", "5"); err != nil {
-					return err
+		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4,
+			do: func(ctx context.Context, s *stage) error {
+				for _, r := range s.replicas {
+					if err := r.restart(ctx, "--max-connections", "5"); err != nil {
+						return err
+					}
 				}
-			}
-			return rest(ctx, small)
-		}},
-		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4, do: func(ctx context.Context, s *stage) error { return s.fillDisk(ctx, full) }},
-		{name: fmt.Sprintf("model failing in %d ways, %s", len(ways), failing), do: func(ctx context.Context, s *stage) error {
-			s.provider.isFaulty.Store(true)
-			defer s.provider.isFaulty.Store(false)
-			return rest(ctx, failing)
-		}},
+				return rest(ctx, small)
+			}},
+		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4,
+			do: func(ctx context.Context, s *stage) error { return s.fillDisk(ctx, full) }},
+		{name: fmt.Sprintf("model failing in %d ways, %s", len(ways), failing),
+			do: func(ctx context.Context, s *stage) error {
+				s.provider.isFaulty.Store(true)
+				defer s.provider.isFaulty.Store(false)
+				return rest(ctx, failing)
+			}},
 		{name: fmt.Sprintf("signals between replicas cut, %s", deaf), do: func(ctx context.Context, s *stage) error {
 			for end := time.Now().Add(deaf); time.Now().Before(end) && rest(ctx, 50*time.Millisecond) == nil; {
 				if err := s.cut(ctx, "LISTEN%"); err != nil {
@@ -182,7 +186,8 @@ func (s *stage) cut(ctx context.Context, statement string) error {
 	if statement != "" {
 		pattern = statement
 	}
-	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentgraph' AND query ILIKE '%s'", pattern))
+	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
+		"'agentgraph' AND query ILIKE '%s'", pattern))
 }
 
 // fillDisk takes all space on Postgres's disk for a while. Postgres may end by that; then it is started again.

@@ -1,5 +1,5 @@
-// Command growth fills a database with what a service has after years, and measures the same queries on it and on a small one.
-// docs/scaling.md says what it found.
+// Command growth fills a database with what a service has after years, and measures the same queries on it and on a
+// small one. docs/scaling.md says what it found.
 package main
 
 import (
@@ -35,7 +35,8 @@ func main() {
 type size struct{ companies, agents, runs, entries, messages, items int }
 
 // whole is the size of a service after years.
-var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000, items: 500_000}
+var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
+	items: 500_000}
 
 // scaled is a part of the size, at least one of each.
 func (s size) scaled(by float64) size {

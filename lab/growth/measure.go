@@ -71,12 +71,15 @@ type named struct {
 	run  func(context.Context) error
 }
 
-func queries(t *db.Tenant) []named {
+func queries(t *db.Tenant) []named { //nolint:funlen // a table
 	first := model.PageArgs{First: 50}
 	failed, pending := model.AgentTestRunStatusFailed, model.CampaignItemStatusPending
 	recorded := 0
 	return []named{
-		{"50 agents", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) { return t.Agents(ctx, first, nil) }, false)},
+		{"50 agents", pageOf(func(ctx context.Context) (*model.Page[*model.Agent],
+			error) {
+			return t.Agents(ctx, first, nil)
+		}, false)},
 		{"50 agents by a part of their names", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) {
 			return t.Agents(ctx, first, &model.AgentFilter{NameContains: new("desk")})
 		}, false)},
@@ -107,7 +110,8 @@ func queries(t *db.Tenant) []named {
 			return err
 		}},
 		{"10 items claimed", func(ctx context.Context) error {
-			_, _, err := t.ClaimCampaignItems(ctx, model.ClaimCampaignItemsInput{CampaignID: "campaign", Limit: 10, LeaseSeconds: 3_600})
+			_, _, err := t.ClaimCampaignItems(ctx, model.ClaimCampaignItemsInput{CampaignID: "campaign", Limit: 10,
+				LeaseSeconds: 3_600})
 			return err
 		}},
 		{"50 chats", pageOf(func(ctx context.Context) (*model.Page[*model.SimulationChat], error) {
@@ -121,13 +125,15 @@ func queries(t *db.Tenant) []named {
 			day := func(year, month int) model.DateBound {
 				return model.DateBound{At: time.Date(year, time.Month(month), 1, 0, 0, 0, 0, time.UTC), IsDay: true}
 			}
-			_, err := t.ConsumptionBreakdown(ctx, day(2024, 1), day(2024, 12), model.ConsumptionAxes{Months: true, Channels: true})
+			_, err := t.ConsumptionBreakdown(ctx, day(2024, 1), day(2024, 12),
+				model.ConsumptionAxes{Months: true, Channels: true})
 			return err
 		}},
 		{"an entry of usage recorded", func(ctx context.Context) error {
 			recorded++
 			_, err := t.RecordUsage(ctx, model.RecordUsageInput{Entries: []*model.UsageEntryInput{{
-				IdempotencyKey: fmt.Sprintf("measured_%d", recorded), AgentID: "agent_2", Channel: model.ChannelWeb, Credits: model.Credit, At: time.Now(),
+				IdempotencyKey: fmt.Sprintf("measured_%d", recorded), AgentID: "agent_2", Channel: model.ChannelWeb,
+				Credits: model.Credit, At: time.Now(),
 			}}})
 			return err
 		}},
@@ -135,7 +141,8 @@ func queries(t *db.Tenant) []named {
 }
 
 // pageOf reads a page, and its total where that is wanted.
-func pageOf[R model.Node](read func(context.Context) (*model.Page[R], error), wantsTotal bool) func(context.Context) error {
+func pageOf[R model.Node](read func(context.Context) (*model.Page[R], error),
+	wantsTotal bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		page, err := read(ctx)
 		if err == nil && wantsTotal {
@@ -159,7 +166,8 @@ func printAll(out io.Writer, small, large *measurement) error {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 	for i, q := range large.queries {
 		before := small.queries[i]
-		fmt.Fprintf(text, "| %s | %.1f | %.1f | %.1f | %.1f |\n", q.name, ms(before.at(0.5)), ms(before.at(0.99)), ms(q.at(0.5)), ms(q.at(0.99)))
+		fmt.Fprintf(text, "| %s | %.1f | %.1f | %.1f | %.1f |\n", q.name, ms(before.at(0.5)), ms(before.at(0.99)),
+			ms(q.at(0.5)), ms(q.at(0.99)))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

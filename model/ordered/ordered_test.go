@@ -44,7 +44,8 @@ func TestMembersKeepTheirSpelling(t *testing.T) {
 	t.Parallel()
 	members, err := ordered.Members([]byte(` {"b": {"x":1.0}, "a": 1e999, "b": null}`))
 	require.NoError(t, err)
-	require.Equal(t, ordered.Object{{Name: "b", Value: json.RawMessage("null")}, {Name: "a", Value: json.RawMessage("1e999")}}, members)
+	require.Equal(t, ordered.Object{{Name: "b", Value: json.RawMessage("null")},
+		{Name: "a", Value: json.RawMessage("1e999")}}, members)
 	for _, text := range []string{`[]`, `{"a":1`, ``, `null`} {
 		_, err := ordered.Members([]byte(text))
 		require.Error(t, err, text)

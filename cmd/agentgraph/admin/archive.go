@@ -31,12 +31,14 @@ type Export struct {
 func NewExport() *cobra.Command {
 	c := &Export{}
 	return cli.New(c, &cobra.Command{
-		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and all that happened.",
+		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and all that " +
+			"happened.",
 		Example: `agentgraph export --company "Your company" company.tar.gz`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
 	}, &c.companyFlag, cli.Flags{
-		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
+		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Keep the headers of tools in the archive, encrypted as " +
+			"they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
 	})
 }
 
@@ -48,7 +50,8 @@ func (c *Export) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		o := archive.ExportOptions{Secrets: c.SealedHeaders, Program: cli.Version(cmd), Progress: progress(cmd.ErrOrStderr(), "exported")}
+		o := archive.ExportOptions{Secrets: c.SealedHeaders, Program: cli.Version(cmd),
+			Progress: progress(cmd.ErrOrStderr(), "exported")}
 		var manifest *archive.Manifest
 		err = writeFile(c.File, cmd.OutOrStdout(), func(to io.Writer) (err error) {
 			manifest, err = archive.Export(ctx, store, tenant.CompanyID(), to, o)
@@ -105,7 +108,8 @@ type Import struct {
 func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make a company of such a file, or of what a v1 server lists, with the ids that it has: all of it or nothing.",
+		Use: "import", Short: "Make a company of such a file, or of what a v1 server lists, with the ids that it has: all " +
+			"of it or nothing.",
 		Long: "With --from-v1 the exit code is 1 when something that the v1 server lists was not moved. The output names it.",
 		Example: `agentgraph import --dry-run company.tar.gz
 agentgraph import company.tar.gz
@@ -152,9 +156,11 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		if c.DryRun {
 			done = "checked"
 		}
-		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun, Progress: progress(cmd.ErrOrStderr(), done)})
+		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun,
+			Progress: progress(cmd.ErrOrStderr(), done)})
 		if errors.Is(err, db.ErrImportedBefore) {
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was imported from this archive before: nothing is to be done\n", manifest.Company.ID)
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was imported from this archive before: nothing is to be done\n",
+				manifest.Company.ID)
 			return err
 		}
 		if err != nil {
@@ -176,10 +182,12 @@ func (c *Import) Run(cmd *cobra.Command) error {
 // tellPaused says what ran by itself where the archive was made, and does not run here.
 func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
-		_, err = fmt.Fprintf(log, "%d enabled schedules of tests are disabled now: enable those that this server is to run\n", m.PausedSchedules)
+		_, err = fmt.Fprintf(log, "%d enabled schedules of tests are disabled now: enable those that this server is to run\n",
+			m.PausedSchedules)
 	}
 	if m.PausedCampaigns > 0 && err == nil {
-		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start those that this server is to run\n", m.PausedCampaigns)
+		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start those that this server is to run\n",
+			m.PausedCampaigns)
 	}
 	return err
 }
@@ -220,7 +228,8 @@ func summarize(log io.Writer, done string, m *archive.Manifest) error {
 	}
 	lines := []string{text}
 	for _, tool := range m.LeftOut {
-		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)", strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
+		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)",
+			strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
 	}
 	lines = append(lines, "not in the archive: API keys and webhooks; schedules of tests are disabled in it")
 	_, err := fmt.Fprintln(log, strings.Join(lines, "\n"))

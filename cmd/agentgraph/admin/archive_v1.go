@@ -29,13 +29,20 @@ type fromV1 struct {
 // Declare returns the flags.
 func (c *fromV1) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &c.FromV1, Name: "from-v1", Placeholder: "URL", Help: "Import the company from the v1 server at this address instead of from an archive."},
-		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Secret: true, Help: "With --from-v1, the API key of the company."},
-		{Into: &c.CompanyID, Name: "company-id", Placeholder: "ID", Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
-		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is made."},
-		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage names: a v1 server does not list agents. Several with commas, or the flag again."},
-		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. Several with commas, or the flag again."},
-		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in this file, which can be corrected and imported."},
+		{Into: &c.FromV1, Name: "from-v1", Placeholder: "URL", Help: "Import the company from the v1 server at this " +
+			"address instead of from an archive."},
+		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Secret: true,
+			Help: "With --from-v1, the API key of the company."},
+		{Into: &c.CompanyID, Name: "company-id", Placeholder: "ID",
+			Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
+		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is " +
+			"made."},
+		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage " +
+			"names: a v1 server does not list agents. Several with commas, or the flag again."},
+		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. " +
+			"Several with commas, or the flag again."},
+		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in " +
+			"this file, which can be corrected and imported."},
 	}
 }
 
@@ -91,7 +98,8 @@ func readProgress(log io.Writer) func(what string, read, total int64) {
 			if read >= total {
 				end = "\n"
 			}
-			_, _ = fmt.Fprintf(log, "\x1b[K[%s%s] %d/%d %s%s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), read, total, what, end)
+			_, _ = fmt.Fprintf(log, "\x1b[K[%s%s] %d/%d %s%s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done),
+				read, total, what, end)
 		case read >= total:
 			_, _ = fmt.Fprintf(log, "read %d of %d %s\n", read, total, what)
 		}
@@ -106,14 +114,16 @@ func tellV1(log io.Writer, report *archive.V1Report) error {
 	for _, note := range report.Notes {
 		_, _ = fmt.Fprintln(log, "note: "+note)
 	}
-	_, _ = fmt.Fprintln(log, "note: a v1 server lists neither agents nor campaigns: agents without tests, folders and usage, and campaigns without usage, "+
+	_, _ = fmt.Fprintln(log, "note: a v1 server lists neither agents nor campaigns: agents without tests, folders and "+
+		"usage, and campaigns without usage, "+
 		"are not found. Name them with --agent and --campaign, in a new import")
 	_, _ = fmt.Fprintln(log, "note: what happened on the v1 server stays there: runs of tests, chats and usage")
 	for _, left := range report.Left {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)
 	}
 	if len(report.Left) > 0 {
-		return fmt.Errorf("not everything was moved: %d of what the v1 server shows was left out, as the lines above say", len(report.Left))
+		return fmt.Errorf("not everything was moved: %d of what the v1 server shows was left out, as the lines above say",
+			len(report.Left))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func newAuditExport() *cobra.Command {
 		Use: "export", Short: "Print a company's audit events, oldest first, each as a line of JSON.",
 		Example: `agentgraph audit export --company "Your company" --since 2026-03-01 > audit.jsonl`,
 	}, nil, &c.companyFlag, cli.Flags{
-		{Into: &c.Since, Name: "since", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the oldest that is kept."},
+		{Into: &c.Since, Name: "since", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the " +
+			"oldest that is kept."},
 		{Into: &c.Until, Name: "until", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
 	})
 }

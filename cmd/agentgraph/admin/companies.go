@@ -18,7 +18,8 @@ import (
 
 // NewCompanies returns the command "companies".
 func NewCompanies() *cobra.Command {
-	return cli.Group("companies", "Create, list and delete companies.", newCompaniesCreate(), newCompaniesList(), newCompaniesDelete())
+	return cli.Group("companies", "Create, list and delete companies.", newCompaniesCreate(), newCompaniesList(),
+		newCompaniesDelete())
 }
 
 type companiesCreate struct {
@@ -100,7 +101,8 @@ func newCompaniesDelete() *cobra.Command {
 		Use: "delete", Short: "Delete a company with all that it owns, for good. It asks for the name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without it, the name is asked for."},
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +
+			"it, the name is asked for."},
 	})
 }
 
@@ -117,7 +119,8 @@ func (c *companiesDelete) Run(cmd *cobra.Command) error {
 			return err
 		}
 		if c.Confirm == "" {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s with all that it owns, for good. \"agentgraph export\" keeps a copy.\nIts name, to go on: ", company.ID)
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s with all that it owns, for good. \"agentgraph "+
+				"export\" keeps a copy.\nIts name, to go on: ", company.ID)
 			line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 			c.Confirm = strings.TrimRight(line, "\r\n")
 		}

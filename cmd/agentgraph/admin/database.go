@@ -20,7 +20,8 @@ type DatabaseFlag struct {
 // Declare returns the flag.
 func (f *DatabaseFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Secret: true, Help: "Address of the Postgres database."},
+		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Secret: true,
+			Help: "Address of the Postgres database."},
 	}
 }
 
@@ -40,7 +41,9 @@ type SecretKeyFlag struct {
 // Declare returns the flag.
 func (f *SecretKeyFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Secret: true, Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature."},
+		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Secret: true,
+			Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys " +
+				"and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature."},
 	}
 }
 

@@ -26,13 +26,16 @@ type Erase struct {
 func NewErase() *cobra.Command {
 	c := &Erase{}
 	return cli.New(c, &cobra.Command{
-		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats in which that stands, and the number in other items and in runs of tests. It asks for the number.",
+		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats in which that " +
+			"stands, and the number in other items and in runs of tests. It asks for the number.",
 		Example: `agentgraph erase --company "Your company" --phone +4930123456 --dry-run
 agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER", Help: "The contact's phone number, with its country code: +4930123456."},
+		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
+			Help: "The contact's phone number, with its country code: +4930123456."},
 		{Into: &c.DryRun, Name: "dry-run", Help: "Say how much would be erased, and erase nothing."},
-		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, the number is asked for."},
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, " +
+			"the number is asked for."},
 	})
 }
 
@@ -63,7 +66,8 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 // confirmed asks for the number, unless it was given twice, in whatever spelling.
 func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 	if c.Confirm == "" {
-		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s, for good. \"--dry-run\" says how much that is.\nThe number once more, to go on: ", c.Phone)
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s, for good. \"--dry-run\" says how much that "+
+			"is.\nThe number once more, to go on: ", c.Phone)
 		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 		c.Confirm = strings.TrimRight(line, "\r\n")
 	}

@@ -15,7 +15,8 @@ import (
 
 // NewKeys returns the command "keys".
 func NewKeys() *cobra.Command {
-	return cli.Group("keys", "Create, take over, list and revoke the API keys of a company.", newKeysCreate(), newKeysImport(), newKeysList(), newKeysRevoke())
+	return cli.Group("keys", "Create, take over, list and revoke the API keys of a company.", newKeysCreate(),
+		newKeysImport(), newKeysList(), newKeysRevoke())
 }
 
 type keysCreate struct {
@@ -79,7 +80,8 @@ func (c *keysCreate) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		_, secret, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: c.Name, Scopes: c.scopes(), ExpiresAt: c.expiresAt()})
+		_, secret, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: c.Name, Scopes: c.scopes(),
+			ExpiresAt: c.expiresAt()})
 		if err != nil {
 			return err
 		}
@@ -99,11 +101,14 @@ type keysImport struct {
 func newKeysImport() *cobra.Command {
 	c := &keysImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept.",
+		Use: "import", Short: "Take over a key of another server, so that its clients need not be changed. Only a hash of " +
+			"the secret is kept.",
 		Example: `agentgraph keys import --company "Your company" --secret-from-stdin < key-file`,
 	}, nil, &c.companyFlag, &c.keyFlags, cli.Flags{
 		{Into: &c.Name, Name: "name", Default: "Taken over on the command line", Help: "What the key is for."},
-		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables would show it to others."},
+		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard " +
+			"input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables " +
+			"would show it to others."},
 	})
 }
 
@@ -123,7 +128,8 @@ func (c *keysImport) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		key, err := tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: c.Name, Scopes: c.scopes(), ExpiresAt: c.expiresAt(), Secret: secret})
+		key, err := tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: c.Name, Scopes: c.scopes(),
+			ExpiresAt: c.expiresAt(), Secret: secret})
 		if err != nil {
 			return err
 		}
@@ -179,7 +185,8 @@ func (c *keysList) Run(cmd *cobra.Command) error {
 			if key.RevokedAt != nil {
 				state = "revoked"
 			}
-			shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt, key.ExpiresAt, key.RevokedAt})
+			shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt,
+				key.ExpiresAt, key.RevokedAt})
 			table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
 		}
 		return c.print(cmd.OutOrStdout(), shown, table)

@@ -15,7 +15,8 @@ import (
 
 // NewMigrate returns the command "migrate".
 func NewMigrate() *cobra.Command {
-	return cli.Group("migrate", "Move the schema of the database up or down, or show where it stands.", newMigrateUp(), newMigrateDown(), newMigrateStatus())
+	return cli.Group("migrate", "Move the schema of the database up or down, or show where it stands.", newMigrateUp(),
+		newMigrateDown(), newMigrateStatus())
 }
 
 type migrateUp struct {
@@ -32,7 +33,8 @@ func newMigrateUp() *cobra.Command {
 		Example: `DATABASE_URL=postgres://… agentgraph migrate up
 agentgraph migrate up --plan`,
 	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Plan, Name: "plan", Help: "Only print which tables would be locked, how, who would wait, and about how long."},
+		{Into: &c.Plan, Name: "plan", Help: "Only print which tables would be locked, how, who would wait, and about how " +
+			"long."},
 	})
 }
 
@@ -65,7 +67,8 @@ func (c *migrateUp) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobr
 		if s.For >= time.Second {
 			about = s.For.Round(time.Second).String()
 		}
-		table = append(table, []string{strconv.FormatInt(s.Version, 10), s.Table, strconv.FormatInt(s.Rows, 10), s.Lock, s.Waits, about, s.Statement})
+		table = append(table, []string{strconv.FormatInt(s.Version, 10), s.Table, strconv.FormatInt(s.Rows, 10), s.Lock,
+			s.Waits, about, s.Statement})
 	}
 	if err := c.print(cmd.OutOrStdout(), steps, table); err != nil || c.JSON {
 		return err
@@ -160,7 +163,8 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 			return err
 		}
 		if len(local) > 0 {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "not distributed: %s; run \"agentgraph distribute\"\n", strings.Join(local, ", "))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "not distributed: %s; run \"agentgraph distribute\"\n",
+				strings.Join(local, ", "))
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,8 @@ import (
 
 // NewPlan returns the command "plan".
 func NewPlan() *cobra.Command {
-	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear())
+	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget.",
+		newPlanSet(), newPlanShow(), newPlanList(), newPlanClear())
 }
 
 type planSet struct {
@@ -33,7 +34,8 @@ func newPlanSet() *cobra.Command {
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
 		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
-		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."},
+		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no " +
+			"more simulations and test executions start. Default: no budget."},
 	})
 }
 
@@ -50,7 +52,8 @@ func (c *planSet) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
+		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits,
+			Budget: c.Budget}); err != nil {
 			return err
 		}
 		return showPlan(ctx, cmd, tenant, c.outputFlag)
@@ -128,7 +131,8 @@ func planOf(s *model.CompanySubscription) *planShown {
 	if s == nil {
 		return nil
 	}
-	return &planShown{s.PlanName, string(s.Status()), model.MonthName(s.PeriodStart), s.CreditsIncluded, s.CreditsUsed, s.CreditsRemaining(), s.Budget}
+	return &planShown{s.PlanName, string(s.Status()), model.MonthName(s.PeriodStart), s.CreditsIncluded, s.CreditsUsed,
+		s.CreditsRemaining(), s.Budget}
 }
 
 func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
@@ -185,7 +189,8 @@ func (c *planList) Run(cmd *cobra.Command) error {
 		err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
 			line := []string{company.ID, company.Name, "no plan"}
 			if s != nil {
-				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+" included", "budget "+budgetOf(s))
+				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+
+					" included", "budget "+budgetOf(s))
 			}
 			shown, table = append(shown, companyPlan{company.ID, company.Name, planOf(s)}), append(table, line)
 		})

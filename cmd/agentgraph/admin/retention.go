@@ -13,7 +13,8 @@ import (
 
 // NewRetention returns the command "retention".
 func NewRetention() *cobra.Command {
-	return cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.", newRetentionSet(), newRetentionShow())
+	return cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
+		newRetentionSet(), newRetentionShow())
 }
 
 type retentionSet struct {
@@ -33,11 +34,16 @@ func newRetentionSet() *cobra.Command {
 		Use: "set", Short: "Set for how many days data is kept, 0 for ever. What is older is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
-		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their last message."},
-		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS", Help: "Finished executions of tests with their runs, from their end."},
-		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS", Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
-		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS", Help: "Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."},
-		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Entries of usage, from their time. Of older ones the sums of days stay, and none can be recorded."},
+		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their " +
+			"last message."},
+		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS",
+			Help: "Finished executions of tests with their runs, from their end."},
+		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS",
+			Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
+		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
+			Help: "Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."},
+		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Entries of usage, from their time. Of older ones the " +
+			"sums of days stay, and none can be recorded."},
 	})
 }
 

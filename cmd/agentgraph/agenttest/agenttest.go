@@ -20,7 +20,8 @@ import (
 
 // Commands returns the commands that run and show tests of agents on a server.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(), newExecutionsCommand(), newShowCommand()}
+	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(),
+		newExecutionsCommand(), newShowCommand()}
 }
 
 // named is anything that is shown by its name.
@@ -63,8 +64,10 @@ func newListCommand() *cobra.Command {
 		Example: `agentgraph test list --agent "Clinic reception"
 agentgraph test list --folder Regression --json`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
-		{Into: &c.Folder, Name: "folder", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
+		{Into: &c.Folder, Name: "folder", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders),
+			Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
@@ -162,7 +165,8 @@ func showTests(out io.Writer, tests []listedTest) error {
 				first, last = status, style.Dim(test.ID)
 			}
 			padding := strings.Repeat(" ", max(nameWidth-cli.Columns(line), 0)+between)
-			text.WriteString(strings.TrimRight(colored(style, status, fmt.Sprintf("%-*s", statusWidth+between, first))+line+padding+last, " ") + "\n")
+			text.WriteString(strings.TrimRight(colored(style, status, fmt.Sprintf("%-*s", statusWidth+between, first))+line+
+				padding+last, " ") + "\n")
 		}
 	}
 	_, err := io.WriteString(out, text.String())

@@ -24,13 +24,15 @@ type compareCommand struct {
 func newCompareCommand() *cobra.Command {
 	c := &compareCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "compare", Short: "Compare an execution with earlier ones, and tell by the exit code whether something got worse.",
+		Use: "compare", Short: "Compare an execution with earlier ones, and tell by the exit code whether something got " +
+			"worse.",
 		Example: "agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70",
 	}, []cli.Argument{
 		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, which are one sample."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to look at."},
-		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
+		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
+			Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
@@ -126,14 +128,16 @@ query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!)
 		base { id } bases { id } head { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts }
 		pValue stratifiedPValue correction conclusion
 		tests {
-			testId testName rowNumber rowName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue adjustedPValue conclusion
+			testId testName rowNumber rowName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue
+				adjustedPValue conclusion
 			decidingRepeats
 		}
 	}
 }`
 
 // compare compares the head with the bases.
-func compare(ctx context.Context, server *client.Client, bases []string, head, correction string) (*comparisonShown, error) {
+func compare(ctx context.Context, server *client.Client, bases []string, head,
+	correction string) (*comparisonShown, error) {
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
 	err := server.Ask(ctx, compareDocument, client.Variables{
 		"base": bases[0], "more": bases[1:], "head": head, "correction": corrections[correction],
@@ -179,7 +183,8 @@ func (c *comparisonShown) isUndecided() bool {
 func (c *comparisonShown) summary() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
-		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing, c.NewlyPassing)
+		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
+		c.NewlyPassing)
 	for _, test := range c.Tests {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
 			continue
@@ -200,7 +205,8 @@ var (
 		"Regressed": "regressed", "Improved": "improved", "NoDifference": "no difference", "CannotDecide": "cannot decide",
 	}
 	changes = map[string]string{
-		"NewlyFailing": "newly failing", "NewlyPassing": "newly passing", "StillFailing": "still failing", "Undecided": "not judged",
+		"NewlyFailing": "newly failing", "NewlyPassing": "newly passing", "StillFailing": "still failing",
+		"Undecided": "not judged",
 	}
 )
 

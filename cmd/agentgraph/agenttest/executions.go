@@ -40,7 +40,8 @@ agentgraph test executions --status Running --status Queued`,
 		{
 			Into: &c.Status, Name: "status", Placeholder: "STATUS",
 			Enum: []string{"Queued", "Running", "Cancelling", "Completed", "Cancelled"},
-			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; several with commas, or the flag again.",
+			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; several with commas, or the flag " +
+				"again.",
 		},
 		{
 			Into: &c.Verdict, Name: "verdict", Placeholder: "VERDICT",
@@ -60,7 +61,8 @@ func (c *executionsCommand) Validate() error {
 	return nil
 }
 
-const executionsDocument = executionFields + `query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
+const executionsDocument = executionFields +
+	`query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
 	agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
 		nodes { ...execution } pageInfo { hasNextPage endCursor }
 	}
@@ -83,7 +85,8 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tVERDICT\tPASSED\tCREATED\tAGENT")
 	for _, e := range executions {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.state(), orDash(e.Verdict), e.Counts.Passed, e.Counts.Total,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.state(), orDash(e.Verdict), e.Counts.Passed,
+			e.Counts.Total,
 			e.CreatedAt.UTC().Format(time.DateTime), e.Agent)
 	}
 	return table.Flush()
@@ -114,7 +117,8 @@ func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]
 }
 
 // readOf reads the newest executions of an agent or, for nil, of all agents.
-func (c *executionsCommand) readOf(ctx context.Context, server *client.Client, agentID *string) ([]executionShown, error) {
+func (c *executionsCommand) readOf(ctx context.Context, server *client.Client,
+	agentID *string) ([]executionShown, error) {
 	const maxPage = 100
 	executions, filter, with := []executionShown{}, client.Variables{}, client.Variables{"agent": agentID}
 	if len(c.Status) > 0 {

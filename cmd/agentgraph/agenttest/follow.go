@@ -145,14 +145,16 @@ type callShown struct {
 func (r runShown) isEnded() bool { return r.Status != "Queued" && r.Status != "Running" }
 
 const executionFields = `fragment execution on AgentTestExecution {
-	id agent { id name } status isDraft verdict repeats counts { total queued running passed failed error cancelled skipped }
+	id agent { id name } status isDraft verdict repeats counts { total queued running passed failed error cancelled skipped
+		}
 	passRate passRateInterval { low high } passHatK passHatKTests retryOfId rejudgeOfId judgeModel
 	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
 }
 `
 
 const runFields = `fragment run on AgentTestRun {
-	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status promptVersion isDraft turnCount endReason
+	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status
+		promptVersion isDraft turnCount endReason
 	checkResults { check { description weight } expected passed observed evidence { messageIndex quote kind } } score
 	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote kind } }
 	classificationResult { tagExpected tagProduced passed rationale }
@@ -169,13 +171,15 @@ const executionDocument = executionFields + `query ($id: ID!) { agentTestExecuti
 
 const runsDocument = runFields + transcriptFields + `query ($id: ID!, $after: String, $transcripts: Boolean!) {
 	agentTestExecution(id: $id) {
-		runs(first: 50, after: $after) { nodes { ...run ...transcript @include(if: $transcripts) } pageInfo { hasNextPage endCursor } }
+		runs(first: 50, after: $after) { nodes { ...run ...transcript @include(if: $transcripts) } pageInfo { hasNextPage
+			endCursor } }
 	}
 }`
 
 const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUpdated(executionId: $id) { ...run } }`
 
-const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {executionId: $id}) { execution { id } } }`
+const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {executionId: $id}) { execution { id } }
+	}`
 
 const (
 	firstWait = 50 * time.Millisecond
@@ -204,7 +208,8 @@ func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		// Whatever ends the events, the rows decide. If there are no events at all, this is polling.
-		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument, Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
+		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
+			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
 			err := json.Unmarshal(data, &event)
 			f.update(event.AgentTestRunUpdated)
@@ -309,7 +314,8 @@ func readRuns(ctx context.Context, server *client.Client, id string, transcripts
 				}
 			}
 		}
-		if err := server.Ask(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor, "transcripts": transcripts}, &read); err != nil {
+		if err := server.Ask(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor,
+			"transcripts": transcripts}, &read); err != nil {
 			return nil, err
 		}
 		if read.AgentTestExecution == nil {

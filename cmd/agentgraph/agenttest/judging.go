@@ -25,13 +25,19 @@ type judgingFlags struct {
 
 func (f *judgingFlags) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5", Help: "How many runs may be in progress at once, 1 to 50."},
-		{Into: &f.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+		{Into: &f.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5",
+			Help: "How many runs may be in progress at once, 1 to 50."},
+		{Into: &f.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1",
+			Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
 		{Into: &f.JUnit, Name: "junit", Env: "AGENTGRAPH_TEST_JUNIT", Placeholder: "FILE", Help: "Write a JUnit report."},
-		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE", Help: "Write a JSON report, with transcripts."},
-		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE", Help: "Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."},
-		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION", Help: "Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."},
-		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m", Help: "How long to wait for a lost server to come back."},
+		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE",
+			Help: "Write a JSON report, with transcripts."},
+		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
+			Help: "Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."},
+		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
+			Help: "Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."},
+		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
+			Help: "How long to wait for a lost server to come back."},
 	}
 }
 
@@ -75,10 +81,11 @@ func (f *judgingFlags) discard() error {
 	return nil
 }
 
-// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. What compares it
-// returns nil if there is nothing to compare with.
+// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. What
+// compares it returns nil if there is nothing to compare with.
 func (f *judgingFlags) conclude(
-	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown, compared func(context.Context) (*comparisonShown, error),
+	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown,
+	compared func(context.Context) (*comparisonShown, error),
 ) error {
 	shown := newProgress(cmd.OutOrStdout(), started)
 	follower := &follower{
@@ -90,7 +97,8 @@ func (f *judgingFlags) conclude(
 		shown.cancelling(context.Cause(ctx))
 		lost = follower.cancel(context.WithoutCancel(ctx))
 	}
-	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(), MinPassRate: f.MinPassRate}
+	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(),
+		MinPassRate: f.MinPassRate}
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = f.Timeout
 	}

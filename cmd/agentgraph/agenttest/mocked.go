@@ -28,8 +28,8 @@ type coveredCall struct {
 	TestIds, TestNames []string
 }
 
-// refuseReal returns an error that names what the tests would do for real: calls of tools and transfers, each with its tests. To
-// search the knowledge base and to delegate are no side effects.
+// refuseReal returns an error that names what the tests would do for real: calls of tools and transfers, each with its
+// tests. To search the knowledge base and to delegate are no side effects.
 func refuseReal(ctx context.Context, server *client.Client, input client.Variables) error {
 	var read struct {
 		AgentTestExecutionCoverage struct{ Calls []coveredCall }
@@ -55,11 +55,13 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 	if len(tools) == 0 {
 		return nil
 	}
-	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run, because --require-mocked refuses calls that would be real:\n%s",
+	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run, because --require-mocked refuses calls that "+
+		"would be real:\n%s",
 		strings.Join(realCalls(tools, testsOf), "\n")))
 }
 
-// realCalls returns the lines of a refusal: one for each tool, those with the same tests together, with the tests below.
+// realCalls returns the lines of a refusal: one for each tool, those with the same tests together, with the tests
+// below.
 func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 	var groups []string
 	toolsOf := map[string][]string{}

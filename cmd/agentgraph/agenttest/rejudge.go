@@ -21,14 +21,19 @@ type rejudgeCommand struct {
 func newRejudgeCommand() *cobra.Command {
 	c := &rejudgeCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "rejudge", Short: "Judge the conversations of a finished execution again, beside their first verdicts, and tell the outcome by the exit code.",
+		Use: "rejudge", Short: "Judge the conversations of a finished execution again, beside their first verdicts, and " +
+			"tell the outcome by the exit code.",
 		Example: `agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e
 agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present`,
 	}, []cli.Argument{
-		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be finished."},
+		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be " +
+			"finished."},
 	}, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: its judge."},
-		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"}, Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have now."},
+		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: " +
+			"its judge."},
+		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"},
+			Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have " +
+				"now."},
 	})
 }
 
@@ -36,8 +41,8 @@ const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExe
 	rejudgeAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// Run judges the conversations of an execution again, follows that to its end, reports it, and returns its outcome as the exit
-// code.
+// Run judges the conversations of an execution again, follows that to its end, reports it, and returns its outcome as
+// the exit code.
 func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	ctx, stop := c.bounded(ctx)
@@ -57,10 +62,12 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
 	// It cannot be interrupted: nobody could cancel an execution whose id was never read.
-	if err := server.Ask(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input}, &begun); err != nil {
+	if err := server.Ask(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
+		&begun); err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	return c.conclude(ctx, cmd, server, begun.RejudgeAgentTestExecution.Execution, func(context.Context) (*comparisonShown, error) {
+	return c.conclude(ctx, cmd, server, begun.RejudgeAgentTestExecution.Execution, func(context.Context) (*comparisonShown,
+		error) {
 		return nil, nil
 	})
 }

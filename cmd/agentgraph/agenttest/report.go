@@ -24,8 +24,8 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes())
 }
 
-// page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the first run
-// that did not pass.
+// page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the
+// first run that did not pass.
 func (r report) page() string {
 	agents, shown := map[string]bool{}, ""
 	for _, run := range r.Runs {
@@ -113,9 +113,10 @@ func (r report) writeJUnit(path string) error {
 		agent, class := run.place()
 		suite := suites[agent]
 		if suite == nil {
-			suite = &junitSuite{Name: agent, Timestamp: r.Execution.CreatedAt.UTC().Format(time.RFC3339), Properties: []junitProperty{
-				{"execution", r.Execution.ID}, {"server", r.Server}, {"outcome", r.Outcome}, {"reason", r.Reason},
-			}}
+			suite = &junitSuite{Name: agent, Timestamp: r.Execution.CreatedAt.UTC().Format(time.RFC3339),
+				Properties: []junitProperty{
+					{"execution", r.Execution.ID}, {"server", r.Server}, {"outcome", r.Outcome}, {"reason", r.Reason},
+				}}
 			suites[agent] = suite
 			all.Suites = append(all.Suites, suite)
 		}
@@ -131,7 +132,8 @@ func (r report) writeJUnit(path string) error {
 		suite.add(run)
 	}
 	if r.isLost {
-		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure", Message: r.Reason}}
+		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure",
+			Message: r.Reason}}
 		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph", "")}}
 		suite.add(lost)
 		all.add(lost)
@@ -173,8 +175,8 @@ func (t *junitTotals) add(run runShown) {
 	t.Time = fmt.Sprintf("%.3f", t.seconds)
 }
 
-// junit returns the case of the run. Readers tell cases apart by class and name, so those that would share their names have an
-// id as well, in the suffix.
+// junit returns the case of the run. Readers tell cases apart by class and name, so those that would share their names
+// have an id as well, in the suffix.
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
 	duration.add(r)

@@ -35,16 +35,32 @@ func newRunCommand() *cobra.Command {
 		Example: `agentgraph test run --agent "Clinic reception"
 agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, or the flag again. With --folder or --test, only those of the agent."},
-		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with commas, or the flag again."},
-		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Xor: "tests", Placeholder: "TEST", Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag again."},
-		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1", Help: "How often to run each test, 1 to 20."},
-		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until", Help: "Repeat a test no more once a run of it failed."},
-		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until", Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, by Wald's sequential test."},
-		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION", Help: "Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, at most 5, are one sample."},
-		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"}, Help: "How --baseline takes the number of tests into account: holm or benjamini-hochberg."},
-		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME", Help: "Record the delays of mocks without waiting for them."},
-		{Into: &c.RequireMocked, Name: "require-mocked", Env: "AGENTGRAPH_TEST_REQUIRE_MOCKED", Help: "Run nothing if a tool would be called, or a call transferred, for real."},
+		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
+			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, " +
+				"or the flag again. With --folder or --test, only those of the agent."},
+		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER",
+			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with " +
+				"commas, or the flag again."},
+		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Xor: "tests", Placeholder: "TEST",
+			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag " +
+				"again."},
+		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1",
+			Help: "How often to run each test, 1 to 20."},
+		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
+			Help: "Repeat a test no more once a run of it failed."},
+		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
+			Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, " +
+				"by Wald's sequential test."},
+		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION",
+			Help: "Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, " +
+				"at most 5, are one sample."},
+		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm",
+			Enum: []string{"holm", "benjamini-hochberg"}, Help: "How --baseline takes the number of tests into account: holm " +
+				"or benjamini-hochberg."},
+		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME",
+			Help: "Record the delays of mocks without waiting for them."},
+		{Into: &c.RequireMocked, Name: "require-mocked", Env: "AGENTGRAPH_TEST_REQUIRE_MOCKED",
+			Help: "Run nothing if a tool would be called, or a call transferred, for real."},
 	})
 }
 
@@ -90,8 +106,8 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks what is to be run, and starts the execution. The start cannot be interrupted: nobody could cancel an execution whose
-// id was never read.
+// begin checks what is to be run, and starts the execution. The start cannot be interrupted: nobody could cancel an
+// execution whose id was never read.
 func (c *runCommand) begin(ctx context.Context, server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
 		return started, err
@@ -116,7 +132,8 @@ func (c *runCommand) begin(ctx context.Context, server *client.Client) (started 
 
 // input says how to run the tests.
 func (c *runCommand) input() client.Variables {
-	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime, "votes": c.Votes}
+	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime,
+		"votes": c.Votes}
 	switch {
 	case c.UntilFailed:
 		input["stopRepeating"] = client.Variables{}
@@ -141,7 +158,8 @@ func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) e
 			return err
 		}
 		if read.AgentTestExecution.IsDraft {
-			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q tried a draft, a prompt that is not saved", id))
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q tried a draft, a prompt that is not saved",
+				id))
 		}
 	}
 	return nil

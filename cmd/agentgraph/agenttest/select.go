@@ -23,8 +23,8 @@ func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, 
 	return ids, nil
 }
 
-// refuseEmpty refuses a flag on the command line that has no value: an unset variable of a script would otherwise stand for
-// everything.
+// refuseEmpty refuses a flag on the command line that has no value: an unset variable of a script would otherwise stand
+// for everything.
 func refuseEmpty(cmd *cobra.Command, flag string, values []string) error {
 	if cmd.Flags().Changed(flag) && len(values) == 0 {
 		return client.Exit(client.ExitUsage, fmt.Errorf("--%s must not be empty", flag))
@@ -65,8 +65,8 @@ func readTests(ctx context.Context, server *client.Client, agentID, folderID str
 	return tests, nil
 }
 
-// target returns the member of an execution's input that says which tests it runs. Several agents or folders come to the ids of
-// their tests. The names of folders and tests are looked for among the agents', if there are any.
+// target returns the member of an execution's input that says which tests it runs. Several agents or folders come to
+// the ids of their tests. The names of folders and tests are looked for among the agents', if there are any.
 func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
 	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {

@@ -30,7 +30,8 @@ func newShowCommand() *cobra.Command {
 		Example: `agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5
 agentgraph test show "Says when the shop is open"`,
 	}, []cli.Argument{
-		{Into: &c.ID, Name: "id", Complete: c.CompleteNames(client.Tests), Help: "A test, by name or id, or the id of an execution or a run."},
+		{Into: &c.ID, Name: "id", Complete: c.CompleteNames(client.Tests),
+			Help: "A test, by name or id, or the id of an execution or a run."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
@@ -40,12 +41,15 @@ const kindDocument = `query ($id: ID!) { node(id: $id) { __typename } }`
 
 const testDocument = `query ($id: ID!) { node: agentTest(id: $id) {
 	id kind name agent { id name } folder { id name } createdAt updatedAt
-	... on SimulationTest { scenario criteria criteriaWeights checks { description weight } passAt maxTurns variables conversationMessages { role text } }
+	... on SimulationTest { scenario criteria criteriaWeights checks { description weight } passAt maxTurns variables
+		conversationMessages { role text } }
 	... on ClassificationTest { tagExpected conversationContext { messages { role text } dataBag } }
-	rows { name values } runs(first: 10) { nodes { id attempt rowNumber rowName status durationMs finishedAt execution { id } } }
+	rows { name values } runs(first: 10) { nodes { id attempt rowNumber rowName status durationMs finishedAt execution { id
+		} } }
 } }`
 
-const runDocument = runFields + transcriptFields + `query ($id: ID!) { node: agentTestRun(id: $id) { ...run ...transcript execution { id } } }`
+const runDocument = runFields + transcriptFields +
+	`query ($id: ID!) { node: agentTestRun(id: $id) { ...run ...transcript execution { id } } }`
 
 // testShown is a test with its latest runs.
 type testShown struct {
@@ -187,7 +191,8 @@ func (t testShown) describe() string {
 		facts(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
 		writeMessages(&text, context.Messages, nil)
 	} else {
-		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario", client.Printable(t.Scenario))
+		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario",
+			client.Printable(t.Scenario))
 		for _, check := range t.Checks {
 			fmt.Fprintf(&text, "  - %s\n", verdict{what: check.Description, weight: check.Weight}.title())
 		}
@@ -275,7 +280,8 @@ func (r runShown) detail(style client.Style, executionID string) string {
 		text.WriteString("\n" + transcript)
 	}
 	if r.EndReason != nil {
-		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"), client.Printable(*r.EndReason))
+		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"),
+			client.Printable(*r.EndReason))
 	}
 	text.WriteString("\n")
 	for _, verdict := range r.verdicts() {

@@ -33,13 +33,15 @@ func (e executionShown) summary() string {
 	if e.PassRate != nil {
 		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
 		if k := len(e.PassHatK); k > 1 {
-			fmt.Fprintf(&text, "; %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]), count(e.PassHatKTests[k-1], "test"))
+			fmt.Fprintf(&text, "; %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
+				count(e.PassHatKTests[k-1], "test"))
 		}
 		text.WriteString("\n")
 	}
 	if a := e.Agreement; a != nil {
 		fmt.Fprintf(&text, "Judged by %s: %d of %s came to the same as before, and %d of %s in the same words\n",
-			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria, countOf(a.Criteria, "criterion", "criteria"))
+			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria,
+			countOf(a.Criteria, "criterion", "criteria"))
 	}
 	return text.String()
 }

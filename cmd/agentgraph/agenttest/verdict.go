@@ -29,7 +29,8 @@ type report struct {
 // inconclusive; passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
-		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error", client.ExitCancelled: "Cancelled", client.ExitInconclusive: "Inconclusive"}[code]
+		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",
+			client.ExitCancelled: "Cancelled", client.ExitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.Passed + counts.Failed
@@ -43,7 +44,8 @@ func (r *report) decide(lost error) {
 		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
 			counts.ended()-counts.Cancelled, counts.Total, r.timeout)
 	case r.Execution.Status == "Cancelled":
-		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled, counts.Total)
+		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled,
+			counts.Total)
 	case r.MinPassRate == nil && counts.Failed > 0:
 		set(client.ExitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
 	case r.MinPassRate != nil && judged > 0 && rate < *r.MinPassRate:

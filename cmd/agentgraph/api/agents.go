@@ -28,13 +28,15 @@ func NewAgents() *cobra.Command {
 agentgraph agents --channel Phone --name clinic`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Placeholder: "TEXT", Help: "Only with this text in the name."},
-		{Into: &c.Channel, Name: "channel", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL", Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
+		{Into: &c.Channel, Name: "channel", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL",
+			Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
 	})
 }
 
 const agentsDocument = `query ($filter: AgentFilter, $after: String) {
 	agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
-		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name } knowledgeBaseChatName }
+		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name }
+			knowledgeBaseChatName }
 		pageInfo { hasNextPage endCursor }
 	}
 }`
@@ -80,7 +82,8 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
 	for _, a := range agents {
 		rows = append(rows, []string{
-			a.ID, shortened(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)), fmt.Sprint(len(a.SubAgents)),
+			a.ID, shortened(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
+			fmt.Sprint(len(a.SubAgents)),
 			client.Printable(strings.Join(a.Tags, ", ")),
 		})
 	}
@@ -100,7 +103,8 @@ func readAgents(ctx context.Context, server *client.Client, filter client.Variab
 				PageInfo client.PageInfo
 			}
 		}
-		if err := server.Ask(ctx, agentsDocument, client.Variables{"filter": filter, "after": page.EndCursor}, &read); err != nil {
+		if err := server.Ask(ctx, agentsDocument, client.Variables{"filter": filter, "after": page.EndCursor},
+			&read); err != nil {
 			return nil, err
 		}
 		agents, page = append(agents, read.Agents.Nodes...), read.Agents.PageInfo

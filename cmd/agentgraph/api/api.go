@@ -1,4 +1,5 @@
-// Package api has the commands that ask a server by its API. A terminal is shown what people can read; a pipe gets JSON.
+// Package api has the commands that ask a server by its API. A terminal is shown what people can read; a pipe gets
+// JSON.
 package api
 
 import (

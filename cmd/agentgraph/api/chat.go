@@ -32,9 +32,11 @@ func NewChat() *cobra.Command {
 		Example: `agentgraph chat "Clinic reception" --data clinicName=Harbour
 agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
 	}, []cli.Argument{
-		{Into: &c.Agent, Name: "agent", Complete: c.CompleteNames(client.Agents), Help: "The agent: its id, or its name or a part that no other has."},
+		{Into: &c.Agent, Name: "agent", Complete: c.CompleteNames(client.Agents),
+			Help: "The agent: its id, or its name or a part that no other has."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again for several."},
+		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again " +
+			"for several."},
 		{Into: &c.Mock, Name: "mock", Help: "Mock all tools and sub-agents, and never transfer."},
 	})
 }
@@ -54,7 +56,8 @@ const (
 		... on TurnFailed { messageSequence }
 	} }`
 	endChatDocument = `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { id } } }`
-	messageFields   = ` fragment message on SimulationChatMessage { sequence role text isConversationEnded endReason citations { number documentName } }`
+	messageFields   = ` fragment message on SimulationChatMessage { sequence role text isConversationEnded endReason
+		citations { number documentName } }`
 )
 
 type chatMessage struct {
@@ -88,8 +91,8 @@ type chatEvent struct {
 // endTime bounds the end of a chat, after the program was told to stop.
 const endTime = 5 * time.Second
 
-// Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent ends
-// the conversation.
+// Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent
+// ends the conversation.
 func (c *Chat) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
@@ -107,7 +110,8 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	defer socket.Close()
 	var screen screen = &lines{out: cmd.OutOrStdout()}
 	if c.forPeople(cmd.OutOrStdout()) {
-		screen = &terminal{out: cmd.OutOrStdout(), style: client.StyleOf(cmd.OutOrStdout()), agent: client.Printable(agent.Name)}
+		screen = &terminal{out: cmd.OutOrStdout(), style: client.StyleOf(cmd.OutOrStdout()),
+			agent: client.Printable(agent.Name)}
 	}
 	input := client.Variables{"agentId": agent.ID, "dataBag": c.Data}
 	if c.Mock {

@@ -21,7 +21,8 @@ import (
 
 // NewContext returns the command "context".
 func NewContext() *cobra.Command {
-	return cli.Group("context", "Keep servers and keys to them under a name.", newContextAdd(), newContextUse(), newContextList(), newContextRemove())
+	return cli.Group("context", "Keep servers and keys to them under a name.", newContextAdd(), newContextUse(),
+		newContextList(), newContextRemove())
 }
 
 type contextAdd struct {
@@ -38,7 +39,8 @@ func newContextAdd() *cobra.Command {
 	}, []cli.Argument{
 		{Into: &c.Name, Name: "name", Help: "The name."},
 	}, cli.Flags{
-		{Into: &c.URL, Name: "url", Env: "AGENTGRAPH_URL", Required: true, Placeholder: "URL", Help: "Address of the server."},
+		{Into: &c.URL, Name: "url", Env: "AGENTGRAPH_URL", Required: true, Placeholder: "URL",
+			Help: "Address of the server."},
 	})
 }
 

@@ -40,11 +40,15 @@ func newKnowledgeEvaluate() *cobra.Command {
 		Example: `agentgraph knowledge evaluate --chat "Clinic knowledge"
 agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshold 0.1`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
+		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, " +
+			"document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats), Help: "The knowledge base chat: its id, its name or a part that no other has."},
-		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. Those of the file are added to it."},
-		{Into: &c.Threshold, Name: "threshold", Placeholder: "SHARE", Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
+		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats),
+			Help: "The knowledge base chat: its id, its name or a part that no other has."},
+		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. Those of " +
+			"the file are added to it."},
+		{Into: &c.Threshold, Name: "threshold", Placeholder: "SHARE",
+			Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
 		{Into: &c.Weight, Name: "weight", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
 		{Into: &c.TopN, Name: "top-n", Placeholder: "N", Help: "Try this topN, 1 to 100."},
 	})
@@ -97,7 +101,8 @@ func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 }
 
 // evaluate returns how well the chat answers as it is and, if there are any, with settings to try.
-func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client, questions []labelled) (saved, tried *measured, err error) {
+func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
+	questions []labelled) (saved, tried *measured, err error) {
 	chat, err := findKnowledgeChat(ctx, server, c.Chat)
 	if err != nil {
 		return nil, nil, err
@@ -156,7 +161,8 @@ func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string,
 }
 
 const (
-	addQuestionsDocument = `mutation ($input: AddLabelledQuestionsInput!) { addLabelledQuestions(input: $input) { labelledQuestions { id } } }`
+	addQuestionsDocument = `mutation ($input: AddLabelledQuestionsInput!) { addLabelledQuestions(input: $input) {
+		labelledQuestions { id } } }`
 
 	evaluateDocument = `query ($chat: ID!, $dataset: ID, $settings: PromptSettingsInput, $after: ID) {
 		evaluateRetrieval(knowledgeBaseChatId: $chat, datasetId: $dataset, settings: $settings, after: $after) {
@@ -169,7 +175,8 @@ const (
 )
 
 // measure asks all questions, a page at a time.
-func measure(ctx context.Context, server *client.Client, chatID string, datasetID *string, settings client.Variables) (*measured, error) {
+func measure(ctx context.Context, server *client.Client, chatID string, datasetID *string,
+	settings client.Variables) (*measured, error) {
 	all := &measured{Missed: []evaluatedQuestion{}}
 	var first, hits int
 	var reciprocals float64
@@ -206,7 +213,8 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 
 // show prints the figures beside each other, and then what was missed with the settings that were tried last.
 func show(out io.Writer, saved, tried *measured) error {
-	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"}, {"mean reciprocal rank"}}
+	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"},
+		{"mean reciprocal rank"}}
 	last := saved
 	for _, m := range []*measured{saved, tried} {
 		if m == nil {
@@ -228,7 +236,8 @@ func show(out io.Writer, saved, tried *measured) error {
 		if q.Rank != nil {
 			place = fmt.Sprintf("place %d", *q.Rank)
 		}
-		text := fmt.Sprintf("\n%s: %s\n  expected %s", place, client.Printable(q.LabelledQuestion.Question), client.Printable(q.LabelledQuestion.DocumentName))
+		text := fmt.Sprintf("\n%s: %s\n  expected %s", place, client.Printable(q.LabelledQuestion.Question),
+			client.Printable(q.LabelledQuestion.DocumentName))
 		if q.Reason != nil {
 			text += "; " + client.Printable(*q.Reason)
 		}

@@ -37,11 +37,14 @@ func NewQuery() *cobra.Command {
 agentgraph query agents.graphql --var name=clinic
 echo '{ company { name } }' | agentgraph query -`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "The GraphQL document itself, a file with it, or - for standard input. A document has a { in it."},
+		{Into: &c.File, Name: "file", Help: "The GraphQL document itself, a file with it, or - for standard input. A " +
+			"document has a { in it."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.Var, Name: "var", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."},
+		{Into: &c.Var, Name: "var", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; " +
+			"the flag again for several. It takes precedence over the file of variables."},
 		{Into: &c.Variables, Name: "variables", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
-		{Into: &c.Operation, Name: "operation", Placeholder: "NAME", Help: "The operation to execute, if the document has several."},
+		{Into: &c.Operation, Name: "operation", Placeholder: "NAME",
+			Help: "The operation to execute, if the document has several."},
 	})
 }
 
@@ -106,7 +109,8 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 		for _, operation := range document.Operations {
 			names = append(names, operation.Name)
 		}
-		return client.Request{}, "", fmt.Errorf("--operation must name one of the document's operations: %s", strings.Join(names, ", "))
+		return client.Request{}, "", fmt.Errorf("--operation must name one of the document's operations: %s",
+			strings.Join(names, ", "))
 	}
 	request := client.Request{Query: string(text), OperationName: c.Operation, Variables: client.Variables{}}
 	if c.Variables != "" {
@@ -152,7 +156,8 @@ func read(path string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// valueOf returns the value of a variable: text for String and ID, else what the text is as JSON; an enum value is none.
+// valueOf returns the value of a variable: text for String and ID, else what the text is as JSON; an enum value is
+// none.
 func valueOf(declared *ast.Type, text string) any {
 	if declared.NamedType == "String" || declared.NamedType == "ID" || !json.Valid([]byte(text)) {
 		return text

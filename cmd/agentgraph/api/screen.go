@@ -45,7 +45,8 @@ func (s *lines) ask() {}
 func (s *lines) event(e chatEvent) {
 	if e.Typename == "ToolCallFinished" {
 		s.write("call", map[string]any{
-			"technicalName": e.TechnicalName, "result": e.Result, "error": e.Error, "mocked": e.Mocked, "durationMs": e.DurationMs,
+			"technicalName": e.TechnicalName, "result": e.Result, "error": e.Error, "mocked": e.Mocked,
+			"durationMs": e.DurationMs,
 		})
 	}
 }

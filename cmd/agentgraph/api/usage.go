@@ -29,13 +29,15 @@ func NewUsage() *cobra.Command {
 		Example: `agentgraph usage
 agentgraph usage --from 2026-01-01 --to 2026-06-30`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.From, Name: "from", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."},
+		{Into: &c.From, Name: "from", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the " +
+			"first of the month of the last day."},
 		{Into: &c.To, Name: "to", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
 	})
 }
 
 const usageDocument = `query ($from: DateBound!, $to: DateBound!) {
-	company { name subscription { planName status creditsIncluded creditsUsed creditsRemaining budget periodStart periodEnd } }
+	company { name subscription { planName status creditsIncluded creditsUsed creditsRemaining budget periodStart periodEnd
+		} }
 	consumptionBreakdown(from: $from, to: $to) {
 		periodFrom periodTo totalCredits byChannel { channel credits } byMonth { month credits }
 		byAgent { agentId agent { name } nameStatus credits }
@@ -105,7 +107,8 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 	if err := json.Unmarshal(whole, &usage); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s to %s\n\n", client.Printable(usage.Company.Name), with["from"], with["to"]); err != nil {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s to %s\n\n", client.Printable(usage.Company.Name), with["from"],
+		with["to"]); err != nil {
 		return err
 	}
 	return table(cmd.OutOrStdout(), usage.rows())

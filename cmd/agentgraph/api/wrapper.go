@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// wrapper writes text that arrives in pieces, and wraps it at words to the width of a terminal. It holds back the last word until
-// that is whole.
+// wrapper writes text that arrives in pieces, and wraps it at words to the width of a terminal. It holds back the last
+// word until that is whole.
 type wrapper struct {
 	out   io.Writer
 	width int

@@ -19,6 +19,7 @@ func TestPiecesOfAnAnswerWrapAtWords(t *testing.T) {
 			w.write(string(runes[at:min(at+size, len(runes))]))
 		}
 		w.end()
-		require.Equal(t, "We are\nopen from nine\nto five.\n\n- On Sundays  we\nare closed, and\n你好你好你好\nAlongwordthatisbroken by it\n", out.String())
+		require.Equal(t, "We are\nopen from nine\nto five.\n\n- On Sundays  we\nare closed, "+
+			"and\n你好你好你好\nAlongwordthatisbroken by it\n", out.String())
 	}
 }

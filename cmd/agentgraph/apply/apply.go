@@ -23,7 +23,8 @@ import (
 )
 
 // diffCodes says what the exit codes of diff mean.
-const diffCodes = "Exit codes: 0 if nothing differs, 6 if something does, 1 if the files are wrong, 2 if the command line is, " +
+const diffCodes = "Exit codes: 0 if nothing differs, 6 if something does, 1 if the files are wrong, 2 if the command " +
+	"line is, " +
 	"3 if the server refuses or cannot be reached."
 
 const firstWait = time.Second
@@ -40,15 +41,19 @@ type compared struct {
 
 // paths is the argument of what reads files.
 func (c *compared) paths() []cli.Argument {
-	return []cli.Argument{{Into: &c.Path, Name: "path", Optional: true, Help: "YAML files, or directories with such files."}}
+	return []cli.Argument{{Into: &c.Path, Name: "path", Optional: true,
+		Help: "YAML files, or directories with such files."}}
 }
 
 func (c *compared) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
-		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a directory with such files; several with commas, or the flag again."},
+		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a " +
+			"directory with such files; several with commas, or the flag again."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, of the lists that they have; campaigns are never deleted."},
-		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even where their names are as they were, as after a change of a secret."},
+		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, of the lists that they have; campaigns " +
+			"are never deleted."},
+		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even where their names " +
+			"are as they were, as after a change of a secret."},
 	})
 }
 
@@ -60,7 +65,8 @@ func (c *compared) plan(cmd *cobra.Command, onlyShow bool) (*api, *plan, error) 
 		places = append(places, c.File...)
 	}
 	if len(places) == 0 {
-		return nil, nil, client.Exit(client.ExitUsage, errors.New("name a YAML file, or a directory with such files: agentgraph "+cmd.Name()+" company/"))
+		return nil, nil, client.Exit(client.ExitUsage, errors.New("name a YAML file, or a directory with such files: "+
+			"agentgraph "+cmd.Name()+" company/"))
 	}
 	sources, err := readSources(places)
 	if err != nil {
@@ -216,12 +222,16 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 
 // ask asks before something is deleted.
 func ask(ctx context.Context, out io.Writer, made *plan, prune, yes bool) error {
-	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool { return ch.verb == "delete" || prune && len(ch.gone) > 0 })
+	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool {
+		return ch.verb == "delete" || prune &&
+			len(ch.gone) > 0
+	})
 	if yes || !isDeleting {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return client.Exit(client.ExitUsage, errors.New("--prune needs --yes where nobody can be asked; --dry-run shows what it deletes"))
+		return client.Exit(client.ExitUsage, errors.New("--prune needs --yes where nobody can be asked; --dry-run shows "+
+			"what it deletes"))
 	}
 	made.show(out)
 	_, _ = fmt.Fprint(out, "Do all of this? [y/N] ")
@@ -266,7 +276,8 @@ func NewPull() *cobra.Command {
 		{Into: &c.Directory, Name: "directory", Optional: true, Help: "Where to write; it is made if need be."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "DIRECTORY", Help: "The same as the argument."},
-		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in the files. A server that does not know them goes by the names."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in " +
+			"the files. A server that does not know them goes by the names."},
 		{Into: &c.Prune, Name: "prune", Help: "Delete YAML files of the directory that pull does not write."},
 	})
 }
@@ -330,7 +341,8 @@ func (c *Pull) clear(files []written) (*os.Root, error) {
 		return slices.ContainsFunc(files, func(f written) bool { return f.name == filepath.Base(name) })
 	})
 	if len(others) > 0 && !c.Prune {
-		return nil, fmt.Errorf("%s would be read besides what is pulled: delete it, pull into another directory, or use --prune", strings.Join(others, ", "))
+		return nil, fmt.Errorf("%s would be read besides what is pulled: delete it, pull into another directory, or use "+
+			"--prune", strings.Join(others, ", "))
 	}
 	for _, name := range others {
 		if err := os.Remove(name); err != nil {

@@ -40,7 +40,8 @@ func (c *company) check(ch *change) {
 func (c *company) checkSecrets(t *thing) {
 	for _, h := range t.headers {
 		if name, _, isSet := environment(h.value.(string)); !isSet {
-			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name), "needs the environment variable %s, which is not set", name)
+			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name),
+				"needs the environment variable %s, which is not set", name)
 		}
 	}
 }
@@ -95,7 +96,11 @@ func (t *thing) made() error {
 			return err
 		})
 	case simulation:
-		return from(text, func(in model.CreateSimulationTestInput) error { _, err := model.NewSimulationTest(in, now); return err })
+		return from(text, func(in model.CreateSimulationTestInput) error {
+			_,
+				err := model.NewSimulationTest(in, now)
+			return err
+		})
 	case classification:
 		return from(text, func(in model.CreateClassificationTestInput) error {
 			_, err := model.NewClassificationTest(in, now)

@@ -17,7 +17,8 @@ type company struct {
 }
 
 func newCompany() *company {
-	return &company{things: map[*kind][]*thing{}, byID: map[string]*thing{}, told: map[*kind]bool{}, toldTests: map[*thing]bool{}}
+	return &company{things: map[*kind][]*thing{}, byID: map[string]*thing{}, told: map[*kind]bool{},
+		toldTests: map[*thing]bool{}}
 }
 
 // wanted is something in a file.
@@ -111,8 +112,8 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
-// named returns the thing that the files call by a key, or that the server has by that name. Without one the place is at
-// fault.
+// named returns the thing that the files call by a key, or that the server has by that name. Without one the place is
+// at fault.
 func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 	var onServer []*thing
 	for _, t := range c.things[k] {
@@ -130,7 +131,8 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 		return onServer[0]
 	}
 	if len(onServer) > 1 {
-		c.wrong.add(at, "the server has %d %ss with the name %q, with the ids %s", len(onServer), k.name, key, idsOf(onServer))
+		c.wrong.add(at, "the server has %d %ss with the name %q, with the ids %s", len(onServer), k.name, key,
+			idsOf(onServer))
 		return nil
 	}
 	c.wrong.add(at, "there is no %s with the key or name %q, neither in the files nor on the server", k.name, key)

@@ -11,9 +11,11 @@ import (
 func TestTheDemoIsInThisFormat(t *testing.T) {
 	t.Parallel()
 	more := map[string][]string{
-		"": {"name", "history", "usage", "plan", "deletedAgents"}, "agents": {"earlierPrompts"}, "simulations": {"key", "expect"},
+		"": {"name", "history", "usage", "plan", "deletedAgents"}, "agents": {"earlierPrompts"},
+		"simulations":     {"key", "expect"},
 		"classifications": {"key", "expect"},
-		"campaigns":       {"status", "createdDaysAgo", "begunDaysAgo", "endedDaysAgo", "contacts", "numbers", "values", "said", "outcomes", "failures"},
+		"campaigns": {"status", "createdDaysAgo", "begunDaysAgo", "endedDaysAgo", "contacts", "numbers", "values",
+			"said", "outcomes", "failures"},
 	}
 	files, err := filepath.Glob("../demo/merrowby/*.yaml")
 	require.NoError(t, err)

@@ -173,7 +173,8 @@ func (c *carriedTests) add(t *carried, at place) {
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{counted(len(t.checks), "check"), strings.Replace(counted(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
+	parts := []string{counted(len(t.checks), "check"), strings.Replace(counted(len(t.criteria), "criterion"), "criterions",
+		"criteria", 1)}
 	if rows := test.list("rows"); len(rows) > 0 {
 		parts = append(parts, counted(len(rows), "row"))
 	}
@@ -213,7 +214,8 @@ func (t *carried) bound() {
 	rows, size := t.more.list("rows"), 0
 	for i, row := range rows {
 		if size += len(shown(row)); size > mostRowBytes {
-			t.leave("rows", "of its %d rows the first %d are left: a test has at most %d bytes of them", len(rows), i, mostRowBytes)
+			t.leave("rows", "of its %d rows the first %d are left: a test has at most %d bytes of them", len(rows), i,
+				mostRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break
 		}

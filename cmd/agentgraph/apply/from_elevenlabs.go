@@ -9,10 +9,12 @@ import (
 
 // elevenLabsKnown are members of a test that are carried over, or only describe it.
 var elevenLabsKnown = []string{
-	"id", "name", "type", "access_info", "last_updated_at_unix_secs", "created_at_unix_secs", "folder_id", "folder_parent_id", "entity_type",
+	"id", "name", "type", "access_info", "last_updated_at_unix_secs", "created_at_unix_secs", "folder_id",
+	"folder_parent_id", "entity_type",
 	"chat_history", "dynamic_variables", "success_condition", "success_conditions", "success_examples", "failure_examples",
 	"simulation_scenario", "simulation_max_turns", "tool_call_parameters", "check_any_tool_matches",
-	"tool_mock_config", "tool_mock_overrides", "evaluation_model", "simulated_user_model", "environment", "simulation_environment",
+	"tool_mock_config", "tool_mock_overrides", "evaluation_model", "simulated_user_model", "environment",
+	"simulation_environment",
 }
 
 // fromElevenLabs carries over tests of agents: simulations, and those of the next reply or call.
@@ -145,7 +147,8 @@ func (t *carried) calls(test object) {
 		case "anything":
 			condition = append(condition, member{"present", true})
 		case "llm":
-			t.criterion(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path, eval.text("description")))
+			t.criterion(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path,
+				eval.text("description")))
 			condition = append(condition, member{"present", true})
 		default:
 			t.leave("the parameter "+path, "%s is not known", shown(eval))

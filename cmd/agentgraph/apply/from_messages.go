@@ -66,7 +66,8 @@ func (p *pastCalls) note(message object, role string) (areKnown bool) {
 			name = function.text("name")
 			arguments, _ = decoded.(object)
 		}
-		p.made = append(p.made, object{{"technicalName", cutTo(name, 64)}, {"arguments", append(object{}, arguments...)}, {"result", ""}})
+		p.made = append(p.made, object{{"technicalName", cutTo(name, 64)}, {"arguments", append(object{}, arguments...)},
+			{"result", ""}})
 		p.ids = append(p.ids, call.text("id")+call.text("request_id"))
 	}
 	results := message.list("tool_results")

@@ -55,11 +55,13 @@ type promptfooCase struct {
 
 // settings of promptfoo itself, which no test needs.
 var promptfooSettings = []string{
-	"$schema", "description", "tags", "author", "metadata", "env", "sharing", "outputPath", "writeLatestResults", "commandLineOptions", "tracing",
+	"$schema", "description", "tags", "author", "metadata", "env", "sharing", "outputPath", "writeLatestResults",
+	"commandLineOptions", "tracing",
 }
 
 func (p *promptfoo) configuration(config object, at place) {
-	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"}, promptfooSettings...)
+	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"},
+		promptfooSettings...)
 	if _, isGiven := config.get("redteam"); isGiven {
 		p.report.add(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo makes its tests when it runs")
 	}
@@ -95,7 +97,8 @@ func (p *promptfoo) providers(value any, at place) {
 		provider, _ := one.(object)
 		for _, name := range []string{"transform", "prompts"} {
 			if _, isGiven := provider.get(name); isGiven {
-				p.report.add(leftOut, at.index(i).member(name), "the configuration", "%s of a provider: the agent answers as it is", name)
+				p.report.add(leftOut, at.index(i).member(name), "the configuration", "%s of a provider: the agent answers as it is",
+					name)
 			}
 		}
 	}

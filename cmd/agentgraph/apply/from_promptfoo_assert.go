@@ -92,7 +92,8 @@ func (t *promptfooTest) assert(assertion object) {
 	if label, isGiven := assertion.get("metric"); isGiven {
 		t.skip(kind, "its metric %s is a label", shown(label))
 	}
-	t.in.others(t.of()+": "+kind, assertion, t.at, "type", "value", "threshold", "weight", "metric", "provider", "rubricPrompt")
+	t.in.others(t.of()+": "+kind, assertion, t.at, "type", "value", "threshold", "weight", "metric", "provider",
+		"rubricPrompt")
 	for _, name := range []string{"provider", "rubricPrompt"} {
 		if _, isGiven := assertion.get(name); isGiven {
 			t.leave(kind, "its %s: the server's judge decides", name)
@@ -112,11 +113,13 @@ func (a *phrase) whyNot() string {
 
 // isAssertion reports whether promptfoo has assertions of the kind.
 func isAssertion(kind string) bool {
-	return slices.Contains(strings.Fields(`answer-relevance bleu classifier contains contains-all contains-any contains-html contains-json contains-sql
-		contains-xml context-faithfulness context-recall context-relevance conversation-relevance cost equals factuality finish-reason g-eval gleu
-		guardrails human icontains icontains-all icontains-any is-html is-json is-refusal is-sql is-valid-function-call is-valid-openai-function-call
-		is-valid-openai-tools-call is-xml javascript latency levenshtein llm-rubric max-score meteor model-graded-closedqa model-graded-factuality
-		moderation perplexity perplexity-score pi python regex rouge-n ruby select-best similar starts-with trace-error-spans trace-span-count
+	return slices.Contains(
+		strings.Fields(`answer-relevance bleu classifier contains contains-all contains-any contains-html contains-json contains-sql
+		contains-xml context-faithfulness context-recall context-relevance conversation-relevance cost equals factuality
+		finish-reason g-eval gleu guardrails human icontains icontains-all icontains-any is-html is-json is-refusal is-sql
+		is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml javascript latency
+		levenshtein llm-rubric max-score meteor model-graded-closedqa model-graded-factuality moderation perplexity
+		perplexity-score pi python regex rouge-n ruby select-best similar starts-with trace-error-spans trace-span-count
 		trace-span-duration webhook word-count`), strings.TrimPrefix(kind, "not-"))
 }
 

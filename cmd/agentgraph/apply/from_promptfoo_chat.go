@@ -81,7 +81,8 @@ func messagesIn(text string) (list, bool) {
 func areMessages(all list) bool {
 	isMessage := func(one any) bool {
 		message, _ := one.(object)
-		return message.text("role") != "" || len(message) == 1 && slices.Contains([]string{"user", "assistant", "system"}, message[0].name)
+		return message.text("role") != "" || len(message) == 1 && slices.Contains([]string{"user", "assistant", "system"},
+			message[0].name)
 	}
 	return len(all) > 0 && !slices.ContainsFunc(all, func(one any) bool { return !isMessage(one) })
 }

@@ -40,7 +40,8 @@ func (p *promptfoo) readPrompts(value any, at place) {
 	}
 }
 
-var promptFiles = regexp.MustCompile(`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|prompty|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
+var promptFiles = regexp.MustCompile(
+	`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|prompty|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
 
 func (p *promptfoo) readPrompt(text string, at place) {
 	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }

@@ -6,8 +6,10 @@ import "strings"
 func (a *phrase) graded(assertion object) bool {
 	format := map[string]string{
 		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",
-		"factuality": "What the agent says agrees with this: %s", "model-graded-factuality": "What the agent says agrees with this: %s",
-		"answer-relevance": "The agent answers what the contact asked.", "is-refusal": "The agent declines to do what the contact asked.",
+		"factuality": "What the agent says agrees with this: %s", "model-graded-factuality": "What the agent says agrees " +
+			"with this: %s",
+		"answer-relevance": "The agent answers what the contact asked.",
+		"is-refusal":       "The agent declines to do what the contact asked.",
 	}[a.bare]
 	if format == "" {
 		return false

@@ -9,7 +9,8 @@ import (
 )
 
 // spoken are variables that usually hold what the user says.
-var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt", "text"}
+var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt",
+	"text"}
 
 // ask makes what the agent answers: messages, or the scenario of a simulated user.
 func (t *promptfooTest) ask() {

@@ -157,11 +157,13 @@ func unreadable(name string) string {
 		return "is not on this machine"
 	case ending == ".prompty":
 		return "is of a format of its own: name its messages in a YAML file"
-	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}, ending):
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"},
+		ending):
 		return "is code, which is not run"
 	case strings.ContainsAny(file, "*?[{"):
 		return "is a pattern: import the files one by one"
-	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}, ending):
+	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3",
+		".wav", ".mp4"}, ending):
 		return "is no text"
 	}
 	return ""

@@ -87,7 +87,8 @@ func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 		}
 		asserts[i] = assertion
 	}
-	return append(test, member{"vars", vars}, member{"assert", asserts}, member{"options", options}, member{"metadata", metadata})
+	return append(test, member{"vars", vars}, member{"assert", asserts}, member{"options", options},
+		member{"metadata", metadata})
 }
 
 var writtenExpectation = regexp.MustCompile(`(?s)^((?:not-)?[a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?$`)

@@ -77,7 +77,8 @@ func (r *report) count(o outcome) (n int) {
 }
 
 var outcomeTitles = map[outcome]string{
-	carriedOver: "Carried over:", approximated: "Approximated:", leftOut: "Left out:", notNeeded: "Not needed, or not counted by the other tool:",
+	carriedOver: "Carried over:", approximated: "Approximated:", leftOut: "Left out:",
+	notNeeded: "Not needed, or not counted by the other tool:",
 }
 
 // write lists all notes, and sums them up.

@@ -14,7 +14,8 @@ func fromRetell(c *carriedTests) error {
 	for i, one := range cases {
 		here := at.index(i)
 		t := c.begin(here, one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
-		c.others(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt", "metrics", "dynamic_variables",
+		c.others(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt", "metrics",
+			"dynamic_variables",
 			"tool_mocks", "llm_model", "creation_timestamp", "user_modified_timestamp")
 		if kind := one.text("type"); kind != "" && kind != "simulation" {
 			t.drop("its type is %s", kind)

@@ -27,7 +27,8 @@ func fromTau2Bench(c *carriedTests) error {
 		}
 		here := at.index(i)
 		t := c.begin(here, name, name)
-		c.others(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria", "annotations", "issues",
+		c.others(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria",
+			"annotations", "issues",
 			"user_tools", "required_documents")
 		for _, part := range []string{"ticket", "annotations", "issues", "required_documents"} {
 			if value, _ := task.get(part); value != nil {
@@ -90,7 +91,8 @@ func scenarioOfTask(user object) string {
 
 // tau2Writes are the tools of tau2-bench's domains that change the database, by domain.
 var tau2Writes = map[string]string{
-	"airline": "book_reservation cancel_reservation send_certificate update_reservation_baggages update_reservation_flights update_reservation_passengers",
+	"airline": "book_reservation cancel_reservation send_certificate update_reservation_baggages " +
+		"update_reservation_flights update_reservation_passengers",
 	"retail": `cancel_pending_order exchange_delivered_order_items modify_pending_order_address modify_pending_order_items modify_pending_order_payment
 		modify_user_address return_delivered_order_items`,
 	"telecom": "suspend_line resume_line send_payment_request enable_roaming disable_roaming refuel_data",
@@ -98,8 +100,9 @@ var tau2Writes = map[string]string{
 }
 
 // readsOnly are names of tools that change nothing.
-var readsOnly = regexp.MustCompile(`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
-	`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
+var readsOnly = regexp.MustCompile(
+	`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
+		`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
 
 // writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools
 // they name, and others that they name and that do not sound as if they only read.
@@ -167,7 +170,8 @@ func (t *carried) evaluation(criteria object, writes []string) {
 	if len(criteria.list("env_assertions")) > 0 && counts("ENV_ASSERTION") {
 		t.leave("env_assertions", "the state behind tools is theirs")
 	}
-	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"}, {"env_assertions", "ENV_ASSERTION"}} {
+	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"},
+		{"env_assertions", "ENV_ASSERTION"}} {
 		if t.at = at.member(of[0]); len(criteria.list(of[0])) > 0 && !counts(of[1]) {
 			t.skip(of[0], "reward_basis does not count it")
 		}
@@ -230,7 +234,8 @@ func (t *carried) exactWrites(gold []object, writes []string) {
 		}
 		t.check("called", object{{"technicalName", name}, {"min", int64(len(of))}, {"max", int64(len(of))}}, nil)
 	}
-	t.approximate("the state of the database", "its writes are compared, call by call, and not the state that they lead to")
+	t.approximate("the state of the database", "its writes are compared, call by call, and not the state that they lead "+
+		"to")
 	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnownWrite); len(guessed) > 0 {
 		t.approximate("the tools that change data", "going by their names, these do: "+strings.Join(guessed, ", "))
 	}

@@ -47,7 +47,8 @@ func TestTestsOfOtherTools(t *testing.T) {
 // carriedSample returns what import writes, and the report as a comment.
 func carriedSample(t *testing.T, carried *carriedTests) []byte {
 	t.Helper()
-	became, err := written{"tests", object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", carried.tests}}}}}}.encode()
+	became, err := written{"tests",
+		object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", carried.tests}}}}}}.encode()
 	require.NoError(t, err)
 	report := &strings.Builder{}
 	carried.report.write(report)
@@ -100,7 +101,8 @@ func TestRowsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
-		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n", "f.txt": "day\nMonday\n",
+		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
+		"f.txt": "day\nMonday\n",
 		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -117,7 +119,8 @@ func TestRowsOfFiles(t *testing.T) {
 		require.Equal(t, want, string(text), name)
 	}
 	for name, fault := range map[string]string{
-		"d.csv": "rows below", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows", "h.csv": "wrong number of fields",
+		"d.csv": "rows below", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
+		"h.csv":    "wrong number of fields",
 		"../a.csv": "beside this file", "none.csv": "there is no file",
 	} {
 		_, err := readRows(dir, name)
@@ -128,9 +131,12 @@ func TestRowsOfFiles(t *testing.T) {
 func TestPromptsOfFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"a.csv\x00label,prompt\nl1,\"Ask, {{q}}\"\nl2\nl3,Other\n": {"Ask, {{q}}", "Other"}, "b.csv\x00Prompt\nOne\nTwo\n": {"One", "Two"}, "c.csv\x00One\n\nTwo": {"One", "Two"},
-		"d.jsonl\x00[1]\n[2]\n": {"[1]", "[2]"}, "e.md\x00# A\n---\nB": {"# A\n---\nB"}, "f.txt\x00A\n --- \nB\n---\n": {"A", "B"}, "g.csv\x00a,b\nc,d\n": nil,
-		"h.yaml\x00- {role: user, content: Hi}": {`[{"role":"user","content":"Hi"}]`}, "i.prompty\x00---\nname: A\n---\nuser:\nHi": nil,
+		"a.csv\x00label,prompt\nl1,\"Ask, {{q}}\"\nl2\nl3,Other\n": {"Ask, {{q}}", "Other"},
+		"b.csv\x00Prompt\nOne\nTwo\n":                              {"One", "Two"}, "c.csv\x00One\n\nTwo": {"One", "Two"},
+		"d.jsonl\x00[1]\n[2]\n": {"[1]", "[2]"}, "e.md\x00# A\n---\nB": {"# A\n---\nB"},
+		"f.txt\x00A\n --- \nB\n---\n": {"A", "B"}, "g.csv\x00a,b\nc,d\n": nil,
+		"h.yaml\x00- {role: user, content: Hi}":     {`[{"role":"user","content":"Hi"}]`},
+		"i.prompty\x00---\nname: A\n---\nuser:\nHi": nil,
 	} {
 		file, text, _ := strings.Cut(name, "\x00")
 		dir := t.TempDir()
@@ -165,7 +171,8 @@ func TestCombinationsOfValuesAreBounded(t *testing.T) {
 		vars = append(vars, `"`+name+`":`+string(values))
 	}
 	file := filepath.Join(t.TempDir(), "main.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"prompts":["{{u}}"],"tests":[{"vars":{`+strings.Join(vars, ",")+`},"assert":[{"type":"contains","value":"a"}]}]}`), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(`{"prompts":["{{u}}"],"tests":[{"vars":{`+strings.Join(vars, ",")+
+		`},"assert":[{"type":"contains","value":"a"}]}]}`), 0o600))
 	carried, err := carryOver("promptfoo", file)
 	require.NoError(t, err)
 	require.Len(t, carried.tests[0].(object).list("rows"), model.MaxRows)

@@ -4,8 +4,8 @@ package apply
 type kind struct {
 	// name is what people call one of them, list the key of the list in the files.
 	name, list string
-	// typeName is the type of the schema, of which the names of mutations are made; payload is the field of their payloads,
-	// id that of their inputs.
+	// typeName is the type of the schema, of which the names of mutations are made; payload is the field of their
+	// payloads, id that of their inputs.
 	typeName, payload, id string
 	// query reads a page of them into nodes.
 	query   string
@@ -49,7 +49,8 @@ func in(name string, s shape) field { return field{name: name, shape: s} }
 var dataset = &kind{
 	name: "dataset", list: "datasets", typeName: "Dataset", payload: "dataset", id: "datasetId",
 	query: `query ($after: String) { page: datasets(first: 100, after: $after) {
-		nodes { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } language createdAt updatedAt }
+		nodes { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } language
+			createdAt updatedAt }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
@@ -67,12 +68,14 @@ const documentsQuery = `query ($after: String) { page: documents(first: 100, aft
 } }`
 
 var knowledgeBaseChat = &kind{
-	name: "knowledge base chat", list: "knowledgeBaseChats", typeName: "KnowledgeBaseChat", payload: "knowledgeBaseChat", id: "chatId",
+	name: "knowledge base chat", list: "knowledgeBaseChats", typeName: "KnowledgeBaseChat", payload: "knowledgeBaseChat",
+	id: "chatId",
 	query: `query ($after: String) { page: knowledgeBaseChats(first: 100, after: $after) {
 		nodes {
 			id name datasetIds createdAt updatedAt
 			llmSettings { temperature topP presencePenalty frequencyPenalty }
-			promptSettings { similarityThreshold keywordsSimilarityWeight topN prompt opener emptyResponse rerankModel showQuote }
+			promptSettings { similarityThreshold keywordsSimilarityWeight topN prompt opener emptyResponse rerankModel showQuote
+				}
 		}
 		pageInfo { hasNextPage endCursor }
 	} }`,
@@ -83,9 +86,11 @@ var knowledgeBaseChat = &kind{
 			in("presencePenalty", initially(0.4)), in("frequencyPenalty", initially(0.7)),
 		)),
 		in("promptSettings", mergedOf(
-			in("similarityThreshold", initially(0.2)), in("keywordsSimilarityWeight", initially(0.7)), in("topN", initially(int64(6))),
+			in("similarityThreshold", initially(0.2)), in("keywordsSimilarityWeight", initially(0.7)),
+			in("topN", initially(int64(6))),
 			in("prompt", initially("Answer from the knowledge below. When it does not hold the answer, say so.\n\n{knowledge}")),
-			in("opener", initially("")), in("emptyResponse", initially("")), in("rerankModel", initially("")), in("showQuote", initially(true)),
+			in("opener", initially("")), in("emptyResponse", initially("")), in("rerankModel", initially("")),
+			in("showQuote", initially(true)),
 		)),
 	},
 }
@@ -93,7 +98,8 @@ var knowledgeBaseChat = &kind{
 var tool = &kind{
 	name: "tool", list: "tools", typeName: "Tool", payload: "tool", id: "toolId",
 	query: `query ($after: String) { page: tools(first: 100, after: $after) {
-		nodes { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } createdAt updatedAt }
+		nodes { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } createdAt
+			updatedAt }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
@@ -112,7 +118,8 @@ var agent = &kind{
 	query: `query ($after: String) { page: agents(first: 50, after: $after) {
 		nodes {
 			id name channel direction language tags prompt outboundWelcomeMessage inboundWelcomeMessage isCallTransferEnabled
-			fields { name isMandatory isSystem } classificationTags { name definition isSystem } extractedValues { name definition type }
+			fields { name isMandatory isSystem } classificationTags { name definition isSystem } extractedValues { name
+				definition type }
 			knowledgeBaseChatId tools { id } subAgents { id name technicalName description agent { id } } createdAt updatedAt
 		}
 		pageInfo { hasNextPage endCursor }
@@ -120,16 +127,21 @@ var agent = &kind{
 }
 
 var subAgentMembers = []field{
-	in("name", plainText), in("technicalName", plainText), in("description", initially("")), in("delegateAgentId", one(agent)),
+	in("name", plainText), in("technicalName", plainText), in("description", initially("")),
+	in("delegateAgentId", one(agent)),
 }
 
 func init() {
 	agent.members = []field{
 		in("name", plainText), in("channel", plainText), in("direction", plainText), in("language", plainText),
-		in("tags", distinctOf(plainText)), in("prompt", plainText), in("outboundWelcomeMessage", optional), in("inboundWelcomeMessage", optional),
-		in("fields", listOf(recordOf(in("name", plainText), in("isMandatory", initially(false)), in("isSystem", initially(false))))),
-		in("classificationTags", listOf(recordOf(in("name", plainText), in("definition", initially("")), in("isSystem", initially(false))))),
-		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")), in("type", initially("Text"))))),
+		in("tags", distinctOf(plainText)), in("prompt", plainText), in("outboundWelcomeMessage", optional),
+		in("inboundWelcomeMessage", optional),
+		in("fields", listOf(recordOf(in("name", plainText), in("isMandatory", initially(false)),
+			in("isSystem", initially(false))))),
+		in("classificationTags",
+			listOf(recordOf(in("name", plainText), in("definition", initially("")), in("isSystem", initially(false))))),
+		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")),
+			in("type", initially("Text"))))),
 		in("isCallTransferEnabled", initially(false)),
 		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true}, isApart: true},
 		{name: "toolIds", shape: setOf(one(tool)), isApart: true},
@@ -153,10 +165,12 @@ var subAgent = &kind{name: "sub-agent"}
 
 var (
 	messages = listOf(recordOf(in("role", plainText), in("text", plainText), in("timestamp", shape{form: moment}),
-		in("toolCalls", listOf(recordOf(in("technicalName", plainText), in("arguments", textValues), in("result", plainText), in("error", plainText))))))
+		in("toolCalls", listOf(recordOf(in("technicalName", plainText), in("arguments", textValues), in("result", plainText),
+			in("error", plainText))))))
 	textValues = shape{form: values, initial: object{}}
-	conditions = listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText), in("present", plainText)))
-	mockedBy   = []field{
+	conditions = listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText),
+		in("present", plainText)))
+	mockedBy = []field{
 		in("resultTemplate", optional), in("delaySeconds", initially(int64(0))),
 		in("rules", listOf(recordOf(
 			in("when", conditions),
@@ -165,7 +179,8 @@ var (
 		))),
 	}
 	mocking = shape{form: record, initial: object{}, members: []field{
-		in("mockAllTools", initially(false)), in("mockAllSubAgents", initially(false)), in("mockCallTransfer", initially(false)),
+		in("mockAllTools", initially(false)), in("mockAllSubAgents", initially(false)),
+		in("mockCallTransfer", initially(false)),
 		in("callTransferFailure", plainText), in("sideEffects", initially("Allow")),
 		in("mockedTools", listOf(recordOf(append([]field{in("toolId", one(tool))}, mockedBy...)...))),
 		in("mockedSubAgents", listOf(recordOf(append([]field{in("subAgentId", one(subAgent))}, mockedBy...)...))),
@@ -181,11 +196,14 @@ var (
 )
 
 var (
-	calls  = []field{in("technicalName", plainText), in("kind", plainText), in("where", conditions)}
-	said   = recordOf(in("text", plainText), in("matches", plainText), in("role", initially("assistant")), in("turn", plainText))
+	calls = []field{in("technicalName", plainText), in("kind", plainText), in("where", conditions)}
+	said  = recordOf(in("text", plainText), in("matches", plainText), in("role", initially("assistant")),
+		in("turn", plainText))
 	checks = listOf(recordOf(in("expect", recordOf(
-		in("called", recordOf(append(calls[:len(calls):len(calls)], in("succeeded", initially(false)), in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
-		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText), in("tag", plainText),
+		in("called", recordOf(append(calls[:len(calls):len(calls)], in("succeeded", initially(false)),
+			in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
+		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText),
+		in("tag", plainText),
 		in("turnsAtMost", plainText), in("durationAtMost", plainText), in("creditsAtMost", plainText),
 		in("extracts", recordOf(in("name", plainText), in("equals", plainText), in("matches", plainText))),
 		in("resultJson", recordOf(in("technicalName", plainText), in("schema", shape{form: schema}))),
@@ -195,7 +213,8 @@ var (
 const checkFields = `expect {
 	called { technicalName kind where { argument equals matches present } succeeded min max before }
 	neverCalled { technicalName kind where { argument equals matches present } }
-	says { text matches role turn } neverSays { text matches role turn } endedBy tag turnsAtMost durationAtMost creditsAtMost
+	says { text matches role turn } neverSays { text matches role turn }
+	endedBy tag turnsAtMost durationAtMost creditsAtMost
 	resultJson { technicalName schema } extracts { name equals matches }
 } weight`
 
@@ -214,7 +233,8 @@ var simulation = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("scenario", plainText), in("criteria", listOf(plainText)), in("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
+		in("scenario", plainText), in("criteria", listOf(plainText)),
+		in("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
 		in("checks", checks), in("passAt", initially(int64(1))), in("judgeSees", setOf(plainText)), in("persona", persona),
 		in("contactSays", listOf(shape{form: scalar, isNullable: true})), in("maxTurns", initially(int64(10))),
 		in("conversationContext", messages), in("variables", textValues), in("toolMocking", mocking), in("rows", tableRows),
@@ -222,7 +242,8 @@ var simulation = &kind{
 }
 
 var classification = &kind{
-	name: "classification test", list: "classifications", typeName: "ClassificationTest", payload: "agentTest", id: "testId",
+	name: "classification test", list: "classifications", typeName: "ClassificationTest", payload: "agentTest",
+	id: "testId",
 	query: `query ($after: String) { page: agentTests(kind: Classification, first: 50, after: $after) {
 		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on ClassificationTest {
 			tagExpected conversationContext { messages { role text timestamp } dataBag }
@@ -230,20 +251,25 @@ var classification = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("tagExpected", plainText), in("conversationContext", recordOf(in("messages", messages), in("dataBag", textValues))), in("rows", tableRows),
+		in("tagExpected", plainText),
+		in("conversationContext", recordOf(in("messages", messages), in("dataBag", textValues))), in("rows", tableRows),
 	),
 }
 
 var campaign = &kind{
 	name: "campaign", list: "campaigns", typeName: "Campaign", payload: "campaign", id: "campaignId",
-	query: `query ($after: String) { page: campaigns(first: 100, after: $after, filter: {statuses: [Draft, Running, Paused, Completed]}) {
-		nodes { id name agent { id } maxAttempts retryDelayMinutes defaultRegion fields { name description isMandatory } createdAt updatedAt }
+	query: `query ($after: String) { page: campaigns(first: 100, after: $after, filter: {statuses: [Draft, Running, Paused,
+		Completed]}) {
+		nodes { id name agent { id } maxAttempts retryDelayMinutes defaultRegion fields { name description isMandatory }
+			createdAt updatedAt }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
 		{name: "agentId", shape: one(agent), isFixed: true},
-		in("name", plainText), in("maxAttempts", initially(int64(3))), in("retryDelayMinutes", initially(int64(60))), in("defaultRegion", optional),
-		{name: "fields", shape: listOf(recordOf(in("name", plainText), in("description", optional), in("isMandatory", initially(false)))), isApart: true},
+		in("name", plainText), in("maxAttempts", initially(int64(3))), in("retryDelayMinutes", initially(int64(60))),
+		in("defaultRegion", optional),
+		{name: "fields", shape: listOf(recordOf(in("name", plainText), in("description", optional),
+			in("isMandatory", initially(false)))), isApart: true},
 	},
 }
 

@@ -90,7 +90,8 @@ func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
 func (c *company) order(k *kind) {
 	slices.SortFunc(c.things[k], func(a, b *thing) int {
 		for _, text := range []func(*thing) string{
-			(*thing).name, func(t *thing) string { return c.folderOfNode(t).nameOrNone() }, func(t *thing) string { return t.id },
+			(*thing).name, func(t *thing) string { return c.folderOfNode(t).nameOrNone() },
+			func(t *thing) string { return t.id },
 		} {
 			if order := strings.Compare(text(a), text(b)); order != 0 {
 				return order
@@ -106,7 +107,8 @@ func (c *company) order(k *kind) {
 	for _, t := range c.things[k] {
 		same := named[c.called(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
-			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d of this name, which are written with their ids: %s", t, len(same), idsOf(same)))
+			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d of this name, which are written with their ids: %s", t,
+				len(same), idsOf(same)))
 		}
 		prefix := ""
 		if k == folder {
@@ -136,7 +138,10 @@ func (t *thing) nameOrNone() string {
 
 // keyFrom makes a key of a name: its letters and digits in small letters, all else as underscores.
 func keyFrom(name string, k *kind) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	})
 	key := strings.Join(words, "_")
 	if key == "" {
 		return strings.ReplaceAll(k.name, " ", "_")
@@ -193,7 +198,8 @@ func (t *thing) file(withIDs bool) object {
 	return content
 }
 
-// withHeaders returns an endpoint with environment variables for the values of its headers, which the server does not tell.
+// withHeaders returns an endpoint with environment variables for the values of its headers, which the server does not
+// tell.
 func (t *thing) withHeaders(endpoint object) object {
 	names := endpoint.list("headerNames")
 	endpoint = endpoint.without("headerNames")
@@ -290,8 +296,8 @@ func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, fil
 	return writeWithin(root, file, content)
 }
 
-// writeWithin writes a file below the root, whole or not at all. A symbolic link with its name is replaced, and one on the way that
-// leads out of the root is refused.
+// writeWithin writes a file below the root, whole or not at all. A symbolic link with its name is replaced, and one on
+// the way that leads out of the root is refused.
 func writeWithin(root *os.Root, name string, content []byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -316,8 +322,8 @@ func writeWithin(root *os.Root, name string, content []byte) (err error) {
 	return err
 }
 
-// encode returns the text of a file. It is read again, so that none is written that would be read otherwise: what YAML does
-// not carry is written as JSON, which is YAML too.
+// encode returns the text of a file. It is read again, so that none is written that would be read otherwise: what YAML
+// does not carry is written as JSON, which is YAML too.
 func (w written) encode() ([]byte, error) {
 	body, err := yaml.MarshalWithOptions(toYAML(w.content), yamlOptions...)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A thing that the files do not have any more, beside a new one that is much like it, was probably renamed. Files say so by its id.
+// A thing that the files do not have any more, beside a new one that is much like it, was probably renamed. Files say
+// so by its id.
 
 // likeness is the share of the text from which on two things are alike. Lines of lists and objects that are shorter
 // than longLine say nothing: most of them are only the names of members.
@@ -17,10 +18,12 @@ const likeness, longLine = 0.6, 20
 // unsaying are members that many things have in common. What an agent is called, or its tests share, says nothing
 // either.
 var unsaying = []string{
-	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color", "tagExpected", "defaultRegion",
+	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color",
+	"tagExpected", "defaultRegion",
 }
 
-// renamed notes what looks like a renamed thing. When the old one would be deleted, with all of its history, that is refused.
+// renamed notes what looks like a renamed thing. When the old one would be deleted, with all of its history, that is
+// refused.
 func (c *company) renamed(o options) {
 	for _, k := range kinds {
 		var left []*thing
@@ -41,10 +44,12 @@ func (c *company) renamed(o options) {
 					continue
 				}
 				if o.prune && k != campaign {
-					c.wrong.add(t.at, "looks like %s, renamed: write id: %s here, so that its history is kept, or apply once without --prune", old, old.id)
+					c.wrong.add(t.at, "looks like %s, renamed: write id: %s here, so that its history is kept, or apply once "+
+						"without --prune", old, old.id)
 					continue
 				}
-				c.notes = append(c.notes, fmt.Sprintf("%s is new, and looks like %s: if that was renamed, write id: %s into the files", t, old, old.id))
+				c.notes = append(c.notes, fmt.Sprintf("%s is new, and looks like %s: if that was renamed, write id: %s into the "+
+					"files", t, old, old.id))
 			}
 		}
 	}
@@ -148,7 +153,8 @@ func (c *company) noteNames() {
 		}
 	}
 	if found+created > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d ids in the files are unknown to this server: %d of these things were found by name, and %d are new",
+		c.notes = append(c.notes, fmt.Sprintf("%d ids in the files are unknown to this server: %d of these things were "+
+			"found by name, and %d are new",
 			found+created, found, created))
 	}
 	if c.paired > 0 {

@@ -45,7 +45,8 @@ type documentReport struct {
 
 // report returns the plan, and what of it was done, for programs.
 func (p *plan) report() planReport {
-	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...), Warnings: append([]string{}, p.warnings...)}
+	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...),
+		Warnings: append([]string{}, p.warnings...)}
 	for _, ch := range p.changes {
 		switch ch.verb {
 		case "create":

@@ -71,7 +71,8 @@ func readRows(directory, name string) (list, error) {
 	return rows, nil
 }
 
-// rowsOfCSV reads a table whose first line has the names of its columns, parted as that line is: by commas, semicolons or tabs.
+// rowsOfCSV reads a table whose first line has the names of its columns, parted as that line is: by commas, semicolons
+// or tabs.
 func rowsOfCSV(text []byte) (list, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
 	first, _, _ := bytes.Cut(text, []byte("\n"))

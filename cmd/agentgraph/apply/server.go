@@ -91,7 +91,8 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 	for _, d := range documents {
 		if of := c.byID[d.text("datasetId")]; of != nil {
 			size, _ := d.get("size")
-			of.stored = append(of.stored, storedDocument{id: d.text("id"), name: d.text("name"), digest: d.text("digest"), size: size.(int64)})
+			of.stored = append(of.stored, storedDocument{id: d.text("id"), name: d.text("name"), digest: d.text("digest"),
+				size: size.(int64)})
 		}
 	}
 	c.present()
@@ -152,5 +153,6 @@ func (c *company) asFiles(t *thing) object {
 
 // hasField reports whether an agent of the server has the field.
 func (t *thing) hasField(name string) bool {
-	return t != nil && slices.ContainsFunc(t.node.list("fields"), func(f any) bool { return f.(object).text("name") == name })
+	return t != nil && slices.ContainsFunc(t.node.list("fields"),
+		func(f any) bool { return f.(object).text("name") == name })
 }

@@ -105,7 +105,8 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
 		value = s.of.normal(value, resolve, at.index(i))
-		if value == nil && !s.of.isNullable || s.form != sequence && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
+		if value == nil && !s.of.isNullable || s.form != sequence &&
+			slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
 		}
 		normal = append(normal, value)
@@ -116,8 +117,8 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 	return normal
 }
 
-// normalObject returns the members in the order of the shape; of what is merged, only those that are given. It is nil if
-// it names what is to be left out.
+// normalObject returns the members in the order of the shape; of what is merged, only those that are given. It is nil
+// if it names what is to be left out.
 func (s shape) normalObject(o object, resolve resolve, at path) any {
 	normal := object{}
 	for _, f := range s.members {

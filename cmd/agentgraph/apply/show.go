@@ -34,7 +34,8 @@ func (p *plan) show(out io.Writer) {
 	if len(p.changes) == 0 {
 		_, _ = fmt.Fprintln(out, "Nothing differs.")
 	} else {
-		_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"], counts["delete"])
+		_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"],
+			counts["delete"])
 	}
 	p.showNotes(out)
 }
@@ -80,7 +81,8 @@ func (ch *change) loss() string {
 	return ""
 }
 
-// longest is how long a text may be that is shown on the line of its name, and longestList a list or an object, in bytes.
+// longest is how long a text may be that is shown on the line of its name, and longestList a list or an object, in
+// bytes.
 const longest, longestList = 100, 60
 
 func isShort(shown string, value any) bool {
@@ -98,7 +100,8 @@ func (d difference) show(out io.Writer, isNew bool) {
 		_, _ = fmt.Fprintf(out, "    %s: %s\n", d.name, now)
 	case isNew:
 		now = d.textOf(d.now, false)
-		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)), strings.Count(strings.TrimSuffix(now, "\n"), "\n")+1)
+		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)),
+			strings.Count(strings.TrimSuffix(now, "\n"), "\n")+1)
 	case isShort(now, d.now) && isShort(old, d.old):
 		_, _ = fmt.Fprintf(out, "    %s: %s → %s\n", d.name, old, now)
 	default:

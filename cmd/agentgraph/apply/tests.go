@@ -30,13 +30,17 @@ func NewTestExport() *cobra.Command {
 	c := &TestExport{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write tests as YAML, in the format of apply.",
-		Long: "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and must be there where it is imported.",
+		Long: "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and " +
+			"must be there where it is imported.",
 		Example: `agentgraph test export -o tests.yaml
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
-		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE", Help: "Write to this file, and not to standard output."},
-		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and moved in the files. A server that does not know them goes by the names."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
+		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
+			Help: "Write to this file, and not to standard output."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and " +
+			"moved in the files. A server that does not know them goes by the names."},
 	})
 }
 
@@ -85,7 +89,10 @@ func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.order(k)
 	}
-	slices.SortFunc(c.things[agent], func(a, b *thing) int { return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+b.id) })
+	slices.SortFunc(c.things[agent], func(a, b *thing) int {
+		return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+
+			b.id)
+	})
 	groups := list{}
 	for _, t := range c.things[agent] {
 		if len(agents) > 0 && !slices.Contains(agents, t.id) {
@@ -124,16 +131,21 @@ type testFiles struct {
 
 func (c *testFiles) arguments() []cli.Argument {
 	return []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "YAML files, or directories with such files; with --from, one file of the other tool."},
+		{Into: &c.File, Name: "file", Help: "YAML files, or directories with such files; with --from, one file of the " +
+			"other tool."},
 	}
 }
 
 func (c *testFiles) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
-		{Into: &c.From, Name: "from", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"}, Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
-		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents), Help: "With --from, the name or id of the agent that gets the tests."},
-		{Into: &c.Folder, Name: "folder", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders), Help: "With --from, the folder that gets the tests."},
-		{Into: &c.Strict, Name: "strict", Help: "With --from, write nothing and fail when a part of the file is approximated or left out."},
+		{Into: &c.From, Name: "from", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"},
+			Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Help: "With --from, the name or id of the agent that gets the tests."},
+		{Into: &c.Folder, Name: "folder", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders),
+			Help: "With --from, the folder that gets the tests."},
+		{Into: &c.Strict, Name: "strict", Help: "With --from, write nothing and fail when a part of the file is " +
+			"approximated or left out."},
 		{Into: &c.Prune, Name: "prune", Help: "Delete the tests and folders of agents in the files that these do not name."},
 	})
 }
@@ -145,7 +157,8 @@ func (c *testFiles) sources() ([]*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		read, err := parseSource(filepath.Join(filepath.Dir(c.File[0]), "converted from "+filepath.Base(c.File[0])), converted)
+		read, err := parseSource(filepath.Join(filepath.Dir(c.File[0]), "converted from "+filepath.Base(c.File[0])),
+			converted)
 		if err != nil {
 			return nil, client.Exit(client.ExitFailed, err)
 		}
@@ -155,7 +168,8 @@ func (c *testFiles) sources() ([]*source, error) {
 		return []*source{read}, nil
 	}
 	if c.Agent != "" || c.Folder != "" || c.Strict {
-		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: other files say where their tests belong"))
+		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: other files say "+
+			"where their tests belong"))
 	}
 	sources, err := readSources(c.File)
 	if err != nil {
@@ -211,7 +225,8 @@ func (c *testFiles) refuseLosses() error {
 	if parts+left == 0 {
 		return nil
 	}
-	return client.Exit(client.ExitFailed, fmt.Errorf("--strict: %s approximated, %s left out: nothing was written", counted(parts, "part"), counted(left, "part")))
+	return client.Exit(client.ExitFailed, fmt.Errorf("--strict: %s approximated, %s left out: nothing was written",
+		counted(parts, "part"), counted(left, "part")))
 }
 
 // plan compares the tests of the files with those of the server.
@@ -247,12 +262,14 @@ func (c *company) leaveMocks(s *source, to *report) {
 		mocking := test.object("toolMocking")
 		for _, mock := range mocking.list("mockedTools") {
 			if isMissing(mock) {
-				to.add(leftOut, to.placeOf(test.text("name")), test.text("name"), "the mock of %s: the server has no tool with this technical name",
+				to.add(leftOut, to.placeOf(test.text("name")), test.text("name"),
+					"the mock of %s: the server has no tool with this technical name",
 					mock.(object).text("toolId"))
 			}
 		}
 		if len(mocking) > 0 {
-			tests[i] = test.with("toolMocking", mocking.with("mockedTools", slices.DeleteFunc(slices.Clone(mocking.list("mockedTools")), isMissing)))
+			tests[i] = test.with("toolMocking",
+				mocking.with("mockedTools", slices.DeleteFunc(slices.Clone(mocking.list("mockedTools")), isMissing)))
 		}
 	}
 }
@@ -294,13 +311,16 @@ type TestImport struct {
 func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or ElevenLabs do.",
-		Long: "Everything is checked before anything is written, and importing twice changes nothing. With --from, a list at the end says what was carried over, approximated and left out, by test and line.",
+		Use: "import", Short: "Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or " +
+			"ElevenLabs do.",
+		Long: "Everything is checked before anything is written, and importing twice changes nothing. With --from, a list " +
+			"at the end says what was carried over, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{
 		{Into: &c.DryRun, Name: "dry-run", Help: "Only print what would change, as diff does."},
-		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE", Help: "With --from, only write the tests to this file, in our format. No server is asked."},
+		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
+			Help: "With --from, only write the tests to this file, in our format. No server is asked."},
 		{Into: &c.Yes, Name: "yes", Help: "Do not ask before anything is deleted."},
 	})
 }

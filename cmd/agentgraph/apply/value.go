@@ -170,7 +170,8 @@ func toYAML(value any) any {
 // yamlOptions are how files are written.
 var yamlOptions = []yaml.EncodeOption{yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true)}
 
-// isReadAsWritten reports whether a text survives YAML in its usual style, which some with white space at an end do not.
+// isReadAsWritten reports whether a text survives YAML in its usual style, which some with white space at an end do
+// not.
 func isReadAsWritten(text string) bool {
 	encoded, err := yaml.MarshalWithOptions(yaml.MapSlice{{Key: "k", Value: []any{text}}}, yamlOptions...)
 	if err != nil {

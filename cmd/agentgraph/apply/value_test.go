@@ -12,7 +12,8 @@ func anyValue(depth int) *rapid.Generator[any] {
 	texts := rapid.OneOf(
 		rapid.String(),
 		rapid.StringMatching(`[ \t\n#:'"|>{}\[\],&*!%@a-z0-9.~\\-]{0,12}`),
-		rapid.SampledFrom([]string{"", "~", "null", "true", "no", "1", "1e3", "0x1", "2026-03-01", "\n", "a\n", "a\n\n", " a\n b", "a \n", "\t", "- a", "a: b", "#", "\r\n", "<<"}),
+		rapid.SampledFrom([]string{"", "~", "null", "true", "no", "1", "1e3", "0x1", "2026-03-01", "\n", "a\n", "a\n\n",
+			" a\n b", "a \n", "\t", "- a", "a: b", "#", "\r\n", "<<"}),
 	)
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),

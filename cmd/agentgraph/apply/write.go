@@ -25,7 +25,8 @@ func (w *writer) write(ctx context.Context, p *plan) error {
 	for _, s := range p.steps {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {
-				return fmt.Errorf("%s: somebody else changed it meanwhile, and nothing of that is overwritten: %w", s.change.thing, err)
+				return fmt.Errorf("%s: somebody else changed it meanwhile, and nothing of that is overwritten: %w", s.change.thing,
+					err)
 			}
 			return fmt.Errorf("%s: %w", s.change.thing, err)
 		}
@@ -36,7 +37,8 @@ func (w *writer) write(ctx context.Context, p *plan) error {
 }
 
 // mutate sends a mutation with an input, and returns the selected fields of a member of its payload.
-func (w *writer) mutate(ctx context.Context, mutation, selection string, input object, file *client.File) (object, error) {
+func (w *writer) mutate(ctx context.Context, mutation, selection string, input object,
+	file *client.File) (object, error) {
 	document := fmt.Sprintf("mutation ($input: %s%sInput!) { answer: %s(input: $input) { %s } }",
 		strings.ToUpper(mutation[:1]), mutation[1:], mutation, selection)
 	key := uuid.NewString()
@@ -161,7 +163,8 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 		switch d.name {
 		case "toolIds":
 			if !contains(d.now, one) {
-				_, err = w.mutate(ctx, "disconnectTool", "agent { id }", object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
+				_, err = w.mutate(ctx, "disconnectTool", "agent { id }",
+					object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
 			}
 		case "subAgents":
 			name := one.(object).text("technicalName")
@@ -205,7 +208,8 @@ func (ch *change) add(ctx context.Context, w *writer, d difference) error {
 			if contains(d.old, one) {
 				continue
 			}
-			if _, err := w.mutate(ctx, "connectTool", "agent { id }", object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil); err != nil {
+			if _, err := w.mutate(ctx, "connectTool", "agent { id }",
+				object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil); err != nil {
 				return err
 			}
 		}

@@ -58,7 +58,8 @@ func (p *probe) Declare() Flags {
 		{Into: &p.List, Name: "list", Env: "CLI_LIST", Default: "x", Help: "Texts."},
 		{Into: &p.Rates, Name: "rates", Help: "Numbers."},
 		{Into: &p.Pairs, Name: "pair", Help: "A pair."},
-		{Into: &p.Colour, Name: "colour", Env: "CLI_COLOUR", Default: "red", Enum: []string{"red", "green"}, Placeholder: "COLOUR", Help: "A colour."},
+		{Into: &p.Colour, Name: "colour", Env: "CLI_COLOUR", Default: "red", Enum: []string{"red", "green"},
+			Placeholder: "COLOUR", Help: "A colour."},
 		{Into: &p.Group, Name: "group", Help: "What a command is called, too."},
 		{Into: &p.One, Name: "one", Env: "CLI_ONE", Xor: "which", Required: true, Help: "One."},
 		{Into: &p.Other, Name: "other", Xor: "which", Required: true, Help: "The other."},
@@ -69,7 +70,8 @@ func (p *probe) Declare() Flags {
 func (p *probe) runs(t *testing.T, words ...string) (printed string, err error) {
 	t.Helper()
 	command := New(p, &cobra.Command{Use: "probe", Short: "Probe it.", Example: "program group probe a"}, []Argument{
-		{Into: &p.First, Name: "first", Help: "The first."}, {Into: &p.Rest, Name: "rest", Optional: true, Help: "The others."},
+		{Into: &p.First, Name: "first", Help: "The first."}, {Into: &p.Rest, Name: "rest", Optional: true,
+			Help: "The others."},
 	}, p)
 	program := NewProgram("program", "1.2.3", "A program.")
 	AddGroup(program, "Group:", Group("group", "A group.", command))
@@ -105,8 +107,10 @@ func TestValues(t *testing.T) {
 	require.True(t, p.Day.IsZero())
 	require.False(t, p.isGiven("text"), "a default does not stand on the command line")
 
-	p = good(t, "-t", "a", "--switch", "--number=0x10", "--wait", "3s", "--day", "2026-03-01", "--maybe", "", "--share", "0.5", "--most", "1",
-		"--list", `a,"b",c\,d`, "--list=e", "--rates", "0.9,0.5", "--pair", "a=1,b=2", "--pair", "c=d=e", "--colour", "green", "second", "third")
+	p = good(t, "-t", "a", "--switch", "--number=0x10", "--wait", "3s", "--day", "2026-03-01", "--maybe", "", "--share",
+		"0.5", "--most", "1",
+		"--list", `a,"b",c\,d`, "--list=e", "--rates", "0.9,0.5", "--pair", "a=1,b=2", "--pair", "c=d=e", "--colour", "green",
+		"second", "third")
 	require.Equal(t, "a", p.Text)
 	require.True(t, p.Switch)
 	require.Equal(t, 16, p.Number)
@@ -127,7 +131,8 @@ func TestValues(t *testing.T) {
 func TestNegation(t *testing.T) {
 	t.Parallel()
 	for word, isOn := range map[string]bool{
-		"--on": true, "--on=false": false, "--on=no": false, "--no-on": false, "--no-on=true": false, "--no-on=false": true, "--on=YES": true,
+		"--on": true, "--on=false": false, "--on=no": false, "--no-on": false, "--no-on=true": false, "--no-on=false": true,
+		"--on=YES": true,
 	} {
 		require.Equal(t, isOn, good(t, word).On, word)
 	}
@@ -140,7 +145,8 @@ func TestNegation(t *testing.T) {
 func TestTheFirstThatSaysSomethingCounts(t *testing.T) {
 	secret, file := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "settings.yaml")
 	require.NoError(t, os.WriteFile(secret, []byte(" from the file\n"), 0o600))
-	require.NoError(t, os.WriteFile(file, []byte("text: for all\nnumber: 1\nlist: [a, b]\ngroup:\n  number: 2\n  probe:\n    number: 3\n    switch: true\n    \"on\": false\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("text: for all\nnumber: 1\nlist: [a, b]\ngroup:\n  number: 2\n  "+
+		"probe:\n    number: 3\n    switch: true\n    \"on\": false\n"), 0o600))
 
 	t.Setenv("AGENTGRAPH_CONFIG", file)
 	p := good(t)
@@ -231,8 +237,10 @@ func TestWrongCommandLines(t *testing.T) {
 		"first --one 1 --on --no-on":          "--on was given twice, and takes one value",
 		"first --one 1 --maybe a --maybe":     "--maybe needs a value",
 		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice, and takes one value",
-		"first --one 1 --text --switch":       "--text: expected a value but got what begins with a dash; write --text=VALUE if it is the value",
-		"first --one 1 -t -1":                 "--text: expected a value but got what begins with a dash; write --text=VALUE if it is the value",
+		"first --one 1 --text --switch": "--text: expected a value but got what begins with a dash; write " +
+			"--text=VALUE if it is the value",
+		"first --one 1 -t -1": "--text: expected a value but got what begins with a dash; write " +
+			"--text=VALUE if it is the value",
 	} {
 		p := new(probe)
 		printed, err := p.runs(t, strings.Fields(line)...)
@@ -262,7 +270,8 @@ func TestHelp(t *testing.T) {
 	for _, part := range []string{
 		"Usage: program group probe (--one=STRING | --other=STRING)\n<first> [<rest> ...] [flags]\n",
 		"\nProbe it.\n\nExamples:\n\n  program group probe a\n\nArguments:\n  <first>         The first.\n",
-		"\n  -t, --text=\"default\"   ", "\n      --[no-]on ", "(default true,", "\n      --wait=1m ", "\n      --pair=NAME=VALUE ", "\n      --list=x,... ",
+		"\n  -t, --text=\"default\"   ", "\n      --[no-]on ", "(default true,", "\n      --wait=1m ",
+		"\n      --pair=NAME=VALUE ", "\n      --list=x,... ",
 		"\n      --colour=COLOUR ",
 	} {
 		require.Contains(t, printed, part)

@@ -1,5 +1,5 @@
-// Package cli has what cobra lacks: commands whose flags are declared once, with their environment variables, defaults and
-// help; values from the environment, from files of secrets and from a file of settings; and errors of one sentence.
+// Package cli has what cobra lacks: commands whose flags are declared once, with their environment variables, defaults
+// and help; values from the environment, from files of secrets and from a file of settings; and errors of one sentence.
 package cli
 
 import (
@@ -36,7 +36,8 @@ var errAnswered = errors.New("the version was printed")
 // versionKey is the annotation with the version of a program.
 const versionKey = "version"
 
-// NewProgram returns the root of a command line, without commands. Its version is what --version prints behind its name.
+// NewProgram returns the root of a command line, without commands. Its version is what --version prints behind its
+// name.
 func NewProgram(name, version, help string) *cobra.Command {
 	program := Group(name, help)
 	program.Annotations = map[string]string{versionKey: version}
@@ -49,7 +50,8 @@ func NewProgram(name, version, help string) *cobra.Command {
 	flags.SortFlags = false
 	flags.BoolP("help", "h", false, "Show context-sensitive help.")
 	add(flags, Flag{
-		Into: new(string), Name: configFlag, Env: "AGENTGRAPH_CONFIG", Placeholder: "FILE", Help: "Read settings from this YAML file.",
+		Into: new(string), Name: configFlag, Env: "AGENTGRAPH_CONFIG", Placeholder: "FILE",
+		Help: "Read settings from this YAML file.",
 	})
 	flags.Bool(versionKey, false, "Print the version.")
 	return program
@@ -67,8 +69,9 @@ func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) 
 // Version returns the version of the program that the command belongs to.
 func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
 
-// New completes a command that can be run: cmd has its name, its help and its examples; the flags and the arguments set fields of
-// c, and stand in the help in their order. When all have their values, c's Validate is called, if there is one, and then its Run.
+// New completes a command that can be run: cmd has its name, its help and its examples; the flags and the arguments set
+// fields of c, and stand in the help in their order. When all have their values, c's Validate is called, if there is
+// one, and then its Run.
 func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	for _, group := range flags {

@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer returns the values that may be meant by one that was begun. Those that do not begin like it are left out later.
+// Completer returns the values that may be meant by one that was begun. Those that do not begin like it are left out
+// later.
 type Completer func(cmd *cobra.Command, begun string) []string
 
 // completeFlags registers what completes the values of flags.
@@ -21,7 +22,8 @@ func completeFlags(cmd *cobra.Command, flags Flags) {
 		}
 		isList := (&value{Flag: f}).kind().isList
 		// It fails only for a flag that is not there, or has a function already.
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
 			before := ""
 			if at := strings.LastIndex(begun, ","); isList && at >= 0 {
 				before, begun = begun[:at+1], begun[at+1:]
@@ -50,7 +52,8 @@ func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	if !hasNames {
 		return
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, begun string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
 		if len(words) >= len(arguments) || arguments[len(words)].Complete == nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}

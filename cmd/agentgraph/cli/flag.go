@@ -14,10 +14,10 @@ import (
 
 // Flag declares a flag of a command.
 type Flag struct {
-	// Into is a pointer to what takes the value: a string, a bool, an int, int32 or int64, a time.Duration, a time.Time (a day
-	// in UTC), a []string or []float64 (split at commas, and the flag may stand several times), a map[string]string (NAME=VALUE,
-	// the flag again for several), or an encoding.TextUnmarshaler. A pointer to a *string, *int, *int32 or *float64 leaves that
-	// nil unless there is a value. A func(string) error takes the text itself.
+	// Into is a pointer to what takes the value: a string, a bool, an int, int32 or int64, a time.Duration, a time.Time (a
+	// day in UTC), a []string or []float64 (split at commas, and the flag may stand several times), a map[string]string
+	// (NAME=VALUE, the flag again for several), or an encoding.TextUnmarshaler. A pointer to a *string, *int, *int32 or
+	// *float64 leaves that nil unless there is a value. A func(string) error takes the text itself.
 	Into any
 	// Name is the long name, without dashes, and Short the letter, or "".
 	Name, Short string
@@ -76,8 +76,8 @@ type Argument struct {
 type value struct {
 	pflag.Value
 	Flag
-	// isSet says that it has been set. repeated is what was set twice although it has one value: the flag, or a name of its pairs. It is
-	// refused when the command runs, as completion sets flags twice.
+	// isSet says that it has been set. repeated is what was set twice although it has one value: the flag, or a name of
+	// its pairs. It is refused when the command runs, as completion sets flags twice.
 	isSet    bool
 	repeated string
 }
@@ -186,7 +186,8 @@ func checkEnum(what string, allowed, values []string) error {
 	}
 	for _, v := range values {
 		if !slices.Contains(allowed, v) {
-			return fmt.Errorf("%s must be one of %s but got %q", what, strings.Join(quoted(slices.DeleteFunc(slices.Clone(allowed), isEmpty)), ","), v)
+			return fmt.Errorf("%s must be one of %s but got %q", what,
+				strings.Join(quoted(slices.DeleteFunc(slices.Clone(allowed), isEmpty)), ","), v)
 		}
 	}
 	return nil
@@ -298,8 +299,8 @@ func putPair(into *map[string]string, text string) error {
 	return nil
 }
 
-// split splits a text at commas, except those with a backslash before them. pflag's own lists are lines of CSV, in which
-// names with quotation marks could not stand.
+// split splits a text at commas, except those with a backslash before them. pflag's own lists are lines of CSV, in
+// which names with quotation marks could not stand.
 func split(text string) []string {
 	const comma = "\x00"
 	parts := strings.Split(strings.ReplaceAll(text, `\,`, comma), ",")

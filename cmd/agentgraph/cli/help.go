@@ -20,8 +20,8 @@ const (
 	between = 4
 )
 
-// printHelp prints the help of a command: how it is called, what it does, examples, its arguments or the commands below it, and
-// its flags.
+// printHelp prints the help of a command: how it is called, what it does, examples, its arguments or the commands below
+// it, and its flags.
 func printHelp(cmd *cobra.Command, arguments []Argument) {
 	help := &page{width: widthOf(cmd.OutOrStdout())}
 	help.paragraph("Usage: " + usage(cmd, arguments))
@@ -196,8 +196,8 @@ func (p *page) commands(cmd *cobra.Command) {
 	}
 }
 
-// columns writes rows of two columns, of which an empty one is an empty line. What would make the first column too wide stands on
-// a line of its own.
+// columns writes rows of two columns, of which an empty one is an empty line. What would make the first column too wide
+// stands on a line of its own.
 func (p *page) columns(rows [][2]string) {
 	const indent = 2
 	most, widest := p.width*3/8, 0
@@ -223,7 +223,8 @@ func (p *page) columns(rows [][2]string) {
 	}
 }
 
-// widthOf returns how many characters a line of the help has: what fits the terminal, but not more than can be read with ease.
+// widthOf returns how many characters a line of the help has: what fits the terminal, but not more than can be read
+// with ease.
 func widthOf(out io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return min(columns, mostWidth)

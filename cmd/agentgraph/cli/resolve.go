@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// resolve gives each flag that does not stand on the command line its value: that of its environment variable, or else that of
-// the file which the variable with _FILE behind it names, or else that of the file of settings, or else the default. It returns
-// the names of the flags that have a value other than the default. pflag's Changed stays what it is: it tells what stands on the
-// command line.
+// resolve gives each flag that does not stand on the command line its value: that of its environment variable, or else
+// that of the file which the variable with _FILE behind it names, or else that of the file of settings, or else the
+// default. It returns the names of the flags that have a value other than the default. pflag's Changed stays what it
+// is: it tells what stands on the command line.
 func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	var file *settings
@@ -67,8 +67,8 @@ func refuseRepetition(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// find returns the value of the flag that does not stand on the command line, and where it is from; nowhere is "". Of the file of
-// settings it is told what that has. An empty variable is a value, though the one that counts least.
+// find returns the value of the flag that does not stand on the command line, and where it is from; nowhere is "". Of
+// the file of settings it is told what that has. An empty variable is a value, though the one that counts least.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {
 	text, isSet := "", false
 	if v.Env != "" {
@@ -86,8 +86,8 @@ func (v *value) find(setting string, isSetting bool) (text, source string, err e
 	return "", "", nil
 }
 
-// readSecret reads a value from a file, as containers receive secrets. Surrounding white space, such as a final newline, is
-// removed.
+// readSecret reads a value from a file, as containers receive secrets. Surrounding white space, such as a final
+// newline, is removed.
 func (v *value) readSecret(text, path string) (secret, source string, err error) {
 	variable := v.Env + "_FILE"
 	if text != "" {

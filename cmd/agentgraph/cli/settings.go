@@ -12,12 +12,12 @@ import (
 // configFlag names the flag that names the file of settings.
 const configFlag = "config"
 
-// settings is a file with values of flags: names of flags with their values, for all commands or, below the words of a command,
-// for that one alone. A nil file has none.
+// settings is a file with values of flags: names of flags with their values, for all commands or, below the words of a
+// command, for that one alone. A nil file has none.
 type settings struct{ values map[string]any }
 
-// readSettings reads the file at the path, which is nil if that is empty, and refuses what is neither a flag nor a command of the
-// program.
+// readSettings reads the file at the path, which is nil if that is empty, and refuses what is neither a flag nor a
+// command of the program.
 func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if path == "" {
 		return nil, nil
@@ -37,8 +37,8 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	return &settings{values}, nil
 }
 
-// valueOf returns the value of a command's flag as a command line would have it. What is said for the command itself takes
-// precedence over what is said for those above it.
+// valueOf returns the value of a command's flag as a command line would have it. What is said for the command itself
+// takes precedence over what is said for those above it.
 func (s *settings) valueOf(command []string, flag string) (text string, found bool) {
 	if s == nil {
 		return "", false

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Wrap returns the lines of a text, wrapped at words. No line takes more columns of a terminal than most: longer words are broken.
+// Wrap returns the lines of a text, wrapped at words. No line takes more columns of a terminal than most: longer words
+// are broken.
 func Wrap(text string, most int) (lines []string) {
 	for _, line := range wrap(text, most) {
 		for Columns(line) > most {

@@ -13,7 +13,8 @@ import (
 // mostNamed is how many commands an error names when any would do.
 const mostNamed = 5
 
-// NotACommand returns the error for words that name no command of a group: which may be meant or, without words, which there are.
+// NotACommand returns the error for words that name no command of a group: which may be meant or, without words, which
+// there are.
 func NotACommand(group *cobra.Command, words []string) error {
 	var names []string
 	for _, child := range group.Commands() {
@@ -22,7 +23,8 @@ func NotACommand(group *cobra.Command, words []string) error {
 		}
 	}
 	if len(words) > 0 {
-		return &UsageError{fmt.Errorf("there is no command %q%s", strings.Join(append(wordsOf(group), words[0]), " "), didYouMean(words[0], names))}
+		return &UsageError{fmt.Errorf("there is no command %q%s", strings.Join(append(wordsOf(group), words[0]), " "),
+			didYouMean(words[0], names))}
 	}
 	if len(names) == 1 {
 		return &UsageError{fmt.Errorf("expected %q", names[0])}
@@ -63,8 +65,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &UsageError{err}
 }
 
-// refuseFlagsAsValues refuses a flag where the value of the one before it should be, which pflag would take for that value. One
-// that begins with a dash can be written behind a =.
+// refuseFlagsAsValues refuses a flag where the value of the one before it should be, which pflag would take for that
+// value. One that begins with a dash can be written behind a =.
 func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || cmd == program {
@@ -78,14 +80,15 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		i++
 		if len(words[i]) > 1 && words[i][0] == '-' {
 			// What it is stays unsaid: a key may begin so.
-			return fmt.Errorf("--%[1]s: expected a value but got what begins with a dash; write --%[1]s=VALUE if it is the value", flag.Name)
+			return fmt.Errorf("--%[1]s: expected a value but got what begins with a dash; write --%[1]s=VALUE if it is the "+
+				"value", flag.Name)
 		}
 	}
 	return nil
 }
 
-// refuseUnknownCommands refuses words that name no command where one is expected. Otherwise --help behind them would show the help of
-// the group.
+// refuseUnknownCommands refuses words that name no command where one is expected. Otherwise --help behind them would
+// show the help of the group.
 func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || !cmd.HasSubCommands() {

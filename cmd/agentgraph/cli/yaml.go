@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a YAML file. A small file may stand for very much: aliases repeat what they name, and the time that nested lists take
-// grows with the square of their depth.
+// The bounds of a YAML file. A small file may stand for very much: aliases repeat what they name, and the time that
+// nested lists take grows with the square of their depth.
 const (
 	// MaxYAML bounds a file, in bytes.
 	MaxYAML = 8 << 20
@@ -148,8 +148,9 @@ func (w *weigher) of(node ast.Node, depth int) (total weight) {
 		w.err = tooDeep(node.GetToken())
 	case total.nodes > maxNodes || total.text > maxText:
 		w.err = &yaml.SyntaxError{
-			Message: fmt.Sprintf("stands for more than %d values or %d bytes when its aliases are written out", maxNodes, maxText),
-			Token:   node.GetToken(),
+			Message: fmt.Sprintf("stands for more than %d values or %d bytes when its aliases are written out", maxNodes,
+				maxText),
+			Token: node.GetToken(),
 		}
 	}
 	return total

@@ -25,12 +25,17 @@ func TestYAMLThatStandsForTooMuchIsRefused(t *testing.T) {
 		bomb.String():   "stands for more than 2000000 values or 67108864 bytes when its aliases are written out",
 		merged.String(): "stands for more than",
 		"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 100) + "]": "stands for more than",
-		strings.Repeat("[", 101) + strings.Repeat("]", 101):                                  "is nested deeper than 100 levels",
-		strings.Repeat("- ", 20_000):                                                         "is nested deeper than 100 levels",
-		strings.Repeat("{a: ", 20_000):                                                       "is nested deeper than 100 levels",
-		strings.Repeat("[\n", 20_000):                                                        "is nested deeper than 100 levels",
-		strings.Repeat("# comment\n", MaxYAML/9):                                             "bytes, and at most 8388608 are read",
-		"a: 1\n---\nb: 2\n":                                                                  "must hold a single document",
+		strings.Repeat("[", 101) + strings.Repeat("]", 101): "is nested deeper than 100 " +
+			"levels",
+		strings.Repeat("- ", 20_000): "is nested deeper than 100 " +
+			"levels",
+		strings.Repeat("{a: ", 20_000): "is nested deeper than 100 " +
+			"levels",
+		strings.Repeat("[\n", 20_000): "is nested deeper than 100 " +
+			"levels",
+		strings.Repeat("# comment\n", MaxYAML/9): "bytes, and at most 8388608 " +
+			"are read",
+		"a: 1\n---\nb: 2\n": "must hold a single document",
 	} {
 		var value any
 		err := DecodeYAML([]byte(text), &value)
@@ -77,13 +82,15 @@ list:
 	want := map[string]yaml.MapSlice{
 		"before": {{Key: "inner", Value: inner}, {Key: "y", Value: "b"}, {Key: "x", Value: "own"}},
 		"after":  {{Key: "x", Value: "own"}, {Key: "inner", Value: inner}, {Key: "y", Value: "b"}},
-		"list":   {{Key: "x", Value: "first"}, {Key: "y", Value: "b"}, {Key: "inner", Value: yaml.MapSlice{{Key: "w", Value: "merged"}, {Key: "z", Value: "own"}}}},
+		"list": {{Key: "x", Value: "first"}, {Key: "y", Value: "b"},
+			{Key: "inner", Value: yaml.MapSlice{{Key: "w", Value: "merged"}, {Key: "z", Value: "own"}}}},
 	}
 	got := value.ToMap()
 	for name, mapping := range want {
 		require.ElementsMatch(t, mapping, got[name], name)
 	}
-	for _, wrong := range []string{"a: {<<: x}", "a: &a {<<: *a}", "a: {<<: *none}", "a: {<<: [[{x: 1}]]}", "a: {<<: null}"} {
+	for _, wrong := range []string{"a: {<<: x}", "a: &a {<<: *a}", "a: {<<: *none}", "a: {<<: [[{x: 1}]]}",
+		"a: {<<: null}"} {
 		require.ErrorContains(t, DecodeYAML([]byte(wrong), new(any)), "<< must name a mapping, or a list of mappings", wrong)
 	}
 }

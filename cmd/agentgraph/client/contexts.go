@@ -32,7 +32,8 @@ func (s Server) Validate() error {
 		return errors.New("--url must hold no password: it is shown, and repeated in reports")
 	}
 	if s.APIKey == "" {
-		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph context add\" was told of")
+		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph " +
+			"context add\" was told of")
 	}
 	return nil
 }
@@ -83,7 +84,8 @@ func (c Contexts) Named(name string) (Server, error) {
 	if len(c.Servers) == 0 {
 		return Server{}, fmt.Errorf("there is no context %q, nor any other: \"agentgraph context add\" makes one", name)
 	}
-	return Server{}, fmt.Errorf("there is no context %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
+	return Server{}, fmt.Errorf("there is no context %q: there are %s", name,
+		strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
 }
 
 // Write keeps the contexts in a file that only its owner can read.

@@ -46,8 +46,8 @@ type ExitCoder interface {
 // Exit gives an error its exit code.
 func Exit(code int, err error) error { return &exitError{code, err} }
 
-// ExitWith gives an error of a Client its exit code: ExitUsage if the request was wrong, ExitCancelled if ctx has ended,
-// else ExitServer. An error that has a code keeps it.
+// ExitWith gives an error of a Client its exit code: ExitUsage if the request was wrong, ExitCancelled if ctx has
+// ended, else ExitServer. An error that has a code keeps it.
 func ExitWith(ctx context.Context, err error) error {
 	var coded *exitError
 	if err == nil || errors.As(err, &coded) {

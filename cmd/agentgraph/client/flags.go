@@ -21,9 +21,12 @@ type Flags struct {
 // Declare returns the flags.
 func (f *Flags) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.Context, Name: "context", Env: "AGENTGRAPH_CONTEXT", Placeholder: "NAME", Complete: CompleteContexts, Help: `The server and the key of this context; "agentgraph context list" shows all.`},
-		{Into: &f.URL, Name: "url", Env: "AGENTGRAPH_URL", Placeholder: "URL", Help: "Address of the server. Default: http://127.0.0.1:8080."},
-		{Into: &f.APIKey, Name: "api-key", Env: "AGENTGRAPH_API_KEY", Placeholder: "KEY", Secret: true, Help: "API key of the company, unless a context has it."},
+		{Into: &f.Context, Name: "context", Env: "AGENTGRAPH_CONTEXT", Placeholder: "NAME", Complete: CompleteContexts,
+			Help: `The server and the key of this context; "agentgraph context list" shows all.`},
+		{Into: &f.URL, Name: "url", Env: "AGENTGRAPH_URL", Placeholder: "URL",
+			Help: "Address of the server. Default: http://127.0.0.1:8080."},
+		{Into: &f.APIKey, Name: "api-key", Env: "AGENTGRAPH_API_KEY", Placeholder: "KEY", Secret: true,
+			Help: "API key of the company, unless a context has it."},
 	}
 }
 

@@ -20,8 +20,8 @@ type File struct {
 	Content  []byte
 }
 
-// Mutate executes a mutation and decodes its data. Sent again under the same idempotency key, it is carried out once and
-// answered as the first time. The file is nil for none.
+// Mutate executes a mutation and decodes its data. Sent again under the same idempotency key, it is carried out once
+// and answered as the first time. The file is nil for none.
 func (c *Client) Mutate(ctx context.Context, key, document string, with Variables, file *File, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -29,10 +29,12 @@ type Kind struct {
 // Agents, Folders, Tests and KnowledgeBaseChats are the kinds of things that can be found by name.
 var (
 	Agents = Kind{"agent", "Agent", `query ($text: String!, $after: String) {
-		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100,
+			after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
 	}`, `: "agentgraph agents" lists them`, false}
 	Folders = Kind{"test folder", "AgentTestFolder", `query ($after: String) {
-		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { id name } } pageInfo { hasNextPage endCursor } }
+		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { id name } } pageInfo { hasNextPage
+			endCursor } }
 	}`, "", true}
 	Tests = Kind{"test", "AgentTest", `query ($text: String!, $after: String) {
 		page: agentTests(filter: {nameContains: $text}, first: 100, after: $after) {
@@ -40,14 +42,16 @@ var (
 		}
 	}`, `: "agentgraph test list" lists them`, true}
 	KnowledgeBaseChats = Kind{"knowledge base chat", "KnowledgeBaseChat", `query ($text: String!, $after: String) {
-		page: knowledgeBaseChats(filter: {nameContains: $text}, first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+		page: knowledgeBaseChats(filter: {nameContains: $text}, first: 100, after: $after) { nodes { id name } pageInfo {
+			hasNextPage endCursor } }
 	}`, "", false}
 )
 
 // maxCandidates bounds how many things an error names.
 const maxCandidates = 5
 
-// Find returns the thing with the id or the name, whatever its case. The error lists the candidates if several have the name.
+// Find returns the thing with the id or the name, whatever its case. The error lists the candidates if several have the
+// name.
 func (c *Client) Find(ctx context.Context, of Kind, text string) (Named, error) {
 	return c.find(ctx, of, text, false, nil)
 }
@@ -72,7 +76,8 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	case err != nil:
 		return Named{}, err
 	case byID.ID != "" && isOther(byID):
-		return Named{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", of.noun, text, Printable(byID.Of)))
+		return Named{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", of.noun, text,
+			Printable(byID.Of)))
 	case byID.ID != "":
 		return byID, nil
 	}
@@ -94,7 +99,8 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	case len(found) > 1:
 		return Named{}, NotFound(fmt.Sprintf("%q may be one of %s; pass the id", text, candidates(found, true)))
 	case len(similar) > 0:
-		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text, candidates(similar, false)))
+		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text,
+			candidates(similar, false)))
 	}
 	return Named{}, NotFound(fmt.Sprintf("%s %q does not exist%s", of.noun, text, of.advice))
 }
@@ -106,7 +112,8 @@ func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err
 	if of.hasAgent {
 		fields += " agent { id name }"
 	}
-	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id}, &read)
+	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id},
+		&read)
 	if err != nil || read.Node == nil {
 		return Named{}, err
 	}

@@ -53,7 +53,8 @@ func (c *Client) Open(ctx context.Context) (*Socket, error) {
 	}
 	if err != nil {
 		if response != nil && response.StatusCode != 0 && response.StatusCode != http.StatusSwitchingProtocols {
-			return nil, &refusal{status: response.StatusCode, message: fmt.Sprintf("the server answered %s and opened no socket: is its address right?", response.Status)}
+			return nil, &refusal{status: response.StatusCode, message: fmt.Sprintf("the server answered %s and opened no "+
+				"socket: is its address right?", response.Status)}
 		}
 		return nil, c.unreachable(err)
 	}
@@ -157,7 +158,8 @@ func (s *Socket) end(err error) {
 // reason is why the server closed the socket, or that it cannot be reached.
 func (s *Socket) reason(err error) error {
 	var closed websocket.CloseError
-	if errors.As(err, &closed) && closed.Code != websocket.StatusGoingAway && closed.Code != websocket.StatusNormalClosure {
+	if errors.As(err, &closed) && closed.Code != websocket.StatusGoingAway &&
+		closed.Code != websocket.StatusNormalClosure {
 		return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("the server closed the socket: %s", closed.Reason)}
 	}
 	if err == nil {

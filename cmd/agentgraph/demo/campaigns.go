@@ -80,7 +80,8 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 			return nil, err
 		}
 	}
-	d := &dialer{content: c, agent: agent, campaign: begun, random: random, now: now, begun: ago(now, c.BegunDaysAgo), ended: now}
+	d := &dialer{content: c, agent: agent, campaign: begun, random: random, now: now, begun: ago(now, c.BegunDaysAgo),
+		ended: now}
 	if c.EndedDaysAgo > 0 {
 		d.ended = ago(now, c.EndedDaysAgo)
 	}

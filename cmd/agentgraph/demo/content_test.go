@@ -170,9 +170,11 @@ func TestAgentsAreRich(t *testing.T) {
 		require.NotEmpty(t, a.Tags, a.Key)
 		require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool { return f.IsMandatory }), a.Key)
 		require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool { return f.IsSystem }), a.Key)
-		require.True(t, slices.ContainsFunc(a.ClassificationTags, func(c *model.ClassificationTag) bool { return c.IsSystem }), a.Key)
+		require.True(t, slices.ContainsFunc(a.ClassificationTags,
+			func(c *model.ClassificationTag) bool { return c.IsSystem }), a.Key)
 		for _, kind := range model.AllExtractedValueType {
-			require.True(t, slices.ContainsFunc(a.ExtractedValues, func(v *model.ExtractedValue) bool { return v.Type == kind }), a.Key)
+			require.True(t, slices.ContainsFunc(a.ExtractedValues, func(v *model.ExtractedValue) bool { return v.Type == kind }),
+				a.Key)
 		}
 	}
 }
@@ -325,8 +327,9 @@ func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
 func TestTelephoneNumbersBelongToNobody(t *testing.T) {
 	t.Parallel()
 	number := regexp.MustCompile(`\+?[0-9][0-9 -]{7,}[0-9]`)
-	fictional := regexp.MustCompile(`^(\+1-555-01[0-9]{2}|(\+1 )?[2-9][0-9]{2}[ -]555[ -]01[0-9]{2}|01632 960 ?[0-9]{3}|(\+44 ?|0)7700 ?900 ?[0-9]{3}` +
-		`|(\+44 |0)(20 7946 0|1(13|17|21|31|41|61) 496 0|191 498 0)[0-9]{3}|(\+33 |0)1 99 00 [0-9]{2} [0-9]{2}|06 39 98 [0-9]{2} [0-9]{2})$`)
+	fictional := regexp.MustCompile(
+		`^(\+1-555-01[0-9]{2}|(\+1 )?[2-9][0-9]{2}[ -]555[ -]01[0-9]{2}|01632 960 ?[0-9]{3}|(\+44 ?|0)7700 ?900 ?[0-9]{3}` +
+			`|(\+44 |0)(20 7946 0|1(13|17|21|31|41|61) 496 0|191 498 0)[0-9]{3}|(\+33 |0)1 99 00 [0-9]{2} [0-9]{2}|06 39 98 [0-9]{2} [0-9]{2})$`)
 	var found int
 	for _, folder := range []string{"merrowby", "tansy_lane"} {
 		require.NoError(t, fs.WalkDir(files, folder, func(name string, entry fs.DirEntry, err error) error {

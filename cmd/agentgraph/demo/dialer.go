@@ -49,7 +49,8 @@ type pace struct {
 
 var paces = map[model.Channel]pace{
 	model.ChannelPhone: {
-		answer: [2]time.Duration{6 * time.Second, 22 * time.Second}, message: [2]time.Duration{3 * time.Second, 12 * time.Second},
+		answer: [2]time.Duration{6 * time.Second, 22 * time.Second}, message: [2]time.Duration{3 * time.Second,
+			12 * time.Second},
 		missed: 40 * time.Second,
 	},
 	model.ChannelSms: {
@@ -205,7 +206,8 @@ func (d *dialer) fail(n int, at time.Time) error {
 		return err
 	}
 	over := at.Add(span(d.random, 2*time.Second, 9*time.Second))
-	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusError, Reason: new(pick(d.random, d.content.Failures))}, over)
+	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusError,
+		Reason: new(pick(d.random, d.content.Failures))}, over)
 }
 
 // failAndReset reports a technical failure, after which somebody resets the item.
@@ -224,7 +226,8 @@ func (d *dialer) talk(n int, at time.Time, to stage) error {
 		return err
 	}
 	answered := at.Add(d.within(d.pace().answer))
-	if err := d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling, Answered: new(true)}, answered); err != nil || to == calling {
+	if err := d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling, Answered: new(true)},
+		answered); err != nil || to == calling {
 		return err
 	}
 	outcome := d.outcome()
@@ -295,7 +298,8 @@ func (d *dialer) conversation(o outcome, values map[string]string, at time.Time)
 func (d *dialer) charge(n int, credits model.Credits, at time.Time) {
 	item := d.items[n]
 	d.entries = append(d.entries, &model.UsageEntryInput{
-		IdempotencyKey: fmt.Sprintf("demo:attempt:%s:%d", item.ID, item.EventCount), AgentID: d.agent.ID, CampaignID: &d.campaign.ID,
-		Channel: d.agent.Channel, Credits: credits, At: at.Truncate(time.Millisecond),
+		IdempotencyKey: fmt.Sprintf("demo:attempt:%s:%d", item.ID, item.EventCount), AgentID: d.agent.ID,
+		CampaignID: &d.campaign.ID,
+		Channel:    d.agent.Channel, Credits: credits, At: at.Truncate(time.Millisecond),
 	})
 }

@@ -46,7 +46,8 @@ func TestSeedRefusesADocumentThatIsNotThere(t *testing.T) {
 	company, err := store.CreateCompany(t.Context(), "A company")
 	require.NoError(t, err)
 	s := seeding{tenant: store.Tenant(company.ID), datasets: ids{}}
-	require.ErrorContains(t, s.documents(t.Context(), "merrowby", []dataset{{Key: "a", Documents: []string{"none.md"}}}), "none.md")
+	require.ErrorContains(t, s.documents(t.Context(), "merrowby", []dataset{{Key: "a", Documents: []string{"none.md"}}}),
+		"none.md")
 }
 
 // index lets workers do the jobs that the seed has enqueued, and returns when they are done.
@@ -58,11 +59,12 @@ func index(t *testing.T, store *db.Store) {
 	}
 	base := knowledge.New(knowledge.Options{})
 	done := make(chan error, jobs)
-	require.NoError(t, store.Work(t.Context(), 2, db.Workers{Index: func(ctx context.Context, tenant *db.Tenant, id string, attempt int32) error {
-		err := base.Index(ctx, tenant, id, attempt)
-		done <- err
-		return err
-	}}))
+	require.NoError(t, store.Work(t.Context(), 2,
+		db.Workers{Index: func(ctx context.Context, tenant *db.Tenant, id string, attempt int32) error {
+			err := base.Index(ctx, tenant, id, attempt)
+			done <- err
+			return err
+		}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	for range jobs {
 		require.NoError(t, <-done)

@@ -71,14 +71,16 @@ func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]ta
 		in.TestIds = append(in.TestIds, test.ID)
 		if len(e.Unmocked) > 0 && test.Kind == model.AgentTestKindSimulation {
 			mocking := (past{seeding: s.seeding}).unmocked(test, e.Unmocked).ToolMocking
-			_, err := s.tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: test.ID, ToolMocking: mocking})
+			_, err := s.tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: test.ID,
+				ToolMocking: mocking})
 			require.NoError(t, err)
 		}
 	}
 	for _, key := range e.Unmocked {
-		_, err := s.tenant.UpdateTool(t.Context(), model.UpdateToolInput{ToolID: s.tools[key], Endpoint: &model.ToolEndpointInput{
-			Method: "GET", URL: s.timetable, TimeoutSeconds: 4,
-		}})
+		_, err := s.tenant.UpdateTool(t.Context(), model.UpdateToolInput{ToolID: s.tools[key],
+			Endpoint: &model.ToolEndpointInput{
+				Method: "GET", URL: s.timetable, TimeoutSeconds: 4,
+			}})
 		require.NoError(t, err)
 	}
 	takes := map[string][]take{}
@@ -136,7 +138,8 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 	})
 	require.NoError(t, err)
 	recorded := take{
-		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount, EndReason: run.EndReason,
+		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount,
+		EndReason:       run.EndReason,
 		CriteriaResults: results, ClassificationResult: run.ClassificationResult, Error: run.Error,
 	}
 	for _, m := range run.Messages {
@@ -145,7 +148,8 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 	}
 	for _, c := range run.ToolCalls {
 		recorded.ToolCalls = append(recorded.ToolCalls, recordedCall{
-			Kind: c.Kind, TechnicalName: c.TechnicalName, Arguments: c.Arguments, Result: c.Result, Error: c.Error, Mocked: c.Mocked,
+			Kind: c.Kind, TechnicalName: c.TechnicalName, Arguments: c.Arguments, Result: c.Result, Error: c.Error,
+			Mocked:   c.Mocked,
 			MockRule: c.MockRule, MessageSequence: c.MessageSequence, DurationMs: c.DurationMs,
 		})
 	}
@@ -154,7 +158,8 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 
 // sameTake describes how two takes differ, apart from durations and numbers.
 func sameTake(a, b take) string {
-	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
+	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"),
+		cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
 
 // separator returns what stands before the nth element.

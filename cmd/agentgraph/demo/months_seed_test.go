@@ -37,8 +37,9 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 		got := counts[campaign.ID]
 		expected := &model.CampaignItemCounts{
 			Pending: int32(want.Contacts[waiting] + want.Contacts[retrying]), Calling: int32(want.Contacts[calling]),
-			ProcessingResult: int32(want.Contacts[evaluating]), Processed: int32(want.Contacts[finished] + want.Contacts[unanswered]),
-			Error: int32(want.Contacts[failed]), Total: got.Total,
+			ProcessingResult: int32(want.Contacts[evaluating]),
+			Processed:        int32(want.Contacts[finished] + want.Contacts[unanswered]),
+			Error:            int32(want.Contacts[failed]), Total: got.Total,
 		}
 		require.Equal(t, expected, got, want.Name)
 		all.Total += got.Total
@@ -52,7 +53,8 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 			continue
 		}
 		// The campaign goes on: a dialer receives the items that are due.
-		_, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID, Limit: 5, LeaseSeconds: 60})
+		_, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID,
+			Limit: 5, LeaseSeconds: 60})
 		require.NoError(t, err)
 		require.Len(t, items, 5)
 		called, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{
@@ -85,9 +87,11 @@ func TestSeedRecordsUsage(t *testing.T) {
 	now := time.Now().UTC()
 	month := model.MonthOf(now)
 	// The last twelve months, then the two before them: one breakdown holds no more.
-	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now), model.AllConsumptionAxes)
+	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now),
+		model.AllConsumptionAxes)
 	require.NoError(t, err)
-	before, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -13, 0)), dayOf(t, month.AddDate(0, -11, -1)), model.AllConsumptionAxes)
+	before, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -13, 0)),
+		dayOf(t, month.AddDate(0, -11, -1)), model.AllConsumptionAxes)
 	require.NoError(t, err)
 
 	deleted := 0
@@ -114,11 +118,13 @@ func TestSeedRecordsUsage(t *testing.T) {
 				require.Positive(t, campaign.Credits)
 			}
 		}
-		for entry, err := range tenant.UsageEntries(t.Context(), model.ConsumptionRange{From: b.PeriodFrom, End: b.PeriodTo.Add(time.Millisecond)}) {
+		for entry, err := range tenant.UsageEntries(t.Context(), model.ConsumptionRange{From: b.PeriodFrom,
+			End: b.PeriodTo.Add(time.Millisecond)}) {
 			require.NoError(t, err)
 			counted += entry.Credits
 		}
-		require.Equal(t, []model.Credits{b.TotalCredits, b.TotalCredits, b.TotalCredits, b.TotalCredits}, []model.Credits{channels, months, agents, counted})
+		require.Equal(t, []model.Credits{b.TotalCredits, b.TotalCredits, b.TotalCredits, b.TotalCredits},
+			[]model.Credits{channels, months, agents, counted})
 	}
 	require.Equal(t, 2, deleted, "the deleted agent is in both")
 

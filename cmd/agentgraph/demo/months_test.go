@@ -74,9 +74,11 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 		}
 		for _, o := range campaign.Outcomes {
 			require.Positive(t, o.Weight)
-			require.True(t, slices.ContainsFunc(of.ClassificationTags, func(tag *model.ClassificationTag) bool { return tag.Name == o.Tag }), o.Tag)
+			require.True(t, slices.ContainsFunc(of.ClassificationTags,
+				func(tag *model.ClassificationTag) bool { return tag.Name == o.Tag }), o.Tag)
 			for name := range o.Metadata {
-				require.True(t, slices.ContainsFunc(of.ExtractedValues, func(v *model.ExtractedValue) bool { return v.Name == name }), name)
+				require.True(t, slices.ContainsFunc(of.ExtractedValues,
+					func(v *model.ExtractedValue) bool { return v.Name == name }), name)
 			}
 			for _, l := range o.Messages {
 				require.NotEqual(t, l.User == "", l.Assistant == "", "one of both speaks")
@@ -170,7 +172,8 @@ func coherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model
 func fitting(t *testing.T, d *dialer, item *model.CampaignItem) {
 	t.Helper()
 	result := item.Result
-	tag := slices.IndexFunc(d.agent.ClassificationTags, func(tag model.ClassificationTag) bool { return tag.Name == result.Tag.Name })
+	tag := slices.IndexFunc(d.agent.ClassificationTags,
+		func(tag model.ClassificationTag) bool { return tag.Name == result.Tag.Name })
 	require.GreaterOrEqual(t, tag, 0, result.Tag.Name)
 	require.Equal(t, d.agent.ClassificationTags[tag].IsSystem, result.IsSystem, result.Tag.Name)
 	if result.Conversation == nil {
@@ -196,7 +199,8 @@ func TestAHistoryIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	tell := func(d *dialer) (told []string) {
 		for _, item := range d.items {
-			text, err := json.Marshal([]any{item.PhoneNumber, item.DataBag, item.Result, item.LastCallDate, item.NextTryDate, item.Version})
+			text, err := json.Marshal([]any{item.PhoneNumber, item.DataBag, item.Result, item.LastCallDate, item.NextTryDate,
+				item.Version})
 			require.NoError(t, err)
 			told = append(told, string(text))
 		}

@@ -23,10 +23,12 @@ type past struct {
 const pastConcurrency = 5
 
 // execution returns the rows of an execution that began at a given time, with the agent as it was then.
-func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
+func (p past) execution(e pastExecution, agent *model.Agent,
+	at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
 	execution := &model.AgentTestExecution{
-		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true, Votes: 1,
+		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true,
+		Votes: 1,
 		State: model.AgentTestExecutionStatusCompleted, Version: 1, CreatedAt: at, StartedAt: &at,
 	}
 	if e.RetryOf != "" {
@@ -41,10 +43,12 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 		}
 		run := &model.AgentTestRun{
 			ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &test.ID, TestedID: test.ID, TestName: test.Name,
-			Position: int32(i), Attempt: plan.attempt, Status: model.AgentTestRunStatusCancelled, PromptVersion: agent.PromptVersion,
-			Snapshot: model.RunSnapshot{Test: p.unmocked(test, e.Unmocked), Agent: agent, VirtualTime: true},
-			Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{}, CriteriaResults: []model.CriterionResult{},
-			CreatedAt: at,
+			Position: int32(i), Attempt: plan.attempt, Status: model.AgentTestRunStatusCancelled,
+			PromptVersion: agent.PromptVersion,
+			Snapshot:      model.RunSnapshot{Test: p.unmocked(test, e.Unmocked), Agent: agent, VirtualTime: true},
+			Messages:      []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CheckResults: []model.CheckResult{},
+			CriteriaResults: []model.CriterionResult{},
+			CreatedAt:       at,
 		}
 		runs[i] = run
 		if len(e.Unmocked) > 0 {
@@ -65,7 +69,8 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 	execution.FinishedAt = &end
 	execution.NextPosition = int32(min(pastConcurrency, len(runs)) + len(runs))
 	if e.CancelledAfter > 0 {
-		execution.State, execution.NextPosition = model.AgentTestExecutionStatusCancelled, int32(pastConcurrency+e.CancelledAfter)
+		execution.State, execution.NextPosition = model.AgentTestExecutionStatusCancelled,
+			int32(pastConcurrency+e.CancelledAfter)
 		execution.Version++
 		for _, run := range runs[e.CancelledAfter:] {
 			run.FinishedAt, run.Version = &end, execution.Version

@@ -37,7 +37,8 @@ func newSeededHistory(t *testing.T) seededHistory {
 	slices.SortFunc(past, func(a, b pastExecution) int { return int(1000 * (a.DaysAgo - b.DaysAgo)) })
 	for i, e := range past {
 		h.executions[e.Key] = page.Nodes[i]
-		runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), h.tenant, db.RunsOfExecutions, nil, []string{page.Nodes[i].ID}, wholeList)
+		runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), h.tenant, db.RunsOfExecutions, nil,
+			[]string{page.Nodes[i].ID}, wholeList)
 		require.NoError(t, err)
 		slices.SortFunc(runs, func(a, b *model.AgentTestRun) int { return int(a.Position - b.Position) })
 		h.runs[e.Key] = runs
@@ -97,10 +98,12 @@ func TestHistoryHoldsTogether(t *testing.T) {
 	newest := map[string]*model.AgentTestRun{}
 	for _, e := range h.content.History.Executions {
 		execution := h.executions[e.Key]
-		versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), h.tenant, db.PromptVersionsOfAgents, nil, []string{*execution.AgentID}, wholeList)
+		versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), h.tenant, db.PromptVersionsOfAgents, nil,
+			[]string{*execution.AgentID}, wholeList)
 		require.NoError(t, err)
 		for _, v := range versions {
-			require.Equal(t, v.Version <= e.PromptVersion, v.CreatedAt.Before(execution.CreatedAt), "%s: version %d", e.Key, v.Version)
+			require.Equal(t, v.Version <= e.PromptVersion, v.CreatedAt.Before(execution.CreatedAt), "%s: version %d", e.Key,
+				v.Version)
 		}
 		require.True(t, execution.FinishedAt.Before(now))
 		for _, run := range h.runs[e.Key] {
@@ -141,7 +144,8 @@ func checkQuotes(t *testing.T, run *model.AgentTestRun) {
 					places = append(places, c.TechnicalName+" "+string(c.Arguments))
 				}
 			}
-			require.True(t, slices.ContainsFunc(places, func(text string) bool { return strings.Contains(text, quoted.Quote) }), "%s: %q", run.TestName, quoted.Quote)
+			require.True(t, slices.ContainsFunc(places, func(text string) bool { return strings.Contains(text, quoted.Quote) }),
+				"%s: %q", run.TestName, quoted.Quote)
 		}
 	}
 }

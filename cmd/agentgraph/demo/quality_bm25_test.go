@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The usual parameters of BM25: how soon another occurrence of a word stops to count, and how much a chunk's length does.
+// The usual parameters of BM25: how soon another occurrence of a word stops to count, and how much a chunk's length
+// does.
 const frequencyBound, lengthShare = 1.2, 0.75
 
 // counted is a chunk with how often it says each stem.
@@ -23,7 +24,8 @@ type counted struct {
 // stemsOfChunks has Postgres cut and stem what BM25 ranks: a lexeme has a position for each time that it occurs.
 const stemsOfChunks = `SELECT documents.name, chunks.content,
 		coalesce(array_agg(stem.lexeme) FILTER (WHERE stem.lexeme IS NOT NULL), '{}'),
-		coalesce(array_agg(cardinality(stem.positions)::float8) FILTER (WHERE stem.lexeme IS NOT NULL), '{}') ` + chunksOfChat + `
+		coalesce(array_agg(cardinality(stem.positions)::float8) FILTER (WHERE stem.lexeme IS NOT NULL),
+			'{}') ` + chunksOfChat + `
 	LEFT JOIN LATERAL unnest(to_tsvector($1::regconfig, chunks.content)) AS stem ON true
 	WHERE connected.chat_id = $2 GROUP BY documents.id, documents.name, chunks.id, chunks.position, chunks.content
 	ORDER BY documents.id, chunks.position`
@@ -32,7 +34,8 @@ const stemsOfChunks = `SELECT documents.name, chunks.content,
 func (l library) bm25(t *testing.T, a asked) []found {
 	t.Helper()
 	var stems []string
-	require.NoError(t, l.conn.QueryRow(t.Context(), "SELECT tsvector_to_array(to_tsvector($1::regconfig, $2))", configurations[a.Language], a.Question).Scan(&stems))
+	require.NoError(t, l.conn.QueryRow(t.Context(), "SELECT tsvector_to_array(to_tsvector($1::regconfig, $2))",
+		configurations[a.Language], a.Question).Scan(&stems))
 	rows, err := l.conn.Query(t.Context(), stemsOfChunks, configurations[a.Language], l.chats[a.Chat].ID)
 	require.NoError(t, err)
 	chunks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (counted, error) {
@@ -70,7 +73,8 @@ func rankByBM25(stems []string, chunks []counted) []found {
 	for _, c := range chunks {
 		for _, stem := range stems {
 			times := c.stems[stem]
-			c.score += rarity[stem] * times * (frequencyBound + 1) / (times + frequencyBound*(1-lengthShare+lengthShare*c.length/length))
+			c.score += rarity[stem] * times * (frequencyBound + 1) / (times +
+				frequencyBound*(1-lengthShare+lengthShare*c.length/length))
 		}
 		if c.score > 0 {
 			ranked = append(ranked, c.found)

@@ -61,7 +61,8 @@ func newLanguages(t *testing.T, languages ...string) (library, []asked) {
 				asked{Chat: language, Language: language, Kind: language + " alone", Question: a.Question, Answer: answer},
 				asked{Chat: everything, Language: language, Kind: language + " among all", Question: a.Question, Answer: answer})
 			if language != "zh" {
-				questions = append(questions, asked{Chat: language, Language: language, Kind: language + " misspelled", Question: misspelled(a.Question), Answer: answer})
+				questions = append(questions, asked{Chat: language, Language: language, Kind: language + " misspelled",
+					Question: misspelled(a.Question), Answer: answer})
 			}
 		}
 	}
@@ -70,7 +71,8 @@ func newLanguages(t *testing.T, languages ...string) (library, []asked) {
 	l.connect(t, letters, ids[len(ids)-1])
 	for _, a := range all {
 		if a.Question != "" {
-			questions = append(questions, asked{Chat: letters, Language: "en", Kind: letters, Question: a.Question, Answer: rightChunk{letters + ".csv", a.Text}})
+			questions = append(questions, asked{Chat: letters, Language: "en", Kind: letters, Question: a.Question,
+				Answer: rightChunk{letters + ".csv", a.Text}})
 		}
 	}
 	l.connect(t, everything, ids...)
@@ -91,7 +93,8 @@ func (l library) addRows(t *testing.T, key, language string, all []answered) str
 	}
 	w.Flush()
 	text := rows.String()
-	document, err := l.base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name, Text: &text})
+	document, err := l.base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name,
+		Text: &text})
 	require.NoError(t, err)
 	require.NoError(t, l.base.Index(t.Context(), l.tenant, document.IndexingID, 1))
 	document, err = l.tenant.Document(t.Context(), document.ID)
@@ -106,7 +109,8 @@ func (l library) addRows(t *testing.T, key, language string, all []answered) str
 
 func (l library) connect(t *testing.T, key string, datasetIDs ...string) {
 	t.Helper()
-	chat, err := l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: key, DatasetIds: datasetIDs})
+	chat, err := l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: key,
+		DatasetIds: datasetIDs})
 	require.NoError(t, err)
 	l.chats[key] = chat
 }
@@ -131,9 +135,9 @@ func misspelled(question string) string {
 // leads are how far other rankings may be ahead, in hit@6 and mean reciprocal rank.
 type leads struct{ hits, reciprocal float64 }
 
-// conceded are the leads that are larger. Alone and among all, others find an answer in English more, 63 of 64: to a question whose
-// "camp" agentgraph takes for "ramp". Among all, mean reciprocal ranks are 0.941 and 0.954: long texts about products say "month"
-// and "turned" as well, and hardly count less for their length.
+// conceded are the leads that are larger. Alone and among all, others find an answer in English more, 63 of 64: to a
+// question whose "camp" agentgraph takes for "ramp". Among all, mean reciprocal ranks are 0.941 and 0.954: long texts
+// about products say "month" and "turned" as well, and hardly count less for their length.
 var conceded = map[string]leads{
 	"en alone":     {1.0 / 64, 0.01},
 	"en among all": {1.0 / 64, 0.0131},
@@ -167,7 +171,8 @@ func TestRetrievalQualityInLanguages(t *testing.T) {
 		}
 		for i, baseline := range measured[group][2:] {
 			assert.GreaterOrEqual(t, ours.hitRate()+margin.hits, baseline.hitRate(), "%s, %s", group, rankings[2+i].name)
-			assert.GreaterOrEqual(t, ours.meanReciprocal()+margin.reciprocal, baseline.meanReciprocal(), "%s, %s", group, rankings[2+i].name)
+			assert.GreaterOrEqual(t, ours.meanReciprocal()+margin.reciprocal, baseline.meanReciprocal(), "%s, %s", group,
+				rankings[2+i].name)
 		}
 	}
 }

@@ -125,7 +125,8 @@ func (l library) retrieveWith(t *testing.T, a asked, threshold float64, most int
 
 const chunksOfChat = `FROM chunks
 	JOIN documents ON documents.company_id = chunks.company_id AND documents.id = chunks.document_id
-	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id AND connected.dataset_id = chunks.dataset_id`
+	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id
+		AND connected.dataset_id = chunks.dataset_id`
 
 // configurations are Postgres's own for the questions' languages. It has none for Chinese.
 var configurations = map[string]string{
@@ -133,7 +134,8 @@ var configurations = map[string]string{
 }
 
 // plainRanking is what Postgres offers on its own, with the dictionary of the question's language.
-const plainRanking = `SELECT documents.name, chunks.content, %s(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +
+const plainRanking = `SELECT documents.name, chunks.content, %s(to_tsvector($1::regconfig, chunks.content),
+	asked) AS rank ` +
 	chunksOfChat + ` CROSS JOIN LATERAL (SELECT %s AS asked) AS question
 	WHERE connected.chat_id = $2 AND to_tsvector($1::regconfig, chunks.content) @@ asked
 	ORDER BY rank DESC, documents.id, chunks.position`
@@ -147,7 +149,8 @@ const (
 func (l library) postgres(function, query string) func(*testing.T, asked) []found {
 	return func(t *testing.T, a asked) []found {
 		t.Helper()
-		rows, err := l.conn.Query(t.Context(), fmt.Sprintf(plainRanking, function, query), configurations[a.Language], l.chats[a.Chat].ID, a.Question)
+		rows, err := l.conn.Query(t.Context(), fmt.Sprintf(plainRanking, function, query), configurations[a.Language],
+			l.chats[a.Chat].ID, a.Question)
 		require.NoError(t, err)
 		ranked, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (found, error) {
 			var f found
@@ -211,7 +214,8 @@ func TestRetrievalQuality(t *testing.T) {
 	rankings := l.rankings()
 	results := l.ask(t, all, rankings)
 	measured := measure(results, len(rankings))
-	printQuality(t.Output(), rankings, measured, []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent", "code"})
+	printQuality(t.Output(), rankings, measured, []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent",
+		"code"})
 	printMissed(t.Output(), results)
 
 	ours := measured["all"][0]

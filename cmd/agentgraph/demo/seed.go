@@ -181,7 +181,8 @@ func (s seeding) agent(ctx context.Context, a agent) error {
 	}
 	s.agents[a.Key] = created.ID
 	for _, prompt := range prompts[1:] {
-		if _, err := s.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: created.ID, Prompt: prompt}); err != nil {
+		if _, err := s.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: created.ID,
+			Prompt: prompt}); err != nil {
 			return err
 		}
 	}

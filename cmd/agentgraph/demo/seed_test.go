@@ -93,7 +93,8 @@ func TestSeedKeepsThePromptHistory(t *testing.T) {
 	tenant := store.Tenant(shown.ID)
 	agents, _ := agentsOf(t, tenant)
 	for _, a := range mustRead(t, "merrowby").Agents {
-		versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agents[a.Name].ID}, wholeList)
+		versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
+			[]string{agents[a.Name].ID}, wholeList)
 		require.NoError(t, err)
 		prompts := make([]string, len(versions))
 		for _, v := range versions {
@@ -110,7 +111,8 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	require.NoError(t, err)
 	tenant := store.Tenant(shown.ID)
 	agents, _ := agentsOf(t, tenant)
-	datasets, err := dbtest.Find[*model.Dataset](t.Context(), tenant, db.DatasetsOfChats, []string{*agents["Product help"].KnowledgeBaseChatID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), tenant, db.DatasetsOfChats,
+		[]string{*agents["Product help"].KnowledgeBaseChatID})
 	require.NoError(t, err)
 	require.Len(t, datasets, 3)
 	require.Equal(t, "Merrowby Home manuals", datasets[0].Name)

@@ -124,7 +124,8 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 const defaultMaxTurns = 10
 
 // simulation completes a simulation with ids and with the agent's defaults.
-func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput, error) {
+func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
+	error) {
 	in.AgentID = s.agents[of.Agent]
 	if in.MaxTurns == 0 {
 		in.MaxTurns = defaultMaxTurns

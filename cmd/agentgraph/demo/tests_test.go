@@ -27,7 +27,8 @@ func working(t *testing.T, store *db.Store) {
 	t.Cleanup(caller.Close)
 	log := slog.New(slog.DiscardHandler)
 	e := engine.New(offline.New(), engine.Options{Caller: caller, Log: log})
-	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: log})
+	v := evaluation.New(e, evaluation.Options{Contact: offline.Contact(), Judge: offline.Judge(),
+		Classifier: offline.Classifier(), Log: log})
 	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: v.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
@@ -42,7 +43,8 @@ func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInp
 		execution, err = tenant.AgentTestExecution(t.Context(), execution.ID)
 		return err == nil && execution.IsFinished()
 	}, time.Minute, 20*time.Millisecond)
-	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, wholeList)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+		wholeList)
 	require.NoError(t, err)
 	ordered := make([]*model.AgentTestRun, len(runs))
 	for _, run := range runs {

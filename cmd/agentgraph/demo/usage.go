@@ -31,7 +31,8 @@ const (
 )
 
 // usage returns an entry for each day and agent up to now.
-func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand, now time.Time) ([]*model.UsageEntryInput, error) {
+func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
+	now time.Time) ([]*model.UsageEntryInput, error) {
 	begin := model.MonthOf(now).AddDate(0, 1-usageMonths, 0)
 	var entries []*model.UsageEntryInput
 	for _, u := range all {

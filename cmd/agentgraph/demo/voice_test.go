@@ -73,7 +73,8 @@ func TestConversationsReadAsWrittenDown(t *testing.T) {
 
 // hold says the customer's lines of a conversation and returns it with the agent's present answers. A first line that
 // begins with "#" describes the customer.
-func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e *engine.Engine, conversation string) string {
+func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e *engine.Engine,
+	conversation string) string {
 	t.Helper()
 	tenant, agent := v.find(t, store, companies)
 	mocking := &model.ToolMocking{MockAllTools: true, MockAllSubAgents: true, MockCallTransfer: true}
@@ -81,12 +82,14 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 	require.NoError(t, err)
 	for _, tool := range tools {
 		if result, ok := v.Results[tool.TechnicalName]; ok {
-			mocking.MockedTools = append(mocking.MockedTools, model.MockedTool{ToolID: tool.ID, Mock: model.Mock{ResultTemplate: &result}})
+			mocking.MockedTools = append(mocking.MockedTools,
+				model.MockedTool{ToolID: tool.ID, Mock: model.Mock{ResultTemplate: &result}})
 		}
 	}
 	bag, err := model.ObjectOf(v.DataBag)
 	require.NoError(t, err)
-	chat, err := e.StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: bag, ToolMocking: mocking})
+	chat, err := e.StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: bag,
+		ToolMocking: mocking})
 	require.NoError(t, err)
 	var said strings.Builder
 	for line := range strings.Lines(conversation) {
@@ -98,7 +101,8 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 			continue
 		}
 		fmt.Fprintf(&said, "> %s\n", text)
-		_, messages, err := e.SendSimulationMessage(t.Context(), tenant, model.SendSimulationMessageInput{SimulationChatID: chat.ID, Text: text})
+		_, messages, err := e.SendSimulationMessage(t.Context(), tenant,
+			model.SendSimulationMessageInput{SimulationChatID: chat.ID, Text: text})
 		require.NoError(t, err, text)
 		answer := messages[1]
 		calls, err := tenant.ToolCallsOfChats(t.Context(), []string{chat.ID})

@@ -44,7 +44,8 @@ type Dev struct {
 func NewDev() *cobra.Command {
 	c := &Dev{}
 	return cli.New(c, &cobra.Command{
-		Use: "dev", Short: "Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company.",
+		Use: "dev", Short: "Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, " +
+			"migrations and a demo company.",
 		Example: `agentgraph dev
 agentgraph dev --port 9000 --ephemeral`,
 	}, nil, &c.agentFlags, c.gatewayFlags.declare(devLimits), &c.observeFlags, &c.auditFlags, &c.devFlags)
@@ -58,7 +59,8 @@ func (c *Dev) Validate() error {
 	if c.OfflinePause < 0 {
 		return errors.New("--offline-pause must not be negative")
 	}
-	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
+		c.auditFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -78,7 +80,7 @@ type banner struct {
 
 // Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
 // ctx ends.
-func (c *Dev) Run(cmd *cobra.Command) (err error) {
+func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start, in its order
 	ctx := cmd.Context()
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
@@ -135,7 +137,9 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()),
+		Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(),
+		Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers,
 	})
 	if err != nil {
@@ -159,7 +163,8 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	go warnOfModel(ctx, options, log)
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector",
+		store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
 
@@ -197,7 +202,8 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("the file %s does not hold a secret key: restore it, or delete it and enter the headers of all tools again", path)
+		return nil, fmt.Errorf("the file %s does not hold a secret key: restore it, or delete it and enter the headers of "+
+			"all tools again", path)
 	}
 	return key, nil
 }
@@ -266,9 +272,10 @@ func invite(store *db.Store, key *string) *console.Invitation {
 			return console.Session{}, err
 		}
 		scopes := []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}
-		token, text, err := store.Tenant(principal.CompanyID).By(principal.KeyID).CreateAccessToken(ctx, model.CreateAccessTokenInput{
-			Scopes: scopes, TTLSeconds: int32(sessionTime.Seconds()),
-		})
+		token, text, err := store.Tenant(principal.CompanyID).By(principal.KeyID).
+			CreateAccessToken(ctx, model.CreateAccessTokenInput{
+				Scopes: scopes, TTLSeconds: int32(sessionTime.Seconds()),
+			})
 		if err != nil {
 			return console.Session{}, err
 		}

@@ -26,14 +26,17 @@ type devDatabase struct {
 }
 
 // database finds the database. If none is named, it starts one, and calls end if that ends by itself.
-func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer, end context.CancelCauseFunc) (devDatabase, error) {
+func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer,
+	end context.CancelCauseFunc) (devDatabase, error) {
 	if c.DatabaseURL != "" {
 		name, err := c.mayUse(ctx, in, log)
 		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
 	}
-	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral, TookOver: func() {
-		_, _ = fmt.Fprintln(log, "The agentgraph that had started the private database has ended. This one has started it again.")
-	}})
+	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral,
+		TookOver: func() {
+			_, _ = fmt.Fprintln(log, "The agentgraph that had started the private database has ended. This one has started it "+
+				"again.")
+		}})
 	if err != nil {
 		return devDatabase{}, err
 	}
@@ -56,7 +59,8 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 	return devDatabase{address: server.URL(), name: name, stop: server.Stop}, nil
 }
 
-var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
+var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the " +
+	"data directory, and it recovers at the next start")
 
 // mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
 // flag has to allow it, or somebody at the terminal.
@@ -83,7 +87,8 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		}
 		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
 	}
-	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, or unset DATABASE_URL for a database of its own; nothing was written")
+	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, " +
+		"or unset DATABASE_URL for a database of its own; nothing was written")
 }
 
 // agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.

@@ -46,14 +46,15 @@ func (c *Dev) directory() (string, func(), error) {
 
 const (
 	temporaryName = "agentgraph-ephemeral-"
-	// memory is where Linux has a file system in memory. It is used with as much room as a database without documents never
-	// needs; Docker's and Kubernetes' have less.
+	// memory is where Linux has a file system in memory. It is used with as much room as a database without documents
+	// never needs; Docker's and Kubernetes' have less.
 	memory     = "/dev/shm"
 	memoryRoom = 1 << 30
 )
 
-// temporaryDirectory creates a directory that nobody keeps, and removes those of programs that were killed. The directory is where
-// TMPDIR says, else in memory if there is room, since it takes a fifth of a start to make the database's files on a disk.
+// temporaryDirectory creates a directory that nobody keeps, and removes those of programs that were killed. The
+// directory is where TMPDIR says, else in memory if there is room, since it takes a fifth of a start to make the
+// database's files on a disk.
 func temporaryDirectory() (string, func(), error) {
 	var err error
 	for _, parent := range temporaryParents(memory, memoryRoom) {

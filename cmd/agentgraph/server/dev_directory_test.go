@@ -35,7 +35,8 @@ func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
 	begins := leave(t, parent, "begins", time.Second, false)
 	linked := filepath.Join(parent, temporaryName+"linked")
 	require.NoError(t, os.Mkdir(linked, 0o700))
-	require.NoError(t, os.Symlink(databaseDirectory(leave(t, t.TempDir(), "elsewhere", time.Hour, false)), databaseDirectory(linked)))
+	require.NoError(t, os.Symlink(databaseDirectory(leave(t, t.TempDir(), "elsewhere", time.Hour, false)),
+		databaseDirectory(linked)))
 
 	directory, discard, err := temporaryDirectory()
 	require.NoError(t, err)

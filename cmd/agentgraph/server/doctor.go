@@ -37,13 +37,16 @@ type Doctor struct {
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
 	return cli.New(c, &cobra.Command{
-		Use: "doctor", Short: "Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do.",
+		Use: "doctor", Short: "Look at the settings, the database, the model, the disk and the ports, and say what is " +
+			"wrong and what to do.",
 		Example: `agentgraph doctor
 agentgraph doctor --json`,
 	}, nil, &c.agentFlags, &c.SecretKeyFlag, cli.Flags{
-		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL", Help: "Address of the Postgres database. Without one only the rest is looked at."},
+		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
+			Help: "Address of the Postgres database. Without one only the rest is looked at."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
-		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS", Help: "Address of the metrics."},
+		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
+			Help: "Address of the metrics."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 	})
 }
@@ -131,9 +134,11 @@ func (c *Doctor) secret() finding {
 	key, err := c.Key()
 	switch {
 	case err != nil:
-		return problem("secret key", err.Error(), "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
+		return problem("secret key", err.Error(), "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, "+
+			"and keep it")
 	case len(key) == 0:
-		return warning("secret key", "none: tools have no headers, and keys no signature", "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
+		return warning("secret key", "none: tools have no headers, and keys no signature",
+			"set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
 	}
 	return ok("secret key", "32 bytes")
 }
@@ -141,14 +146,16 @@ func (c *Doctor) secret() finding {
 // database looks at the database, its schema, how it holds companies apart, and its clock.
 func (c *Doctor) database(ctx context.Context) []finding {
 	if c.DatabaseURL == "" {
-		return []finding{warning("database", "none is named", "set DATABASE_URL for serve; dev has one of its own without it")}
+		return []finding{warning("database", "none is named",
+			"set DATABASE_URL for serve; dev has one of its own without it")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
-		return []finding{problem("database", err.Error(), "look whether it runs, and whether DATABASE_URL has the right host, name, user and password")}
+		return []finding{problem("database", err.Error(), "look whether it runs, and whether DATABASE_URL has the right "+
+			"host, name, user and password")}
 	}
 	// The server looked at its clock at some time in between.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
@@ -157,7 +164,8 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		findings = append(findings, rowSecurity(contents))
 	}
 	if skew > mostSkew {
-		return append(findings, problem("clock", fmt.Sprintf("it differs by %s from the database's", skew.Round(time.Second)), "have both machines set their clocks, with chrony or systemd-timesyncd"))
+		return append(findings, problem("clock", fmt.Sprintf("it differs by %s from the database's", skew.Round(time.Second)),
+			"have both machines set their clocks, with chrony or systemd-timesyncd"))
 	}
 	return append(findings, ok("clock", "as the database's"))
 }
@@ -201,9 +209,11 @@ func rowSecurity(contents schema.Contents) finding {
 	const name = "row-level security"
 	switch {
 	case !contents.IsSecured:
-		return warning(name, "off: the program alone holds companies apart", "run \"agentgraph migrate up\" as a user that may create roles, and start agentgraph again")
+		return warning(name, "off: the program alone holds companies apart",
+			"run \"agentgraph migrate up\" as a user that may create roles, and start agentgraph again")
 	case !contents.MayBind:
-		return problem(name, "on, and the user is no member of its roles", "GRANT agentgraph_gateway, agentgraph_program TO \""+contents.User+"\"")
+		return problem(name, "on, and the user is no member of its roles",
+			"GRANT agentgraph_gateway, agentgraph_program TO \""+contents.User+"\"")
 	}
 	return ok(name, "on")
 }
@@ -212,7 +222,8 @@ func rowSecurity(contents schema.Contents) finding {
 func (c *Doctor) model(ctx context.Context) finding {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	if c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
-		return warning("model", "offline: rules, no language model", "set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")
+		return warning("model", "offline: rules, no language model",
+			"set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -228,18 +239,21 @@ func (c *Doctor) referees(ctx context.Context) []finding {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	if c.JudgeModel == "" && c.ContactModel == "" && (c.OpenaiAPIKey != "" || c.OpenaiBaseURL != "") {
-		return []finding{warning("judge", "none of its own: "+c.Model+" judges itself", "set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents")}
+		return []finding{warning("judge", "none of its own: "+c.Model+" judges itself",
+			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents")}
 	}
 	var findings []finding
 	for _, role := range []struct {
 		name, model, variable string
 		check                 func(context.Context) error
-	}{{"judge", c.JudgeModel, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.ContactModel, "AGENTGRAPH_CONTACT", options.CheckContact}} {
+	}{{"judge", c.JudgeModel, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.ContactModel, "AGENTGRAPH_CONTACT",
+		options.CheckContact}} {
 		if role.model == "" {
 			continue
 		}
 		if err := role.check(ctx); err != nil {
-			findings = append(findings, problem(role.name, err.Error(), "look at "+role.variable+"_API_KEY and "+role.variable+"_BASE_URL"))
+			findings = append(findings, problem(role.name, err.Error(), "look at "+role.variable+"_API_KEY and "+role.variable+
+				"_BASE_URL"))
 			continue
 		}
 		findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))
@@ -252,13 +266,15 @@ func disk(directory string) finding {
 	const name = "disk"
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(directory, &stat); err != nil {
-		return problem(name, fmt.Sprintf("%s: %v", directory, err), "large uploads need a directory for temporary files: name one with TMPDIR")
+		return problem(name, fmt.Sprintf("%s: %v", directory, err),
+			"large uploads need a directory for temporary files: name one with TMPDIR")
 	}
 	free := stat.Bavail * uint64(stat.Bsize) //nolint:gosec // Blocks have a size above 0.
 	found := fmt.Sprintf("%d MiB free in %s", free>>20, directory)
 	probe, err := os.CreateTemp(directory, "agentgraph-doctor-")
 	if err != nil {
-		return problem(name, filepath.Clean(directory)+" cannot be written", "large uploads need it: make it writable, or name another one with TMPDIR")
+		return problem(name, filepath.Clean(directory)+" cannot be written",
+			"large uploads need it: make it writable, or name another one with TMPDIR")
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -291,7 +307,8 @@ func (c *Doctor) port(ctx context.Context, name, address string) finding {
 	if name == "port" && serves(ctx, address) {
 		return ok(name, "agentgraph serves on %s", address)
 	}
-	return problem(name, fmt.Sprintf("%s cannot be listened on: %v", address, err), "stop what uses it, or choose another with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
+	return problem(name, fmt.Sprintf("%s cannot be listened on: %v", address, err),
+		"stop what uses it, or choose another with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
 }
 
 // serves reports whether an agentgraph answers at the address.

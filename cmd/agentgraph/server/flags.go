@@ -178,7 +178,8 @@ func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 			err = cause.Err
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("listen on %s: %w: another program uses the port, perhaps another agentgraph; %s", address, err, advice)
+			return nil, fmt.Errorf("listen on %s: %w: another program uses the port, perhaps another agentgraph; %s", address,
+				err, advice)
 		}
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
@@ -189,7 +190,8 @@ func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 func (f priceFlags) Validate() error {
 	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
 		if price < 0 || price > model.MaxEntryCredits {
-			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " + model.MaxEntryCredits.String())
+			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " +
+				model.MaxEntryCredits.String())
 		}
 	}
 	return nil

@@ -18,12 +18,15 @@ import (
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	for _, origin := range []string{"*", "https://console.example.com", "http://localhost:5173", "http://[::1]:3000", "https://*.example.com", "https://*.example.com:8443"} {
+	for _, origin := range []string{"*", "https://console.example.com", "http://localhost:5173", "http://[::1]:3000",
+		"https://*.example.com", "https://*.example.com:8443"} {
 		require.True(t, isOrigin(origin), origin)
 	}
 	for _, origin := range []string{
-		"", "null", "example.com", "https://example.com/", "https://", "ftp://example.com", "https://user@example.com", "https://example.com?x",
-		"https://*", "https://*example.com", "https://a.*.example.com", "https://*.*.example.com", " https://example.com", "HTTPS://example.com",
+		"", "null", "example.com", "https://example.com/", "https://", "ftp://example.com", "https://user@example.com",
+		"https://example.com?x",
+		"https://*", "https://*example.com", "https://a.*.example.com", "https://*.*.example.com", " https://example.com",
+		"HTTPS://example.com",
 	} {
 		require.False(t, isOrigin(origin), origin)
 	}
@@ -36,17 +39,22 @@ func TestFlagsOfTheEngine(t *testing.T) {
 	command.RunE = func(*cobra.Command, []string) error { return nil }
 	program.AddCommand(command)
 	require.NoError(t, cli.Execute(t.Context(), program, []string{
-		"serve", "--database-url", "postgres://any", "--openai-api-key", "k", "--openai-base-url", "http://a/v1", "--model", "speaker", "--model-timeout", "3s",
-		"--question-model", "asker", "--judge-model", "judge", "--judge-base-url", "http://j/v1", "--judge-api-key", "j", "--contact-model", "caller",
+		"serve", "--database-url", "postgres://any", "--openai-api-key", "k", "--openai-base-url", "http://a/v1", "--model",
+		"speaker", "--model-timeout", "3s",
+		"--question-model", "asker", "--judge-model", "judge", "--judge-base-url", "http://j/v1", "--judge-api-key", "j",
+		"--contact-model", "caller",
 		"--embedding-model", "embedder", "--embedding-base-url", "http://b/v1", "--embedding-api-key", "e",
-		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--ocr", "sh", "--turn-timeout", "5s", "--max-model-calls", "7",
-		"--tool-allow", "10.0.0.0/8,tools.internal", "--transfer-webhook", "https://d", "--price-message", "1", "--price-input-tokens", "2", "--price-output-tokens", "3",
+		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--ocr", "sh", "--turn-timeout", "5s",
+		"--max-model-calls", "7",
+		"--tool-allow", "10.0.0.0/8,tools.internal", "--transfer-webhook", "https://d", "--price-message", "1",
+		"--price-input-tokens", "2", "--price-output-tokens", "3",
 		"--rate-limit", "5", "--max-body", "6",
 	}))
 	log := slog.New(slog.DiscardHandler)
 	observer := &observe.Observer{}
 	require.Equal(t, app.EngineOptions{
-		Provider:        openai.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second, IdleTimeout: 3 * time.Second},
+		Provider: openai.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second,
+			IdleTimeout: 3 * time.Second},
 		QuestionModel:   "asker",
 		Embedder:        openai.Config{BaseURL: "http://b/v1", Key: "e", Model: "embedder"},
 		Reranker:        knowledge.Reranker{URL: "http://c", Key: "r", Models: []string{"x", "y"}},
@@ -74,7 +82,8 @@ func TestFlagsOfTheAuditLog(t *testing.T) {
 	require.NoError(t, good.Validate())
 	for _, f := range []auditFlags{
 		{AuditDays: -1}, {AuditDays: 40_001}, {AuditWebhook: "siem", AuditWebhookSecret: good.AuditWebhookSecret},
-		{AuditWebhook: "ftp://siem", AuditWebhookSecret: good.AuditWebhookSecret}, {AuditWebhook: good.AuditWebhook, AuditWebhookSecret: "short"},
+		{AuditWebhook: "ftp://siem", AuditWebhookSecret: good.AuditWebhookSecret},
+		{AuditWebhook: good.AuditWebhook, AuditWebhookSecret: "short"},
 		{AuditWebhook: good.AuditWebhook},
 	} {
 		require.Error(t, f.Validate(), f)

@@ -25,7 +25,8 @@ func (f gatewayFlags) Validate() error {
 	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxResponse <= 0 || f.RequestTimeout <= 0 {
 		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
 	}
-	if f.BasePath != "" && (f.BasePath[0] != '/' || path.Clean(f.BasePath) != strings.TrimSuffix(f.BasePath, "/") && f.BasePath != "/" || (&url.URL{Path: f.BasePath}).EscapedPath() != f.BasePath) {
+	if f.BasePath != "" && (f.BasePath[0] != '/' || path.Clean(f.BasePath) != strings.TrimSuffix(f.BasePath, "/") &&
+		f.BasePath != "/" || (&url.URL{Path: f.BasePath}).EscapedPath() != f.BasePath) {
 		return fmt.Errorf("--base-path must be a path such as /agents, not %q", f.BasePath)
 	}
 	if f.QueryCost < 0 {
@@ -51,7 +52,8 @@ func (f gatewayFlags) Validate() error {
 	}
 	for _, origin := range f.CORSOrigin {
 		if !isOrigin(origin) {
-			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or https://*.example.com, not %q", origin)
+			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or "+
+				"https://*.example.com, not %q", origin)
 		}
 	}
 	_, err := f.Key()
@@ -61,12 +63,13 @@ func (f gatewayFlags) Validate() error {
 // isOrigin reports whether the text is "*" or an origin as browsers send it, except that its host may begin with "*.".
 func isOrigin(text string) bool {
 	address, err := url.Parse(text)
-	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
+	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") &&
+		address.Hostname() != "" &&
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
-// costPerWork is the cost that an operation may have for each value that the executor may make for its response: whoever allows
-// more of the one allows more of the other.
+// costPerWork is the cost that an operation may have for each value that the executor may make for its response:
+// whoever allows more of the one allows more of the other.
 const costPerWork = 20
 
 // settings returns the gateway's settings.

@@ -39,11 +39,13 @@ type judgeEval struct {
 func newJudgeEval() *cobra.Command {
 	c := &judgeEval{}
 	return cli.New(c, &cobra.Command{
-		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes what does not hold.",
+		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes what does not " +
+			"hold.",
 		Example: `AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval
 agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the 60 verdicts that come with the program."},
+		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the " +
+			"60 verdicts that come with the program."},
 	}, &c.modelFlags, &c.refereeFlags, cli.Flags{
 		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
 		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
@@ -88,8 +90,9 @@ func (l labelled) run() *model.AgentTestRun {
 	run := &model.AgentTestRun{Messages: l.Messages, EndReason: l.EndReason}
 	for i, call := range l.ToolCalls {
 		run.ToolCalls = append(run.ToolCalls, &model.ToolCall{
-			ID: fmt.Sprintf("call_%d", i), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
-			Result: call.Result, Error: call.Error, MessageSequence: call.MessageSequence,
+			ID: fmt.Sprintf("call_%d", i), Kind: model.ToolCallKindTool, TechnicalName: call.TechnicalName,
+			Arguments: call.Arguments,
+			Result:    call.Result, Error: call.Error, MessageSequence: call.MessageSequence,
 		})
 	}
 	return run
@@ -158,7 +161,8 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case measured.FalsePasses > 0:
-		return client.Exit(client.ExitFailed, fmt.Errorf("the judge passed %d criteria that do not hold", measured.FalsePasses))
+		return client.Exit(client.ExitFailed, fmt.Errorf("the judge passed %d criteria that do not hold",
+			measured.FalsePasses))
 	case measured.Undecided > 0:
 		return client.Exit(client.ExitServer, fmt.Errorf("the judge did not decide %d criteria", measured.Undecided))
 	}
@@ -168,7 +172,8 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*judgeMeasured, error) {
 	flags := agentFlags{modelFlags: c.modelFlags, refereeFlags: c.refereeFlags}
 	if c.JudgeModel == "" && c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
-		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or AGENTGRAPH_JUDGE_MODEL with its key"))
+		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or "+
+			"AGENTGRAPH_JUDGE_MODEL with its key"))
 	}
 	_, evaluator, release, err := app.NewEngine(flags.options(nil, slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -181,7 +186,8 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	}
 	for _, conversation := range conversations {
 		for _, criterion := range conversation.Criteria {
-			measured.Verdicts = append(measured.Verdicts, judgeVerdict{Conversation: conversation.Name, Criterion: criterion.Criterion, Holds: *criterion.Holds, of: conversation})
+			measured.Verdicts = append(measured.Verdicts, judgeVerdict{Conversation: conversation.Name,
+				Criterion: criterion.Criterion, Holds: *criterion.Holds, of: conversation})
 		}
 	}
 	var group errgroup.Group
@@ -220,7 +226,8 @@ type judgeMeasured struct {
 	Undecided     int `json:"undecided"`
 	// Accuracy is the share of the verdicts that are right; nil without any.
 	Accuracy *float64 `json:"accuracy"`
-	// Kappa is Cohen's: the agreement with the known verdicts beyond that of chance, at most 1; nil where chance agrees always.
+	// Kappa is Cohen's: the agreement with the known verdicts beyond that of chance, at most 1; nil where chance agrees
+	// always.
 	Kappa    *float64       `json:"kappa"`
 	Verdicts []judgeVerdict `json:"verdicts"`
 	holding  int
@@ -277,10 +284,12 @@ func (m *judgeMeasured) write(out io.Writer) error {
 	for _, v := range m.Verdicts {
 		switch {
 		case v.Passed == nil:
-			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), client.Printable(v.Error))
+			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion),
+				client.Printable(v.Error))
 		case *v.Passed != v.Holds:
 			said := map[bool]string{true: "passed, and does not hold", false: "failed, and holds"}[*v.Passed]
-			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said, client.Printable(v.Rationale))
+			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said,
+				client.Printable(v.Rationale))
 		}
 	}
 	decided := len(m.Verdicts) - m.Undecided
@@ -288,7 +297,8 @@ func (m *judgeMeasured) write(out io.Writer) error {
 	if m.Kappa != nil {
 		fmt.Fprintf(&text, " (Cohen's kappa %.2f)", *m.Kappa)
 	}
-	fmt.Fprintf(&text, "\nFalse passes: %d of %d that do not hold\nFalse failures: %d of %d that hold\nWithout a verdict: %d\n",
+	fmt.Fprintf(&text, "\nFalse passes: %d of %d that do not hold\nFalse failures: %d of %d that hold\nWithout a "+
+		"verdict: %d\n",
 		m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
 	_, err := text.WriteTo(out)
 	return err

@@ -26,7 +26,8 @@ func (f observeFlags) Validate() error {
 	return nil
 }
 
-// sampleNoMemory spares the samples of allocations, a fiftieth of the processor time of turns, which only profiles of the heap have: for the whole process, since it has one server.
+// sampleNoMemory spares the samples of allocations, a fiftieth of the processor time of turns, which only profiles of
+// the heap have: for the whole process, since it has one server.
 var sampleNoMemory = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
 
 // start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.

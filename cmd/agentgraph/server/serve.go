@@ -37,7 +37,8 @@ func (c *Serve) command() *cobra.Command {
 		Use: "serve", Short: "Run the gateway in production, on the database that DATABASE_URL names.",
 		Example: `DATABASE_URL_FILE=/run/secrets/database agentgraph serve
 agentgraph serve --config /etc/agentgraph.yaml`,
-	}, nil, &c.DatabaseFlag, &c.agentFlags, c.gatewayFlags.declare(serveLimits), &c.observeFlags, &c.auditFlags, &c.busFlags, &c.serverFlags)
+	}, nil, &c.DatabaseFlag, &c.agentFlags, c.gatewayFlags.declare(serveLimits), &c.observeFlags, &c.auditFlags,
+		&c.busFlags, &c.serverFlags)
 }
 
 // mostDrainDelay is the longest --drain-delay.
@@ -69,7 +70,8 @@ func (c *Serve) Validate() error {
 	if c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay {
 		return fmt.Errorf("--drain-delay must be between 0s and %s", mostDrainDelay)
 	}
-	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
+	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
+		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
@@ -95,7 +97,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
-		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
+		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey,
+		RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
 		Tracer: observer.Statements(), NATS: c.nats(log),
 	})
 	if err != nil {
@@ -103,7 +106,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	defer store.Close()
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(nil),
+		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers, DrainDelay: c.DrainDelay,
 	})
 	if err != nil {
@@ -114,7 +118,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	go warnOfModel(ctx, options, log)
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector", store.ComparesVectors(), "version", cli.Version(cmd), "metrics", observer.MetricsAddress())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.Model().Name(), "pgvector",
+		store.ComparesVectors(), "version", cli.Version(cmd), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
 

@@ -11,8 +11,8 @@ import (
 
 //go:generate go run ./generate
 
-// This file and settings_engine.go are the one table of the server's settings. The flags, their help, the table in docs/operations.md and
-// deploy/systemd/environment are made from it; see SettingGroups.
+// This file and settings_engine.go are the one table of the server's settings. The flags, their help, the table in
+// docs/operations.md and deploy/systemd/environment are made from it; see SettingGroups.
 
 // SettingGroup is the settings of one subject.
 type SettingGroup struct {

@@ -44,7 +44,8 @@ func (c *conversation) answerTo(made call) reply {
 			return next
 		}
 		// Options that the contact has already chosen from are not listed.
-		if slices.ContainsFunc(wanted.properties, func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
+		if slices.ContainsFunc(wanted.properties,
+			func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
 			!strings.HasSuffix(next.text, c.speak.which) {
 			return next
 		}
@@ -60,7 +61,8 @@ func (c *conversation) answerTo(made call) reply {
 func (c *conversation) takenUp(t tool) bool {
 	return slices.ContainsFunc(c.tools, func(other tool) bool {
 		return slices.ContainsFunc(other.properties, func(p property) bool {
-			return c.picks(question{property: p}) && slices.ContainsFunc(p.producers, func(producer *tool) bool { return producer.name == t.name })
+			return c.picks(question{property: p}) &&
+				slices.ContainsFunc(p.producers, func(producer *tool) bool { return producer.name == t.name })
 		})
 	})
 }

@@ -15,11 +15,13 @@ const maxChoices = 4
 
 var (
 	// asksOpenly matches the beginning of a description that can be asked as it is: "Why it is frozen".
-	asksOpenly = lazyregexp.New(`(?i)^(wh(at|en|ere|ich|o|y|ether)|how|if|for how|(ce qu|où|quand|comment|combien|pourquoi|quel|si )\pL*)`)
+	asksOpenly = lazyregexp.New(
+		`(?i)^(wh(at|en|ere|ich|o|y|ether)|how|if|for how|(ce qu|où|quand|comment|combien|pourquoi|quel|si )\pL*)`)
 	// determined matches the beginning of a description that needs no article.
 	determined = lazyregexp.New(`(?i)^(the|a|an|your|one|all|any|this|these) `)
 	// ofPerson matches the end of a description of something that the contact has.
-	ofPerson = lazyregexp.New(`(?i)^(.+?)(?: (of|of the|that the) (?:caller|customer|visitor|contact|lead|passenger|patient|recipient|policyholder|guest|cardholder)s?(?: gave| named| wants)?)$`)
+	ofPerson = lazyregexp.New(
+		`(?i)^(.+?)(?: (of|of the|that the) (?:caller|customer|visitor|contact|lead|passenger|patient|recipient|policyholder|guest|cardholder)s?(?: gave| named| wants)?)$`)
 )
 
 // phrase returns the question for a property: the title of its schema if that is a question in this language, else the

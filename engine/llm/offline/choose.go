@@ -25,7 +25,8 @@ const (
 
 // These are the weights of a word by where a tool has it.
 const (
-	inName, inDelegateName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 1.2, 0.5, 1, 1, 1, 0.4, 0.5, 0.5
+	inName, inDelegateName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 1.2,
+		0.5, 1, 1, 1, 0.4, 0.5, 0.5
 )
 
 // words are what a tool is about, each with its weight.

@@ -79,8 +79,9 @@ func chosenTag(tags []tag, said []string) classification {
 		return classification{Rationale: "Two tags share as many words with the conversation, so none is chosen."}
 	}
 	return classification{
-		Rationale: fmt.Sprintf("The conversation shares the words %s with the tag %q.", strings.Join(shared, ", "), tags[chosen].Name),
-		Tag:       &tags[chosen].Name,
+		Rationale: fmt.Sprintf("The conversation shares the words %s with the tag %q.", strings.Join(shared, ", "),
+			tags[chosen].Name),
+		Tag: &tags[chosen].Name,
 	}
 }
 

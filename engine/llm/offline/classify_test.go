@@ -38,7 +38,8 @@ func TestClassifier(t *testing.T) {
 			}
 			asked, err := json.Marshal(map[string]any{"tags": json.RawMessage(tags), "conversation": conversation})
 			require.NoError(t, err)
-			answer, err := llm.Collect(offline.Classifier().Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: string(asked)}}}))
+			answer, err := llm.Collect(offline.Classifier().
+				Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: string(asked)}}}))
 			require.NoError(t, err)
 			var got struct {
 				Rationale string

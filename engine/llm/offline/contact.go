@@ -49,13 +49,15 @@ var (
 	// "asks:".
 	spoken = lazyregexp.New(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
 	// direction begins a sentence for the actor, not for the other side.
-	direction = lazyregexp.New(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
-		`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
+	direction = lazyregexp.New(
+		`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
+			`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
 	// wish matches a sentence about what the contact wants.
 	wish = lazyregexp.New(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
 		`veux|veut|voulez|souhaite[sz]?|souhaitez|aimerais|besoin|cherche[sz]?)\b`)
 	// request matches a sentence that asks, with or without a question mark.
-	request = lazyregexp.New(`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
+	request = lazyregexp.New(
+		`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
 	// elses matches a question whether there is more.
 	elses = lazyregexp.New(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
 )

@@ -53,7 +53,8 @@ func TestContact(t *testing.T) {
 		},
 		"states its intent, answers with facts, and leaves": {
 			anna,
-			[]string{"Welcome!", "What is your name?", "What is your customer number?", "Did you get a letter?", "It is cancelled.", "Bye"},
+			[]string{"Welcome!", "What is your name?", "What is your customer number?", "Did you get a letter?",
+				"It is cancelled.", "Bye"},
 			[]string{
 				"I want to cancel my appointment on Friday.", "I do not know.", "My customer number is 4711.",
 				"The clinic sent a letter to me.", "That is all, thank you. Goodbye.…",
@@ -72,15 +73,17 @@ func TestContact(t *testing.T) {
 		"several wishes come before the farewell": {
 			"The caller wants to book a table. She needs a chair for a child. Her name is Ana.",
 			[]string{"Hello", "Fine.", "Please tell me your name.", "Done."},
-			[]string{"I want to book a table.", "I need a chair for a child.", "My name is Ana.", "That is all, thank you. Goodbye.…"},
+			[]string{"I want to book a table.", "I need a chair for a child.", "My name is Ana.",
+				"That is all, thank you. Goodbye.…"},
 		},
 		"French": {
 			"Vous êtes Marie. Vous voulez annuler votre rendez-vous. Votre numéro est 12.",
 			[]string{"Bonjour", "Quel est votre numéro ?"},
 			[]string{"Je veux annuler mon rendez-vous.", "Mon numéro est 12."},
 		},
-		"nothing but a statement": {"Opening hours", []string{"Hello", "Nine to five."}, []string{"Opening hours.", "That is all, thank you. Goodbye.…"}},
-		"nothing":                 {"…", []string{"Hello"}, []string{"That is all, thank you. Goodbye.…"}},
+		"nothing but a statement": {"Opening hours", []string{"Hello", "Nine to five."},
+			[]string{"Opening hours.", "That is all, thank you. Goodbye.…"}},
+		"nothing": {"…", []string{"Hello"}, []string{"That is all, thank you. Goodbye.…"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -56,8 +56,9 @@ func hold(t *testing.T, a agent, steps []step) {
 		var made []string
 		var said strings.Builder
 		for range 8 {
-			answer, err := llm.Collect(offline.New().Chat(t.Context(), llm.Request{System: a.prompt, Messages: messages, Tools: append(a.tools,
-				llm.Tool{Name: llm.EndConversation})}))
+			answer, err := llm.Collect(offline.New().
+				Chat(t.Context(), llm.Request{System: a.prompt, Messages: messages, Tools: append(a.tools,
+					llm.Tool{Name: llm.EndConversation})}))
 			require.NoError(t, err)
 			require.NotEmpty(t, answer.Text+fmt.Sprint(answer.ToolCalls))
 			said.WriteString(answer.Text)
@@ -87,8 +88,10 @@ const (
 )
 
 var reception = agent{
-	prompt: "You are the receptionist. Today is 2026-10-10. The caller's number is +12025550143.\n\n# Emergencies come first\n" +
-		"If the caller mentions chest pain, stop. Tell them to dial 999 now.\n\n# Facts\nAppointments can be cancelled free of charge up to 24 hours before.",
+	prompt: "You are the receptionist. Today is 2026-10-10. The caller's number is +12025550143.\n\n# Emergencies come " +
+		"first\n" +
+		"If the caller mentions chest pain, stop. Tell them to dial 999 now.\n\n# Facts\nAppointments can be cancelled " +
+		"free of charge up to 24 hours before.",
 	tools: []llm.Tool{
 		offer("find_free_slots", "Lists free appointments of the clinic, earliest first. Call it before you offer any time.",
 			`"visitType":{"type":"string","description":"Kind of visit.","enum":["general","blood_test"]},"from":{"type":"string","format":"date","description":"First day to look at."}`,
@@ -116,7 +119,8 @@ var cards = agent{
 		offer("freeze_card", "Stops every new payment with the card at once.",
 			`"cardLastFour":{"type":"string","pattern":"^[0-9]{4}$","description":"Last four digits of the card."},"reason":{"type":"string","description":"Why it is frozen.","enum":["lost","stolen","customer_wish"]}`,
 			"cardLastFour", "reason"),
-		delegate("card_delivery", "Follows a replacement card on its way. Delegate when the caller asks where the new card is."),
+		delegate("card_delivery", "Follows a replacement card on its way. Delegate when the caller asks where the new card "+
+			"is."),
 		{Name: llm.TransferCall},
 	},
 	results: map[string]string{
@@ -133,39 +137,52 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 	}{
 		"clinic: options, a yes, a result": {reception, []step{
 			{"Good morning", nil, []string{"How can I help you?"}},
-			{"I'd like to book an appointment for my sore knee", nil, []string{"I can help with that. Could you tell me the kind of visit: general or blood test?"}},
+			{"I'd like to book an appointment for my sore knee", nil, []string{"I can help with that. Could you tell me the " +
+				"kind of visit: general or blood test?"}},
 			{"a general one", nil, []string{"Could you tell me the first day to look at?"}},
-			{"next Tuesday", []string{`find_free_slots {"from":"2026-10-13","visitType":"general"}`}, []string{"1) day Tuesday, at 09:20\n2) day Wednesday, at 15:00\n", "Which one would you like?"}},
+			{"next Tuesday", []string{`find_free_slots {"from":"2026-10-13","visitType":"general"}`},
+				[]string{"1) day Tuesday, at 09:20\n2) day Wednesday, at 15:00\n", "Which one would you like?"}},
 			{"the second one please", nil, []string{"What is your full name?"}},
 			{"My name is Ana Silva", nil, []string{"What is your date of birth?"}},
-			{"12 May 1988", nil, []string{"day Wednesday, at 15:00, patient name Ana Silva, date of birth 12 May 1988. Shall I go ahead?"}},
-			{"yes please", []string{`book_appointment {"dateOfBirth":"1988-05-12","patientName":"Ana Silva","reason":"I'd like to book an appointment for my sore knee","slotId":"S-22"}`}, []string{"That is done. Reference B-7731."}},
+			{"12 May 1988", nil, []string{"day Wednesday, at 15:00, patient name Ana Silva, date of birth 12 May 1988. Shall " +
+				"I go ahead?"}},
+			{"yes please", []string{
+				`book_appointment {"dateOfBirth":"1988-05-12","patientName":"Ana Silva","reason":"I'd like to book an appointment for my sore knee","slotId":"S-22"}`}, []string{"That is done. Reference B-7731."}},
 			{"No, thank you", []string{ended}, []string{"Goodbye!"}},
 		}},
 		"clinic: an emergency and a callback": {reception, []step{
 			{"I have chest pain", nil, []string{"dial 999 now"}},
 			{"Call me back tomorrow at 14:30, it is about my results",
 				[]string{`schedule_callback {"phoneNumber":"+12025550143","reason":"Call me back tomorrow at 14:30, it is about my results","startsAt":"2026-10-11T14:30:00Z"}`}, nil},
-			{"Can I speak to a human?", nil, []string{"I cannot put you through to anybody from here. Shall I have a colleague call you back?"}},
+			{"Can I speak to a human?", nil, []string{"I cannot put you through to anybody from here. Shall I have a " +
+				"colleague call you back?"}},
 			{"bye", []string{ended}, nil},
 		}},
 		"bank: at once, transfer, delegation": {cards, []step{
-			{"Hello, my card was stolen!", []string{`freeze_card {"cardLastFour":"4821","reason":"stolen"}`}, []string{"Hello!", "That is done."}},
-			{"I want to speak to a human", []string{`transfer_call {"reason":"The contact asks for a human: I want to speak to a human"}`}, []string{"I could not put you through: No telephony provider is configured."}},
-			{"Where is my new card?", []string{`card_delivery {"request":"card delivery. Where is my new card?"}`}, []string{"Could you tell me the tracking number?"}},
-			{"MP88412207GB", []string{`card_delivery {"request":"card delivery. Where is my new card?\nCould you tell me the tracking number? MP88412207GB"}`}, nil},
+			{"Hello, my card was stolen!", []string{`freeze_card {"cardLastFour":"4821","reason":"stolen"}`},
+				[]string{"Hello!", "That is done."}},
+			{"I want to speak to a human",
+				[]string{`transfer_call {"reason":"The contact asks for a human: I want to speak to a human"}`},
+				[]string{"I could not put you through: No telephony provider is configured."}},
+			{"Where is my new card?", []string{`card_delivery {"request":"card delivery. Where is my new card?"}`},
+				[]string{"Could you tell me the tracking number?"}},
+			{"MP88412207GB", []string{
+				`card_delivery {"request":"card delivery. Where is my new card?\nCould you tell me the tracking number? MP88412207GB"}`}, nil},
 			{"that's all", []string{ended}, nil},
 		}},
 		"bank in French": {cards, []step{
-			{"Bonjour, j'ai perdu ma carte", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`}, []string{"Bonjour !", "C’est fait."}},
+			{"Bonjour, j'ai perdu ma carte", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`},
+				[]string{"Bonjour !", "C’est fait."}},
 			{"merci", nil, []string{"Je vous en prie."}},
 			{"non merci", []string{endedInFrench}, []string{"Au revoir !"}},
 		}},
 		"parcels: a number of the menu, a tracking number": {agent{
 			prompt: "You wrote because parcel MP88412207GB is due.\n\n- Another time: call list_delivery_windows.",
 			tools: []llm.Tool{
-				offer("track_parcel", "Returns the last known stop of a parcel.", `"trackingNumber":{"type":"string","description":"Tracking number, for example MP00000000GB."}`, "trackingNumber"),
-				offer("list_delivery_windows", "Lists the windows that are free for a parcel.", `"trackingNumber":{"type":"string","description":"Tracking number, for example MP00000000GB."}`, "trackingNumber"),
+				offer("track_parcel", "Returns the last known stop of a parcel.",
+					`"trackingNumber":{"type":"string","description":"Tracking number, for example MP00000000GB."}`, "trackingNumber"),
+				offer("list_delivery_windows", "Lists the windows that are free for a parcel.",
+					`"trackingNumber":{"type":"string","description":"Tracking number, for example MP00000000GB."}`, "trackingNumber"),
 				offer("set_safe_place", "Tells the driver where to leave the parcel.",
 					`"trackingNumber":{"type":"string","description":"Tracking number, for example MP00000000GB."},"kind":{"type":"string","enum":["porch","shed","neighbour"],"description":"Kind of place."}`, "trackingNumber", "kind"),
 			},
@@ -178,19 +195,22 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 		}},
 		"appliances: an error, and again": {agent{
 			prompt: "You are the help assistant.",
-			tools: []llm.Tool{offer("run_device_diagnostics", "Asks a connected product for its state. Needs the visitor's consent.",
+			tools: []llm.Tool{offer("run_device_diagnostics", "Asks a connected product for its state. Needs the visitor's "+
+				"consent.",
 				`"serialNumber":{"type":"string","pattern":"^MH-[A-Z0-9]{8}$","description":"Serial number of the product."},"consent":{"type":"boolean","const":true,"description":"Whether the visitor agreed."}`,
 				"serialNumber", "consent")},
 			results: map[string]string{"run_device_diagnostics": `{"error":"Timeout","message":"the device did not answer"}`},
 		}, []step{
 			{"Can you run a diagnostic of my kettle?", nil, []string{"Could you tell me the serial number of the product?"}},
 			{"mh-k72b40qx", nil, []string{"Could you tell me whether the visitor agreed?"}},
-			{"yes", []string{`run_device_diagnostics {"consent":true,"serialNumber":"MH-K72B40QX"}`}, []string{"did not work: Timeout: the device did not answer.", "try again"}},
+			{"yes", []string{`run_device_diagnostics {"consent":true,"serialNumber":"MH-K72B40QX"}`},
+				[]string{"did not work: Timeout: the device did not answer.", "try again"}},
 			{"try again", []string{`run_device_diagnostics {"consent":true,"serialNumber":"MH-K72B40QX"}`}, nil},
 			{"bye", []string{ended}, nil},
 		}},
 		"club: a choice of what was told": {agent{
-			prompt: "You are Max. Nearest club by postcode: Harbourside. The number is +12025550143.\n\n# Prices\nOff-peak 24, all day 36 pounds a month.",
+			prompt: "You are Max. Nearest club by postcode: Harbourside. The number is +12025550143.\n\n# Prices\nOff-peak " +
+				"24, all day 36 pounds a month.",
 			tools: []llm.Tool{
 				offer("list_trial_classes", "Lists classes that take trial visitors.",
 					`"clubName":{"type":"string","description":"Name of the club."},"kind":{"type":"string","enum":["yoga","swim"],"description":"What interests the lead."},"partOfDay":{"type":"string","enum":["early","evening","any"],"description":"When."}`, "clubName"),
@@ -198,56 +218,73 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 					`"trialId":{"type":"string","description":"Identifier as returned by list_trial_classes."},"fullName":{"type":"string","description":"Full name of the lead."},"phoneNumber":{"type":"string","description":"Number of the lead in international form."}`,
 					"trialId", "fullName", "phoneNumber"),
 			},
-			results: map[string]string{"list_trial_classes": `{"classes":[{"trialId":"TR1","startsAt":"Monday 18:00"},{"trialId":"TR2","startsAt":"Thursday 07:00"}]}`},
+			results: map[string]string{
+				"list_trial_classes": `{"classes":[{"trialId":"TR1","startsAt":"Monday 18:00"},{"trialId":"TR2","startsAt":"Thursday 07:00"}]}`},
 		}, []step{
-			{"I'd like to try swimming classes in the evening", []string{`list_trial_classes {"clubName":"Harbourside","kind":"swim","partOfDay":"evening"}`}, []string{"1) starts at Monday 18:00"}},
+			{"I'd like to try swimming classes in the evening",
+				[]string{`list_trial_classes {"clubName":"Harbourside","kind":"swim","partOfDay":"evening"}`},
+				[]string{"1) starts at Monday 18:00"}},
 			{"Thursday", nil, []string{"What is your full name?"}},
 			{"What are your prices?", nil, []string{"Off-peak 24", "What is your full name?"}},
-			{"Ana Silva", []string{`book_trial_visit {"fullName":"Ana Silva","phoneNumber":"+12025550143","trialId":"TR2"}`}, nil},
+			{"Ana Silva", []string{`book_trial_visit {"fullName":"Ana Silva","phoneNumber":"+12025550143","trialId":"TR2"}`},
+				nil},
 			{"goodbye", []string{ended}, nil},
 		}},
 		"returns, in French": {agent{
 			prompt: "Tu es l'assistante du service retours.",
 			tools: []llm.Tool{
-				offer("find_order", "Retrouve une commande de la boutique.", `"orderNumber":{"type":"string","pattern":"^MM[0-9]{8}$","description":"Numéro de commande."},"email":{"type":"string","format":"email","description":"Adresse e-mail utilisée pour la commande."}`, "orderNumber", "email"),
+				offer("find_order", "Retrouve une commande de la boutique.",
+					`"orderNumber":{"type":"string","pattern":"^MM[0-9]{8}$","description":"Numéro de commande."},"email":{"type":"string","format":"email","description":"Adresse e-mail utilisée pour la commande."}`, "orderNumber", "email"),
 				offer("check_return_eligibility", "Indique si un article peut être repris.",
 					`"orderNumber":{"type":"string","pattern":"^MM[0-9]{8}$","description":"Numéro de commande."},"articleId":{"type":"string","description":"Identifiant de l'article donné par find_order."},"reason":{"type":"string","enum":["unsuitable","defective"],"description":"Raison du retour."}`,
 					"orderNumber", "articleId", "reason"),
 			},
-			results: map[string]string{"find_order": `{"articles":[{"articleId":"A1","nom":"Lampe Luna"},{"articleId":"A2","nom":"Plaid laine"}]}`},
+			results: map[string]string{
+				"find_order": `{"articles":[{"articleId":"A1","nom":"Lampe Luna"},{"articleId":"A2","nom":"Plaid laine"}]}`},
 		}, []step{
 			{"Bonjour", nil, []string{"Comment puis-je vous aider ?"}},
-			{"Je souhaite retourner un article, il est défectueux", nil, []string{"Pouvez-vous m’indiquer ceci : numéro de commande ?"}},
+			{"Je souhaite retourner un article, il est défectueux", nil,
+				[]string{"Pouvez-vous m’indiquer ceci : numéro de commande ?"}},
 			{"C'est MM20417733", nil, []string{"Quelle est votre adresse e-mail ?"}},
-			{"claire@example.com", []string{`find_order {"email":"claire@example.com","orderNumber":"MM20417733"}`}, []string{"1) nom Lampe Luna", "Que choisissez-vous ?"}},
-			{"la lampe", []string{`check_return_eligibility {"articleId":"A1","orderNumber":"MM20417733","reason":"defective"}`}, []string{"C’est fait."}},
+			{"claire@example.com", []string{`find_order {"email":"claire@example.com","orderNumber":"MM20417733"}`},
+				[]string{"1) nom Lampe Luna", "Que choisissez-vous ?"}},
+			{"la lampe", []string{`check_return_eligibility {"articleId":"A1","orderNumber":"MM20417733","reason":"defective"}`},
+				[]string{"C’est fait."}},
 			{"c'est tout", []string{endedInFrench}, nil},
 		}},
 		"renewals: two calls in a turn": {agent{
 			prompt: "You are calling Robin Example because the plan Family Plus ends soon.",
 			tools: []llm.Tool{
-				offer("get_policy", "Returns what a plan covers.", `"planName":{"type":"string","description":"Name of the plan."},"lastName":{"type":"string","description":"Last name of the policyholder."}`, "planName", "lastName"),
-				offer("quote_renewal", "Calculates the price of the next year.", `"policyNumber":{"type":"string","description":"Number as returned by get_policy."},"payment":{"type":"string","enum":["yearly","quarterly"],"description":"How the customer wants to pay."}`, "policyNumber"),
+				offer("get_policy", "Returns what a plan covers.",
+					`"planName":{"type":"string","description":"Name of the plan."},"lastName":{"type":"string","description":"Last name of the policyholder."}`, "planName", "lastName"),
+				offer("quote_renewal", "Calculates the price of the next year.",
+					`"policyNumber":{"type":"string","description":"Number as returned by get_policy."},"payment":{"type":"string","enum":["yearly","quarterly"],"description":"How the customer wants to pay."}`, "policyNumber"),
 			},
-			results: map[string]string{"get_policy": `{"policyNumber":"P-5512"}`, "quote_renewal": `{"yearly":252,"quarterly":65}`},
+			results: map[string]string{"get_policy": `{"policyNumber":"P-5512"}`,
+				"quote_renewal": `{"yearly":252,"quarterly":65}`},
 		}, []step{
 			{"Yes, speaking", nil, []string{"What I can do here: get policy, quote renewal."}},
-			{"What would my renewal cost, paid quarterly?", []string{`get_policy {"lastName":"Example","planName":"Family Plus"}`, `quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly 252, quarterly 65."}},
+			{"What would my renewal cost, paid quarterly?",
+				[]string{`get_policy {"lastName":"Example","planName":"Family Plus"}`,
+					`quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly 252, quarterly 65."}},
 			{"no thanks", []string{ended}, nil},
 		}},
 		"flights: several values in one message": {agent{
 			prompt: "You are the travel assistant. Today is 2026-10-10.",
 			tools: []llm.Tool{
-				offer("search_alternative_flights", "Lists flights with enough free seats.", `"bookingReference":{"type":"string","pattern":"^[A-Z0-9]{6}$","description":"Booking to be moved."},"earliest":{"type":"string","format":"date-time","description":"Earliest departure."}`, "bookingReference", "earliest"),
+				offer("search_alternative_flights", "Lists flights with enough free seats.",
+					`"bookingReference":{"type":"string","pattern":"^[A-Z0-9]{6}$","description":"Booking to be moved."},"earliest":{"type":"string","format":"date-time","description":"Earliest departure."}`, "bookingReference", "earliest"),
 				offer("issue_care_voucher", "Issues vouchers for meals, hotel or transfer.",
 					`"bookingReference":{"type":"string","pattern":"^[A-Z0-9]{6}$","description":"Booking of the passengers."},"kinds":{"type":"array","items":{"type":"string","enum":["meal","hotel","transfer"]},"description":"What is needed."},"passengers":{"type":"integer","minimum":1,"maximum":9,"description":"For how many people."}`,
 					"bookingReference", "kinds", "passengers"),
 			},
 		}, []step{
-			{"My flight was cancelled, my reference is MW7K2P. Is there another flight tomorrow at 8am?", []string{`search_alternative_flights {"bookingReference":"MW7K2P","earliest":"2026-10-11T08:00:00Z"}`}, nil},
+			{"My flight was cancelled, my reference is MW7K2P. Is there another flight tomorrow at 8am?",
+				[]string{`search_alternative_flights {"bookingReference":"MW7K2P","earliest":"2026-10-11T08:00:00Z"}`}, nil},
 			{"I need a hotel and a meal", nil, []string{"Could you tell me for how many people?"}},
 			{"twenty", nil, []string{"Sorry, I did not quite get that."}},
-			{"two of us", []string{`issue_care_voucher {"bookingReference":"MW7K2P","kinds":["meal","hotel"],"passengers":2}`}, nil},
+			{"two of us", []string{`issue_care_voucher {"bookingReference":"MW7K2P","kinds":["meal","hotel"],"passengers":2}`},
+				nil},
 			{"bye", []string{ended}, nil},
 		}},
 	} {
@@ -262,7 +299,8 @@ func TestTurnsDownAndGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]step{
 		"a no before a tool is called": {
-			{"Please book an appointment for my knee, I was born on 12 May 1988 and my name is Ana Silva", nil, []string{"the kind of visit"}},
+			{"Please book an appointment for my knee, I was born on 12 May 1988 and my name is Ana Silva", nil,
+				[]string{"the kind of visit"}},
 			{"no", nil, []string{"I leave it at that"}},
 		},
 		"asked twice in vain": {
@@ -275,7 +313,8 @@ func TestTurnsDownAndGivesUp(t *testing.T) {
 			{"call me back instead", nil, []string{"Could you tell me the wanted time?"}},
 		},
 		"nothing fits": {
-			{"Do you sell bicycles?", nil, []string{"I am the offline model", "What I can do here: find free slots, book appointment, schedule callback."}},
+			{"Do you sell bicycles?", nil, []string{"I am the offline model", "What I can do here: find free slots, book " +
+				"appointment, schedule callback."}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +326,9 @@ func TestTurnsDownAndGivesUp(t *testing.T) {
 
 func TestKnowledgeGoesBeforeInstructions(t *testing.T) {
 	t.Parallel()
-	hold(t, agent{prompt: "The kettle has a filter.\n\nKnowledge:\nNever wash the filter of the kettle in a dishwasher.\nRinse it weekly."}, []step{
-		{"How do I clean the filter?", nil, []string{"Here is what I find about that: “Never wash the filter of the kettle in a dishwasher.”"}},
+	hold(t, agent{prompt: "The kettle has a filter.\n\nKnowledge:\nNever wash the filter of the kettle in a " +
+		"dishwasher.\nRinse it weekly."}, []step{
+		{"How do I clean the filter?", nil, []string{"Here is what I find about that: “Never wash the filter of the kettle " +
+			"in a dishwasher.”"}},
 	})
 }

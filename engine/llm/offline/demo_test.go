@@ -39,9 +39,11 @@ func demoAgents(t testing.TB) []agent {
 		}
 		require.NoError(t, json.Unmarshal(object, &read))
 		for _, a := range read.Agents {
-			one := agent{prompt: a.Prompt + "\nToday is 2026-10-10. You are speaking with Ana Silva.", tools: []llm.Tool{{Name: llm.EndConversation}}}
+			one := agent{prompt: a.Prompt + "\nToday is 2026-10-10. You are speaking with Ana Silva.",
+				tools: []llm.Tool{{Name: llm.EndConversation}}}
 			for _, offered := range read.Tools {
-				one.tools = append(one.tools, llm.Tool{Name: offered.TechnicalName, Description: offered.Description, Parameters: offered.Parameters})
+				one.tools = append(one.tools, llm.Tool{Name: offered.TechnicalName, Description: offered.Description,
+					Parameters: offered.Parameters})
 			}
 			for _, sub := range a.SubAgents {
 				one.tools = append(one.tools, delegate(sub.TechnicalName, sub.Description))
@@ -55,11 +57,16 @@ func demoAgents(t testing.TB) []agent {
 
 // saidToDemo are messages of contacts to any of the agents.
 var saidToDemo = []string{
-	"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?", "I want to change my address",
-	"Bonjour, je souhaite retourner un article, il est défectueux", "My order number is MM20417733 and my mail is ana@example.com", "I'd like to book an appointment",
-	"a general one", "next Tuesday at noon", "My name is Ana Silva", "12 May 1988", "yes please", "no thanks", "the second one", "I lost my card", "4821",
-	"My flight was cancelled, my reference is MW7K2P", "Can you run a diagnostic of my kettle?", "mh-k72b40qx", "postcode: AB1 2CD", "call me at +41 79 123 45 67",
-	"What does “Family Plus” cost?", "I don't want to renew", "try again", "A human, please", "Où est ma commande ?", "2", "bye",
+	"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?",
+	"I want to change my address",
+	"Bonjour, je souhaite retourner un article, il est défectueux",
+	"My order number is MM20417733 and my mail is ana@example.com", "I'd like to book an appointment",
+	"a general one", "next Tuesday at noon", "My name is Ana Silva", "12 May 1988", "yes please", "no thanks",
+	"the second one", "I lost my card", "4821",
+	"My flight was cancelled, my reference is MW7K2P", "Can you run a diagnostic of my kettle?", "mh-k72b40qx",
+	"postcode: AB1 2CD", "call me at +41 79 123 45 67",
+	"What does “Family Plus” cost?", "I don't want to renew", "try again", "A human, please", "Où est ma commande ?", "2",
+	"bye",
 }
 
 // conversationWith leads a conversation without a memory, and returns its requests and answers.

@@ -35,7 +35,8 @@ func TestExtractorReadsWhatWasSaid(t *testing.T) {
 		{"speaker":"contact","text":"We are 6."},
 		{"speaker":"agent","text":"And a safe place?"},
 		{"speaker":"contact","text":"Behind the shed."}]}`
-	answer, err := llm.Collect(offline.Extractor().Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: asked}}}))
+	answer, err := llm.Collect(offline.Extractor().
+		Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: asked}}}))
 	require.NoError(t, err)
 	var values map[string]*string
 	require.NoError(t, json.Unmarshal([]byte(answer.Text), &values))
@@ -44,6 +45,7 @@ func TestExtractorReadsWhatWasSaid(t *testing.T) {
 		"bookingReference": new("ZT4-88"), "safePlace": new("Behind the shed"), "allergies": nil,
 		"articles": nil, "wrapping": new("Linen"),
 	}, values)
-	_, err = llm.Collect(offline.Extractor().Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}))
+	_, err = llm.Collect(offline.Extractor().
+		Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}))
 	require.ErrorContains(t, err, "it only extracts values")
 }

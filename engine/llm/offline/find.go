@@ -160,7 +160,10 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	}
 	said := ownLines(c, from)
 	named := read.Meanings(read.NameWords(t.name))
-	if !slices.ContainsFunc(read.Concepts(said), func(word string) bool { return !read.HasAlike(named, word) && !read.IsEmpty(word) }) {
+	if !slices.ContainsFunc(read.Concepts(said), func(word string) bool {
+		return !read.HasAlike(named, word) &&
+			!read.IsEmpty(word)
+	}) {
 		return nil, false
 	}
 	return p.cut(said), true

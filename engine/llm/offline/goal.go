@@ -78,7 +78,10 @@ func (c *conversation) picked() (tool, bool) {
 // calledBefore reports whether the agent's last message told what a tool returned.
 func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
-	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })
+	return slices.ContainsFunc(c.calls, func(made call) bool {
+		return made.Name == name && made.at > before &&
+			made.at < c.turn
+	})
 }
 
 // leadsTo reports whether a tool is the other one, or needs what that returns, in at most over steps.

@@ -158,7 +158,8 @@ func (c *conversation) meant(same []*question, at int) *question {
 			continue // asked in between
 		}
 		about := c.choose(read.Concepts(c.req.Messages[at].Text), threshold)
-		if i := slices.IndexFunc(same, func(q *question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
+		if i := slices.IndexFunc(same,
+			func(q *question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
 			return same[i]
 		}
 	}
@@ -214,7 +215,8 @@ func (c *conversation) tool(name string) (tool, bool) {
 func (c *conversation) isAnswer(asked question, text string) bool {
 	said := read.Words(text)
 	isQuestion := strings.Contains(text, "?") && (read.IsInquiry(read.Plain(text)) || !c.reads(asked.property, text))
-	isThanks := read.HasThanks(said) && len(read.Content(said)) == 0 && read.YesOrNo(said) >= 0 && !asked.confirm && asked.property.kind != "boolean"
+	isThanks := read.HasThanks(said) && len(read.Content(said)) == 0 && read.YesOrNo(said) >= 0 && !asked.confirm &&
+		asked.property.kind != "boolean"
 	if isQuestion || isThanks || read.IsGoodbye(text, said) || read.IsOptOut(said) || read.WantsHuman(said) {
 		return false
 	}

@@ -31,12 +31,14 @@ func (b *brief) findInstructed(p property) (any, bool) {
 		first = ""
 	}
 	switch {
-	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder != "", p.isFreeText(),
+	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder != "",
+		p.isFreeText(),
 		p.isPhone && p.isMail:
 		return nil, false
 	case p.format == "" && (p.pattern != nil || p.hasExample):
 		for line := range strings.Lines(b.system) {
-			if value, ok := p.in(line, false, b.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
+			if value, ok := p.in(line, false, b.today); ok &&
+				(len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
 				return value, true
 			}
 		}

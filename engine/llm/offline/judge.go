@@ -17,7 +17,8 @@ func Judge() llm.Model {
 			return llm.Answer{}, p.refuse("it only judges tests")
 		}
 		return llm.Answer{}, p.refuse(fmt.Sprintf(
-			"the criterion %q has none of the forms that can be judged without a language model; configure one to judge it", *asked.Criterion))
+			"the criterion %q has none of the forms that can be judged without a language model; configure one to judge it",
+			*asked.Criterion))
 	}
 	return p
 }

@@ -12,7 +12,8 @@ import (
 
 func TestTheJudgeNeverGuesses(t *testing.T) {
 	t.Parallel()
-	asked := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: `{"transcript":{"messages":[]},"criterion":"Is polite"}`}}}
+	asked := llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleUser, Text: `{"transcript":{"messages":[]},"criterion":"Is polite"}`}}}
 	_, err := llm.Collect(offline.Judge().Chat(t.Context(), asked))
 	var failure *llm.Error
 	require.ErrorAs(t, err, &failure)
@@ -25,7 +26,8 @@ func TestPartsOnlyDoTheirPart(t *testing.T) {
 	t.Parallel()
 	for _, model := range []llm.Model{offline.Judge(), offline.Contact(), offline.Classifier()} {
 		require.Contains(t, model.Name(), "offline-")
-		_, err := llm.Collect(model.Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}))
+		_, err := llm.Collect(
+			model.Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}))
 		require.ErrorContains(t, err, model.Name()+": it only")
 
 		ended, cancel := context.WithCancel(t.Context())

@@ -93,7 +93,8 @@ func sentencesOf(e llm.Excerpt) []passage {
 		case strings.HasSuffix(sentence, "?"):
 			asked = read.Concepts(sentence)
 		default:
-			passages = append(passages, passage{text: read.Ended(sentence), content: slices.Concat(read.Concepts(sentence), asked, above)})
+			passages = append(passages, passage{text: read.Ended(sentence), content: slices.Concat(read.Concepts(sentence),
+				asked, above)})
 		}
 	}
 	return passages

@@ -34,7 +34,8 @@ func TestMemoryTellsTextsApart(t *testing.T) {
 	for i, of := range []struct {
 		kind  kind
 		texts []string
-	}{{"a", []string{"bc", "d"}}, {"a", []string{"b", "cd"}}, {"a", []string{"bcd"}}, {"ab", []string{"cd"}}, {"a", []string{"bc", "d", ""}}, {"a", nil}} {
+	}{{"a", []string{"bc", "d"}}, {"a", []string{"b", "cd"}}, {"a", []string{"bcd"}}, {"ab", []string{"cd"}},
+		{"a", []string{"bc", "d", ""}}, {"a", nil}} {
 		require.Equal(t, i, recall(m, of.kind, func() int { return i }, of.texts...))
 	}
 }
@@ -59,7 +60,8 @@ It takes ten days to return a kettle. Use the tool find_order for an order's num
 			`{"type":"object","properties":{"number":{"type":"string","description":"The order's number."}},"required":["number"]}`)}}
 	}
 	remembering := New()
-	for _, said := range []string{"When do you open?", "There is smoke here!", "How long does a return take?", "Where is my order?", "Find the parcel 12345"} {
+	for _, said := range []string{"When do you open?", "There is smoke here!", "How long does a return take?",
+		"Where is my order?", "Find the parcel 12345"} {
 		for i, name := range []string{"Kim Lee", "Ada Roe", "Kim Lee"} {
 			for _, description := range []string{"Finds an order.", "Tracks a parcel."} {
 				req := llm.Request{
@@ -81,7 +83,8 @@ It takes ten days to return a kettle. Use the tool find_order for an order's num
 // Cutting a text part by part gives the same as cutting it whole.
 func TestPassagesOfPartsAreThoseOfTheWhole(t *testing.T) {
 	t.Parallel()
-	text := "You are Kim. We sell tea.\n# Tea\nIt is green. It is hot!\n## Safety\nThese cups break.\n- If it rains: we close.\n  # no heading\nThey are wet.\n#Hours\nThis is all."
+	text := "You are Kim. We sell tea.\n# Tea\nIt is green. It is hot!\n## Safety\nThese cups break.\n- If it rains: we " +
+		"close.\n  # no heading\nThey are wet.\n#Hours\nThis is all."
 	whole := cutSection(text, "", toModel())
 	require.NotEmpty(t, whole.passages)
 	require.Equal(t, whole.passages, Model{}.passagesOf(text, toModel()))

@@ -67,7 +67,8 @@ func TestReplies(t *testing.T) {
 		},
 		"a message that does not tell takes the language before it": {
 			system: clinic, messages: []llm.Message{user("Bonjour"), assistant("Bonjour !"), user("Xylophone")},
-			want: "Je suis désolé, je ne sais pas quoi répondre à cela. Je suis le modèle hors ligne, qui suit des règles fixes.",
+			want: "Je suis désolé, je ne sais pas quoi répondre à cela. Je suis le modèle hors ligne, qui suit des règles " +
+				"fixes.",
 		},
 		"no language anywhere": {
 			messages: []llm.Message{user("12345")},
@@ -75,23 +76,28 @@ func TestReplies(t *testing.T) {
 		},
 		"question that the instructions answer": {
 			system: clinic, messages: []llm.Message{user("When are you open?")},
-			want: "This is what I was told about that: “The clinic is open Monday to Friday, 8:00 to 18:30.” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “The clinic is open Monday to Friday, 8:00 to 18:30.” Is there " +
+				"anything else you would like to know?",
 		},
 		"greeting and question": {
 			system: clinic, messages: []llm.Message{user("Hello, where is your parking?")},
-			want: "Hello! This is what I was told about that: “Parking is behind the building!” Is there anything else you would like to know?",
+			want: "Hello! This is what I was told about that: “Parking is behind the building!” Is there anything else you " +
+				"would like to know?",
 		},
 		"two sentences in the order of the instructions": {
 			system: clinic, messages: []llm.Message{user("How many minutes before it do I have to cancel an appointment?")},
-			want: "This is what I was told about that: “Appointments can be cancelled free of charge up to 24 hours before. Appointments last 20 minutes.” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “Appointments can be cancelled free of charge up to 24 hours before. " +
+				"Appointments last 20 minutes.” Is there anything else you would like to know?",
 		},
 		"question without accents": {
 			system: banque, messages: []llm.Message{user("on m'a VOLE ma carte")},
-			want: "Voici ce qu’on m’a dit à ce sujet : « Une carte volée est bloquée immédiatement, de jour comme de nuit. » Souhaitez-vous savoir autre chose ?",
+			want: "Voici ce qu’on m’a dit à ce sujet : « Une carte volée est bloquée immédiatement, de jour comme de nuit. » " +
+				"Souhaitez-vous savoir autre chose ?",
 		},
 		"typographic apostrophe": {
 			system: banque, messages: []llm.Message{user("J’aimerais connaître les frais")},
-			want: "Voici ce qu’on m’a dit à ce sujet : « Les frais de remplacement sont de 20 francs. » Souhaitez-vous savoir autre chose ?",
+			want: "Voici ce qu’on m’a dit à ce sujet : « Les frais de remplacement sont de 20 francs. » Souhaitez-vous savoir " +
+				"autre chose ?",
 		},
 		"thanks": {
 			system: clinic, messages: []llm.Message{user("Thank you very much!")},
@@ -123,7 +129,8 @@ func TestReplies(t *testing.T) {
 		},
 		"goodbye that asks something is a question": {
 			system: clinic, messages: []llm.Message{user("Is that all I need for parking?")},
-			want: "This is what I was told about that: “Parking is behind the building!” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “Parking is behind the building!” Is there anything else you would " +
+				"like to know?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

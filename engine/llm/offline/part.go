@@ -46,13 +46,15 @@ func (p part) refuse(message string) error {
 }
 
 // emptyWords say nothing about the subject of a text. They are folded.
-var emptyWords = read.Set(`a about after again agent all also am an and any are as ask asks at be because been but by call called
+var emptyWords = read.Set(
+	`a about after again agent all also am an and any are as ask asks at be because been but by call called
 	caller calls can client contact conversation could customer did do does for from get got had has have he her here hers
 	him his how i if in into is it its just know like may me might mine must my no not of off on once or our out please
 	s say says shall she should so some t tell than thank thanks that the their them then there these they this those to
-	up us user very want wanted wants was we were what when where which while who whom whose why will with would yes you your
-	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos notre
-	nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
+	up us user very want wanted wants was we were what when where which while who whom whose why will with would yes you
+	your
+	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos
+	notre nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
 
 // subjectWords returns the distinct words of a text that are about something, without accents, in lower case.
 func subjectWords(text string) []string {

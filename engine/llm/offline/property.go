@@ -16,7 +16,8 @@ var (
 	example = lazyregexp.New(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
 
 	// contactNamed matches the contact's name in the instructions.
-	contactNamed = lazyregexp.New(`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
+	contactNamed = lazyregexp.New(
+		`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
 )
 
 // anyDay is a day for finding out whether a text names one at all.

@@ -154,7 +154,8 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		return after(say(c.speak.already, c.toldOf(t, *before)).text, c.speak.anythingElse)
 	}
 	made := c.calledNow()
-	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
+	if len(made) >= maxCalls ||
+		slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
@@ -173,7 +174,8 @@ func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 // confirmed reports whether the contact just said yes to going ahead with a tool.
 func (c *conversation) confirmed(t tool) bool {
 	last := len(c.answers) - 1
-	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && read.SaysYes(c.answers[last].text)
+	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name &&
+		read.SaysYes(c.answers[last].text)
 }
 
 // first returns the property to ask for. One with options goes first, because the contact may just have read them.

@@ -21,10 +21,12 @@ const (
 )
 
 // failed matches the beginning of an error in words.
-var failed = lazyregexp.New(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
+var failed = lazyregexp.New(
+	`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
 // errorWord matches the parts of an error that the contact does not need.
-var errorWord = lazyregexp.New(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
+var errorWord = lazyregexp.New(
+	`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
 // option is an object of a result that has the value of a property.
 type option struct {
@@ -162,7 +164,8 @@ func errorIn(result string) string {
 		}
 		return said
 	}
-	if status, _ := object["status"].(string); slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
+	if status, _ := object["status"].(string); slices.Contains([]string{"error", "failed", "failure"},
+		strings.ToLower(status)) {
 		if said := text("message", "detail", "reason"); said != "" {
 			return said
 		}

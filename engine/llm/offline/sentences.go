@@ -15,9 +15,11 @@ const maxQuoted = 2
 var (
 
 	// toModel matches the beginning of a sentence that tells the model how to behave. It is no news for a contact.
-	toModel = lazyregexp.New(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
-		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
-		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
+	toModel = lazyregexp.New(
+		`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
+			`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders +
+			`)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
+			`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
 	// toModelOutright matches the beginning of what is no news in knowledge either. There, "Never" may well be meant
 	// for the contact.
 	toModelOutright = lazyregexp.New(`(?i)^(you are in a|answer with nothing|use the tool)`)
@@ -30,7 +32,8 @@ var (
 	// knowledgeMark is the line after which the instructions hold what was retrieved for the conversation.
 	knowledgeMark = lazyregexp.New(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference matches what a description says of another tool.
-	toolReference = lazyregexp.New(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
+	toolReference = lazyregexp.New(
+		`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
 	// toolName matches a tool's technical name. Sentences with one are for the model too.
 	toolName = lazyregexp.New(`[a-z0-9]_[a-z0-9]`)
 )
@@ -131,7 +134,8 @@ func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 			part = text[:at+1]
 		}
 		text = text[len(part):]
-		cut := recall(m.memory, "section", func() section { return cutSection(part, last, unfit) }, unfit.String(), last, part)
+		cut := recall(m.memory, "section", func() section { return cutSection(part, last, unfit) }, unfit.String(), last,
+			part)
 		passages, last = append(passages, cut.passages...), cut.last
 	}
 	return passages

@@ -14,7 +14,8 @@ const maxSmall = 8
 
 var (
 	// openQuestion matches the beginning of a question that yes and no do not answer.
-	openQuestion = lazyregexp.New(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
+	openQuestion = lazyregexp.New(
+		`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
 	// alternatives matches a question that offers several things.
 	alternatives = lazyregexp.New(`(?i) (or|ou) `)
 	// suits matches a message whose first option a yes chooses.
@@ -69,7 +70,8 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	// Beside the yes there may be a name, and words of the question. Anything more is a matter of its own.
 	asked := read.Concepts(question)
-	more := slices.DeleteFunc(read.Concepts(read.WithoutIntroduction(c.said())), func(word string) bool { return read.IsYes(word) || read.IsNo(word) || read.HasAlike(asked, word) })
+	more := slices.DeleteFunc(read.Concepts(read.WithoutIntroduction(c.said())),
+		func(word string) bool { return read.IsYes(word) || read.IsNo(word) || read.HasAlike(asked, word) })
 	if plainly && len(more) > 0 {
 		return nil
 	}
@@ -91,7 +93,8 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion().FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language && c.contactBefore(c.turn) < 0 {
+		if m := occasion().FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language &&
+			c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}

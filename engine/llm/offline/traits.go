@@ -69,7 +69,8 @@ func holderOf(words string) string {
 		return "last"
 	case has("first name", "prenom"):
 		return "first"
-	case has("full name", "patient name", "customer name", "contact name", "caller name", "nom complet", "name for", "your name"), words == "name", words == "nom":
+	case has("full name", "patient name", "customer name", "contact name", "caller name", "nom complet", "name for",
+		"your name"), words == "name", words == "nom":
 		return "full"
 	}
 	return ""

@@ -16,7 +16,10 @@ func (p property) truth(text string, asked bool) (any, bool) {
 	case asked && read.YesOrNo(read.Words(text)) != 0:
 		value = read.SaysYes(text)
 	case !asked && p.fixed == nil && p.isNamed(text):
-		value = !slices.ContainsFunc(read.Words(text), func(word string) bool { return read.IsNo(word) || word == "without" || word == "sans" })
+		value = !slices.ContainsFunc(read.Words(text), func(word string) bool {
+			return read.IsNo(word) || word == "without" ||
+				word == "sans"
+		})
 	default:
 		return nil, false
 	}
@@ -93,7 +96,8 @@ func (p property) number(text string, asked bool) (any, bool) {
 			continue
 		}
 		beside := tokens[max(0, i-3):min(len(tokens), i+3)]
-		if !asked && !slices.ContainsFunc(read.Concepts(strings.Join(beside, " ")), func(word string) bool { return read.HasAlike(p.searching, word) }) {
+		if !asked && !slices.ContainsFunc(read.Concepts(strings.Join(beside, " ")),
+			func(word string) bool { return read.HasAlike(p.searching, word) }) {
 			continue
 		}
 		if p.least != nil && value < *p.least || p.most != nil && value > *p.most || p.above != nil && value <= *p.above ||
@@ -130,7 +134,10 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 
 // matching looks for a word that matches the property's pattern, in capitals if necessary.
 func (p property) matching(text string, asked bool) (string, bool) {
-	tokens := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r) })
+	tokens := strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune(`,;:!?"'’“”«»()`, r)
+	})
 	var candidates []string
 	for i, token := range tokens {
 		candidates = append(candidates, strings.Trim(token, "."))
@@ -175,7 +182,8 @@ func (p property) code(text string, asked bool) (string, bool) {
 	}
 	// A code without digits is recognized only by standing alone.
 	alone := read.Answer(text)
-	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !read.MaybeName(alone) {
+	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) ||
+		!read.MaybeName(alone) {
 		return "", false
 	}
 	return p.words(text, true)

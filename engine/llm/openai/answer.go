@@ -102,14 +102,17 @@ func (a *answer) addCall(delta callDelta) {
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 	switch a.finish {
 	case "content_filter":
-		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d but its content filter stopped the answer", status)
+		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d but its content filter stopped the answer",
+			status)
 	case "length":
-		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d and the answer reached its length limit", status)
+		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d and the answer reached its length limit",
+			status)
 	}
 	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
 	for i, c := range a.calls {
 		if c.name == "" {
-			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool", status)
+			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
+				status)
 		}
 		finished := llm.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()}
 		if finished.ID == "" {

@@ -71,7 +71,8 @@ func (a *attempt) run(ctx context.Context, body *completion) error {
 		idle.Stop()
 		text := answer.add(event)
 		if answer.bytes > maxAnswerBytes {
-			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxAnswerBytes)
+			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
+				maxAnswerBytes)
 		}
 		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
 			return nil
@@ -193,13 +194,17 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 	case cause != nil && status == 0:
 		return model.fail(llm.TimedOut, 0, "the provider did not answer in time")
 	case errors.Is(cause, errIdle):
-		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status, model.config.IdleTimeout)
+		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status,
+			model.config.IdleTimeout)
 	case cause != nil:
-		return model.fail(llm.TimedOut, status, "the provider answered %d and was not done after %s", status, model.config.Timeout)
+		return model.fail(llm.TimedOut, status, "the provider answered %d and was not done after %s", status,
+			model.config.Timeout)
 	case errors.As(err, &within):
-		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status, a.errorCode(within.data))
+		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
+			a.errorCode(within.data))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
-		return model.fail(llm.Malformed, status, "the provider answered %d with a stream that is not made of JSON events", status)
+		return model.fail(llm.Malformed, status, "the provider answered %d with a stream that is not made of JSON events",
+			status)
 	case status == 0:
 		return a.unreached(err)
 	}

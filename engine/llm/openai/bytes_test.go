@@ -155,8 +155,9 @@ func TestByteLevelFailures(t *testing.T) {
 			message: "the language model: the provider answered 200 with a tool call that names no tool",
 		},
 		"error within the stream": {
-			answer: events(startOfText, `data: {"error":{"message":"stub-key is out of luck","code":"server_overloaded"}}`+"\n\n"),
-			cause:  llm.Unavailable, asked: 1,
+			answer: events(startOfText, `data: {"error":{"message":"stub-key is out of luck","code":"server_overloaded"}}`+
+				"\n\n"),
+			cause: llm.Unavailable, asked: 1,
 			message: "the language model: the provider answered 200 and then reported an error (server_overloaded)",
 		},
 		"white space only": {
@@ -207,8 +208,9 @@ func TestRetriesBeforeTheFirstPiece(t *testing.T) {
 	for name, first := range map[string]http.HandlerFunc{
 		"429 without Retry-After":     refuse(429, "", "", ""),
 		"429 with a date in the past": refuse(429, "Retry-After", "Mon, 02 Mar 2020 08:00:00 GMT", ""),
-		"cut before the first piece":  eventsThen(hangUp, `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}`+"\n\n"),
-		"connection closed":           hangUp,
+		"cut before the first piece": eventsThen(hangUp, `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}`+
+			"\n\n"),
+		"connection closed": hangUp,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,11 +291,13 @@ func TestOddStreams(t *testing.T) {
 			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
 		},
 		"usage after the finish reason": {
-			answer: events(startOfText, endOfText, `data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`+"\n\n", done),
-			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
+			answer: events(startOfText, endOfText, `data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`+
+				"\n\n", done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
 		},
 		"members of other types, events without data and lines that end in CRLF": {
-			answer: events("event: ping\n\n", `data: {"created":"now","choices":[{"index":"0","delta":{"content":"Good day"},"finish_reason":null}],"usage":null}`+"\r\n\r\n",
+			answer: events("event: ping\n\n",
+				`data: {"created":"now","choices":[{"index":"0","delta":{"content":"Good day"},"finish_reason":null}],"usage":null}`+"\r\n\r\n",
 				`data: {"choices":[{"delta":{"content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":"7","completion_tokens":2}}`+"\n\n"),
 			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{OutputTokens: 2}},
 		},

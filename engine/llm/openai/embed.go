@@ -44,8 +44,8 @@ type vectorList struct {
 	} `json:"data"`
 }
 
-// NewEmbedder returns the embedding model that config describes, or an error that names the fault of config. It does not
-// call the provider. Timeout bounds one request for up to 128 vectors, retries included.
+// NewEmbedder returns the embedding model that config describes, or an error that names the fault of config. It does
+// not call the provider. Timeout bounds one request for up to 128 vectors, retries included.
 func NewEmbedder(config Config) (*Embedder, error) {
 	model, err := New(config)
 	if err != nil {
@@ -123,7 +123,8 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	vectors := make([][]float32, len(texts))
 	for _, made := range answer.Data {
 		if made.Index < 0 || made.Index >= len(vectors) || vectors[made.Index] != nil {
-			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors that do not fit the texts", a.status)
+			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors that do not fit the texts",
+				a.status)
 		}
 		vectors[made.Index] = made.Embedding
 	}
@@ -166,13 +167,16 @@ func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 	case context.Cause(ctx) != nil:
 		return e.model.fail(llm.TimedOut, a.status, "the provider did not answer in time")
 	case errors.Is(err, errTooLong):
-		return e.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxVectorBytes)
+		return e.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
+			maxVectorBytes)
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):
 		return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not JSON", a.status)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):
-		return e.model.fail(llm.CutOff, a.status, "the provider answered %d and broke off before the end of the answer", a.status)
+		return e.model.fail(llm.CutOff, a.status, "the provider answered %d and broke off before the end of the answer",
+			a.status)
 	}
-	return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not a list of vectors", a.status)
+	return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not a list of vectors",
+		a.status)
 }

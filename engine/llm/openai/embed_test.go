@@ -116,14 +116,18 @@ func TestEmbedFailures(t *testing.T) {
 		configure func(*openai.Config)
 		cause     llm.Cause
 	}{
-		"refused":           {answer: refuse(400, "", "", `{"error":{"message":"stub-key"}}`), cause: llm.Rejected},
-		"too few":           {answer: answer(`{"data":[{"index":0,"embedding":[1]}]}`), cause: llm.Malformed},
-		"unknown place":     {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}`), cause: llm.Malformed},
-		"same place twice":  {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`), cause: llm.Malformed},
-		"different lengths": {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`), cause: llm.Malformed},
-		"empty":             {answer: answer(`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`), cause: llm.Malformed},
-		"nothing":           {answer: answer(`{}`), cause: llm.Malformed},
-		"not JSON":          {answer: answer(`hello`), cause: llm.Malformed},
+		"refused": {answer: refuse(400, "", "", `{"error":{"message":"stub-key"}}`), cause: llm.Rejected},
+		"too few": {answer: answer(`{"data":[{"index":0,"embedding":[1]}]}`), cause: llm.Malformed},
+		"unknown place": {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}`),
+			cause: llm.Malformed},
+		"same place twice": {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`),
+			cause: llm.Malformed},
+		"different lengths": {answer: answer(`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`),
+			cause: llm.Malformed},
+		"empty": {answer: answer(`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`),
+			cause: llm.Malformed},
+		"nothing":  {answer: answer(`{}`), cause: llm.Malformed},
+		"not JSON": {answer: answer(`hello`), cause: llm.Malformed},
 		"too slow": {
 			answer: func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body

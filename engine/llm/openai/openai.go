@@ -1,5 +1,5 @@
-// Package openai is the llm.Model for any server that speaks OpenAI's chat completions: OpenAI itself, its equals in the
-// cloud, and local servers.
+// Package openai is the llm.Model for any server that speaks OpenAI's chat completions: OpenAI itself, its equals in
+// the cloud, and local servers.
 package openai
 
 import (

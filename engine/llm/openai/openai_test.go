@@ -90,10 +90,12 @@ func TestRequestOnTheWire(t *testing.T) {
 			{Role: llm.RoleUser, Text: "Thanks"},
 		},
 		Tools: []llm.Tool{
-			{Name: "stock", Description: "How much is left.", Parameters: json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}}}`)},
+			{Name: "stock", Description: "How much is left.",
+				Parameters: json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}}}`)},
 			{Name: "open_door"},
 		},
-		Settings: llm.Settings{Temperature: &temperature, TopP: &topP, PresencePenalty: &presence, FrequencyPenalty: &frequency},
+		Settings: llm.Settings{Temperature: &temperature, TopP: &topP, PresencePenalty: &presence,
+			FrequencyPenalty: &frequency},
 	}
 	model := stub(t, "listens")
 	_, err := llm.Collect(model.Chat(t.Context(), req))
@@ -130,13 +132,16 @@ func TestRequestOnTheWire(t *testing.T) {
 func TestSchemaOnTheWire(t *testing.T) {
 	t.Parallel()
 	req := hello
-	req.Schema = json.RawMessage(`{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":["string","null"]}},"required":["b","a"],"additionalProperties":false}`)
+	req.Schema = json.RawMessage(
+		`{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":["string","null"]}},"required":["b","a"],"additionalProperties":false}`)
 	model := stub(t, "listens")
 	_, err := llm.Collect(model.Chat(t.Context(), req))
 	require.NoError(t, err)
 
 	var want any
-	require.NoError(t, json.Unmarshal([]byte(`{"type": "json_schema", "json_schema": {"name": "answer", "strict": true, "schema": `+string(req.Schema)+`}}`), &want))
+	require.NoError(t, json.Unmarshal(
+		[]byte(`{"type": "json_schema", "json_schema": {"name": "answer", "strict": true, "schema": `+string(req.Schema)+
+			`}}`), &want))
 	bodies := model.asked(t)
 	require.Len(t, bodies, 1)
 	require.Empty(t, cmp.Diff(want, bodies[0]["response_format"]))
@@ -230,7 +235,8 @@ func TestCutStream(t *testing.T) {
 	answer, err := llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.CutOff, failure.Cause)
-	require.Equal(t, "the language model: the provider answered 200 and broke off before the end of the answer", failure.Error())
+	require.Equal(t, "the language model: the provider answered 200 and broke off before the end of the answer",
+		failure.Error())
 	require.NotEmpty(t, answer.Text)
 	require.Len(t, model.asked(t), 1)
 }
@@ -305,8 +311,9 @@ func TestFaultyRequests(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "talks")
 	for want, req := range map[string]llm.Request{
-		`a message has the unknown role "system"`:                      {Messages: []llm.Message{{Role: "system"}}},
-		`parameters of tool stock are not a JSON object: json: cannot`: {Tools: []llm.Tool{{Name: "stock", Parameters: json.RawMessage(`[]`)}}},
+		`a message has the unknown role "system"`: {Messages: []llm.Message{{Role: "system"}}},
+		`parameters of tool stock are not a JSON object: json: cannot`: {
+			Tools: []llm.Tool{{Name: "stock", Parameters: json.RawMessage(`[]`)}}},
 	} {
 		_, err := llm.Collect(model.Chat(t.Context(), req))
 		require.ErrorContains(t, err, want)
@@ -320,9 +327,11 @@ func TestNew(t *testing.T) {
 		config openai.Config
 		want   string
 	}{
-		"no model":        {openai.Config{}, "the model's name is missing"},
-		"no scheme":       {openai.Config{Model: "m", BaseURL: "user:secret@example.com/v1"}, "the model provider's address is not an http or https URL"},
-		"another scheme":  {openai.Config{Model: "m", BaseURL: "ftp://example.com"}, "the model provider's address is not an http or https URL"},
+		"no model": {openai.Config{}, "the model's name is missing"},
+		"no scheme": {openai.Config{Model: "m", BaseURL: "user:secret@example.com/v1"},
+			"the model provider's address is not an http or https URL"},
+		"another scheme": {openai.Config{Model: "m", BaseURL: "ftp://example.com"},
+			"the model provider's address is not an http or https URL"},
 		"OpenAI's own":    {openai.Config{Model: "m"}, ""},
 		"a local address": {openai.Config{Model: "m", BaseURL: "http://127.0.0.1:11434/v1"}, ""},
 	} {

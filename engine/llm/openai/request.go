@@ -101,7 +101,8 @@ func (m *Model) completion(req llm.Request) (*completion, error) {
 		if !json.Valid(req.Schema) {
 			return nil, errors.New("the schema of the answer is not JSON")
 		}
-		body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Strict: true, Schema: req.Schema}}
+		body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Strict: true,
+			Schema: req.Schema}}
 	}
 	return body, nil
 }

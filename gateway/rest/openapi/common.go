@@ -29,16 +29,20 @@ func newDocument() *openapi3.T {
 	components := openapi3.NewComponents()
 	components.SecuritySchemes = openapi3.SecuritySchemes{
 		"ApiKey": {Value: &openapi3.SecurityScheme{
-			Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "A key of the company, with the scopes that the operation names, or others that hold them.",
+			Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "A key of the company, with the scopes that the " +
+				"operation names, or others that hold them.",
 		}},
-		"AccessToken": {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer", Description: "An access token, which a key makes for a browser."}},
+		"AccessToken": {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer",
+			Description: "An access token, which a key makes for a browser."}},
 	}
 	components.Parameters = openapi3.ParametersMap{
 		idempotencyKey: {Value: openapi3.NewHeaderParameter(idempotencyKey).
-			WithDescription("Names the request: retries with the same key and body get the first answer, and nothing is done twice.").
+			WithDescription("Names the request: retries with the same key and body get the first answer, and nothing is done " +
+				"twice.").
 			WithSchema(openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(255))},
 		ifMatch: {Value: openapi3.NewHeaderParameter(ifMatch).WithSchema(openapi3.NewStringSchema()).
-			WithDescription("The ETag of what the change is based on. If it was changed since, nothing happens, and the answer is 412.")},
+			WithDescription("The ETag of what the change is based on. If it was changed since, nothing happens, and the " +
+				"answer is 412.")},
 		ifNoneMatch: {Value: openapi3.NewHeaderParameter(ifNoneMatch).WithSchema(openapi3.NewStringSchema()).
 			WithDescription("The ETag of what the client has. If it is still that, the answer is 304, without a body.")},
 	}
@@ -71,18 +75,23 @@ var headers = map[string]struct {
 	description string
 	schema      openapi3.Schema
 }{
-	"X-Api-Version":       {"The version that answers.", openapi3.Schema{Type: &openapi3.Types{"string"}, Enum: []any{"v1"}}},
-	"X-Trace-Id":          {"Names the request in the log.", openapi3.Schema{Type: &openapi3.Types{"string"}, Pattern: "^[0-9a-f]{32}$"}},
-	"RateLimit-Limit":     {"How many requests the key has a minute, if they are limited.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
+	"X-Api-Version": {"The version that answers.", openapi3.Schema{Type: &openapi3.Types{"string"},
+		Enum: []any{"v1"}}},
+	"X-Trace-Id": {"Names the request in the log.", openapi3.Schema{Type: &openapi3.Types{"string"},
+		Pattern: "^[0-9a-f]{32}$"}},
+	"RateLimit-Limit": {"How many requests the key has a minute, if they are limited.",
+		openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"RateLimit-Remaining": {"How many are left.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"RateLimit-Reset":     {"In how many seconds all are there again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"Retry-After":         {"After how many seconds to try again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"WWW-Authenticate":    {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"ETag":                {"Changes whenever the body would.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"Location":            {"The path of what was created.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"}, Enum: []any{"true"}}},
-	"Deprecation":         {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Sunset":              {"When it will be gone (RFC 8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"},
+		Enum: []any{"true"}}},
+	"Deprecation": {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).",
+		openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Sunset": {"When it will be gone (RFC 8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 }
 
 func describeHeader(name string) *openapi3.HeaderRef {
@@ -95,7 +104,8 @@ func describeHeader(name string) *openapi3.HeaderRef {
 // answerHeaders refers to the headers that every answer to a request with a credential may have.
 func answerHeaders(more ...string) openapi3.Headers {
 	of := openapi3.Headers{}
-	for _, name := range append([]string{"X-Api-Version", "X-Trace-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}, more...) {
+	for _, name := range append([]string{"X-Api-Version", "X-Trace-Id", "RateLimit-Limit", "RateLimit-Remaining",
+		"RateLimit-Reset"}, more...) {
 		of[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
 	}
 	return of
@@ -103,7 +113,8 @@ func answerHeaders(more ...string) openapi3.Headers {
 
 // problems are the statuses of failures, and what they mean.
 var problems = map[int]string{
-	http.StatusBadRequest:            "The request alone shows that it is wrong, such as a property out of its bounds or an unknown parameter.",
+	http.StatusBadRequest: "The request alone shows that it is wrong, such as a property out of its bounds " +
+		"or an unknown parameter.",
 	http.StatusUnauthorized:          "There is no good credential.",
 	http.StatusForbidden:             "The credential does not have the scope.",
 	http.StatusNotFound:              "What the request names does not exist for the company.",
@@ -134,7 +145,8 @@ func problemResponse(status int, meaning string) *openapi3.Response {
 	default:
 		response.Headers = answerHeaders()
 	}
-	response.Content = openapi3.Content{"application/problem+json": &openapi3.MediaType{Schema: componentSchema("Problem")}}
+	response.Content = openapi3.Content{"application/problem+json": &openapi3.MediaType{
+		Schema: componentSchema("Problem")}}
 	return response
 }
 
@@ -151,7 +163,8 @@ func problemSchema() *openapi3.Schema {
 		status.Enum = append(status.Enum, known)
 	}
 	slices.SortFunc(status.Enum, func(a, b any) int { return a.(int) - b.(int) })
-	faults := openapi3.NewObjectSchema().WithAdditionalProperties(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()))
+	faults := openapi3.NewObjectSchema().WithAdditionalProperties(openapi3.NewArraySchema().
+		WithItems(openapi3.NewStringSchema()))
 	faults.Description = "What is wrong, by the path of the property or parameter: `toolMocking.mockedTools.0.toolId`."
 	schema := openapi3.NewObjectSchema().
 		WithProperty("type", text("A link to a general description of the kind of failure.")).

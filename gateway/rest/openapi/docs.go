@@ -40,7 +40,8 @@ func Page(document *openapi3.T) ([]byte, error) {
 		Chapters []Chapter
 		Types    []string
 		Style    template.CSS
-	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)), template.CSS(style)}) //nolint:gosec // our own file
+	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)),
+		template.CSS(style)}) //nolint:gosec // our own file
 	return out.Bytes(), err
 }
 
@@ -194,7 +195,8 @@ func Bounds(ref *openapi3.SchemaRef) string {
 	if s.Min != nil && s.Max != nil {
 		parts = append(parts, fmt.Sprintf("%.0f to %.0f", *s.Min, *s.Max))
 	}
-	parts = append(parts, span(s.MinItems, s.MaxItems, "entries"), span(s.MinProps, s.MaxProps, "entries"), span(s.MinLength, s.MaxLength, "characters"))
+	parts = append(parts, span(s.MinItems, s.MaxItems, "entries"), span(s.MinProps, s.MaxProps, "entries"),
+		span(s.MinLength, s.MaxLength, "characters"))
 	if s.Items != nil && s.Items.Value != nil {
 		parts = append(parts, span(s.Items.Value.MinLength, s.Items.Value.MaxLength, "characters each"))
 	}

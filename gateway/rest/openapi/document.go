@@ -1,5 +1,5 @@
-// Package openapi describes the routes of REST as an OpenAPI document, and that to people. It works when code is generated:
-// the program itself has what it wrote.
+// Package openapi describes the routes of REST as an OpenAPI document, and that to people. It works when code is
+// generated: the program itself has what it wrote.
 package openapi
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Describe returns routes and exports as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table, the
-// stored operations and the schema. It fails if the schema has a type that it cannot describe.
+// Describe returns routes and exports as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table,
+// the stored operations and the schema. It fails if the schema has a type that it cannot describe.
 func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*openapi3.T, error) {
 	examples, err := readExamples()
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *describer) fail(format string, args ...any) {
 	d.fault = cmp.Or(d.fault, fmt.Errorf(format, args...))
 }
 
-// add puts an operation into the document, under the tag of its path's first segment. A tag without a type of its name is
-// described as the type of the first operation's answer.
+// add puts an operation into the document, under the tag of its path's first segment. A tag without a type of its name
+// is described as the type of the first operation's answer.
 func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
@@ -131,7 +131,8 @@ func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.Param
 func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
 	object := d.inputObject(r.InBody, r.IsStrict)
 	// Only POST without anything that is required may do without a body.
-	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost, Content: openapi3.Content{}}
+	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost,
+		Content: openapi3.Content{}}
 	name := r.Operation + "Body"
 	d.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: object}
 	body.Content["application/json"] = &openapi3.MediaType{Schema: componentSchema(name)}
@@ -140,7 +141,8 @@ func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
 		for _, member := range r.InBody {
 			form.WithPropertyRef(member.Name, d.input(member))
 		}
-		form.WithProperty(r.Upload.Name, &openapi3.Schema{Description: r.Upload.Description, ContentMediaType: "application/octet-stream"})
+		form.WithProperty(r.Upload.Name, &openapi3.Schema{Description: r.Upload.Description,
+			ContentMediaType: "application/octet-stream"})
 		form.Required = []string{r.Upload.Name}
 		body.Content["multipart/form-data"] = &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: form}}
 	}
@@ -215,8 +217,9 @@ func failures(r rest.Route) []int {
 func (d *describer) export(e rest.Export) *openapi3.Operation {
 	o := &openapi3.Operation{
 		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),
-		Description: e.Description + " The answer is as long as what it tells of. If it fails on the way, the connection breaks.",
-		Security:    securityOf([]string{string(e.Scope)}),
+		Description: e.Description + " The answer is as long as what it tells of. If it fails on the way, the connection " +
+			"breaks.",
+		Security: securityOf([]string{string(e.Scope)}),
 	}
 	for _, member := range e.InQuery {
 		o.Parameters = append(o.Parameters, d.parameter("query", member))
@@ -237,7 +240,8 @@ func (d *describer) export(e rest.Export) *openapi3.Operation {
 	response.Headers = answerHeaders()
 	response.Content = openapi3.Content{
 		"application/json": &openapi3.MediaType{Schema: componentSchema(e.Name + "Result")},
-		"text/csv":         &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}},
+		"text/csv": &openapi3.MediaType{
+			Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}},
 	}
 	o.Responses = openapi3.NewResponses()
 	o.Responses.Delete("default")
@@ -255,7 +259,8 @@ func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
 	var needed []string
 	for _, scope := range scopes {
 		isHeld := func(other string) bool {
-			return other != scope && model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScope(other)}}.Can(model.APIKeyScope(scope))
+			return other != scope && model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScope(other)}}.Can(
+				model.APIKeyScope(scope))
 		}
 		if !slices.ContainsFunc(scopes, isHeld) {
 			needed = append(needed, scope)

@@ -126,8 +126,10 @@ func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
 	require.Equal(t, []string{"simulate"}, openapi.Scopes(start))
 	require.Contains(t, document.Paths.Value("/Dataset").Post.Responses.Value("200").Value.Headers, "Location")
 	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it names nothing that could be missing")
-	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content, "multipart/form-data")
-	require.NotNil(t, document.Paths.Value("/CampaignItem/{campaignId}").Get.Parameters.GetByInAndName("query", "runningStatus"))
+	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content,
+		"multipart/form-data")
+	require.NotNil(t, document.Paths.Value("/CampaignItem/{campaignId}").Get.Parameters.GetByInAndName("query",
+		"runningStatus"))
 }
 
 func TestEveryProblemIsMetSomewhere(t *testing.T) {

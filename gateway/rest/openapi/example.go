@@ -9,8 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// recorded is what a test of the whole program sent and was answered, with ids and times made stable. It writes the file
-// anew with AGENTGRAPH_RECORD=1.
+// recorded is what a test of the whole program sent and was answered, with ids and times made stable. It writes the
+// file anew with AGENTGRAPH_RECORD=1.
 //
 //go:embed examples.json
 var recorded []byte

@@ -72,7 +72,8 @@ func orNull(schema *openapi3.SchemaRef, nullable bool, description string) *open
 		return schema
 	case schema.Ref != "":
 		null := &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"null"}}}
-		return &openapi3.SchemaRef{Value: &openapi3.Schema{Description: description, AnyOf: openapi3.SchemaRefs{schema, null}}}
+		return &openapi3.SchemaRef{Value: &openapi3.Schema{Description: description,
+			AnyOf: openapi3.SchemaRefs{schema, null}}}
 	default:
 		types := append(openapi3.Types{}, *schema.Value.Type...)
 		types = append(types, "null")
@@ -238,7 +239,8 @@ func (d *describer) bound(schema *openapi3.Schema, bounds *ast.Directive) {
 
 // ofV1 leaves out what clients of REST do not have.
 func ofV1(fields ast.FieldList) ast.FieldList {
-	return slices.DeleteFunc(slices.Clone(fields), func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
+	return slices.DeleteFunc(slices.Clone(fields),
+		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
 }
 
 // names are those of what is selected, with the names of fragments.

@@ -1,5 +1,5 @@
-// Command goclient uses a gateway by the Go client that oapi-codegen writes from its OpenAPI document. Its arguments are
-// the address, an API key and the id of an agent. It says what was not as expected, and then exits with 1.
+// Command goclient uses a gateway by the Go client that oapi-codegen writes from its OpenAPI document. Its arguments
+// are the address, an API key and the id of an agent. It says what was not as expected, and then exits with 1.
 package main
 
 import (
@@ -19,10 +19,11 @@ func main() {
 }
 
 func run(ctx context.Context, address, key, agentID string) error {
-	client, err := v1.NewClientWithResponses(address, v1.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-		r.Header.Set("X-Api-Key", key)
-		return nil
-	}))
+	client, err := v1.NewClientWithResponses(address,
+		v1.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("X-Api-Key", key)
+			return nil
+		}))
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func datasets(ctx context.Context, client *v1.ClientWithResponses) error {
 	if err != nil {
 		return err
 	}
-	if list.JSON200 == nil || list.JSON200.PageSize != size || len(list.JSON200.Data) != 1 || list.JSON200.Data[0].Name != "Prices" {
+	if list.JSON200 == nil || list.JSON200.PageSize != size || len(list.JSON200.Data) != 1 ||
+		list.JSON200.Data[0].Name != "Prices" {
 		return fmt.Errorf("the list: %s", list.Body)
 	}
 	refused, err := client.CreateDatasetWithResponse(ctx, nil, v1.CreateDatasetBody{})

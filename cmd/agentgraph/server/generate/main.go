@@ -67,7 +67,8 @@ func defaultOf(f cli.Flag) string {
 // environmentFile returns a file for systemd in which each setting of serve is a comment.
 func environmentFile() string {
 	var text strings.Builder
-	text.WriteString("# Settings of \"agentgraph serve\". Copy this file to /etc/agentgraph/environment (owner root, mode 0600).\n")
+	text.WriteString("# Settings of \"agentgraph serve\". Copy this file to /etc/agentgraph/environment (owner root, " +
+		"mode 0600).\n")
 	for _, group := range server.SettingGroups() {
 		if group.Title == "Only for dev" {
 			continue

@@ -1,5 +1,5 @@
-// Command graphql uses a gateway by the Go client that genqlient writes from its schema. Its arguments are the address, an
-// API key and the id of an agent. It says what was not as expected, and then exits with 1.
+// Command graphql uses a gateway by the Go client that genqlient writes from its schema. Its arguments are the address,
+// an API key and the id of an agent. It says what was not as expected, and then exits with 1.
 package main
 
 import (

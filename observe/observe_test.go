@@ -21,25 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestShapesHoldNoValues(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
-		`SELECT "a"."id" FROM "agents" AS "a" WHERE company_id = 'c1' AND n > 12.5 LIMIT
-			50`: `SELECT "a"."id" FROM "agents"
-			AS "a" WHERE company_id = ? AND n > ? LIMIT ?`,
-		`INSERT INTO "tools" ("id", "text2") VALUES ('a', 'it''s FROM "secrets"'), ('b',
-			'x')`: `INSERT INTO "tools" ("id",
-			"text2") VALUES (?)`,
-		`INSERT INTO "tools" ("id") VALUES
-			('a')`: `INSERT INTO "tools" ("id")
-			VALUES (?)`,
-		`INSERT INTO "tools" ("id") VALUES ('a'),
-			('b')`: `INSERT INTO "tools" ("id")
-			VALUES (?)`,
-		`UPDATE chats SET text = E'a\'b;
-			secret' WHERE id = $1`: `UPDATE chats SET text = E?
-			WHERE id = $1`,
+		`SELECT "a"."id" FROM "agents" AS "a" WHERE company_id = 'c1' AND n > 12.5 LIMIT 50`:   `SELECT "a"."id" FROM "agents" AS "a" WHERE company_id = ? AND n > ? LIMIT ?`,
+		`INSERT INTO "tools" ("id", "text2") VALUES ('a', 'it''s FROM "secrets"'), ('b', 'x')`: `INSERT INTO "tools" ("id", "text2") VALUES (?)`,
+		`INSERT INTO "tools" ("id") VALUES ('a')`:                                              `INSERT INTO "tools" ("id") VALUES (?)`,
+		`INSERT INTO "tools" ("id") VALUES ('a'), ('b')`:                                       `INSERT INTO "tools" ("id") VALUES (?)`,
+		`UPDATE chats SET text = E'a\'b; secret' WHERE id = $1`:                                `UPDATE chats SET text = E? WHERE id = $1`,
 		`SELECT 'never closed`: `SELECT ?`,
-		`SELECT count(*) FROM jobs WHERE id IN ('a', 'b', 'c') AND data =
-			'{"name": "O''Hara"}'::jsonb`: `SELECT count(*) FROM
-			jobs WHERE id IN (?) AND data = ?::jsonb`,
+		`SELECT count(*) FROM jobs WHERE id IN ('a', 'b', 'c') AND data = '{"name": "O''Hara"}'::jsonb`: `SELECT count(*) FROM jobs WHERE id IN (?) AND data = ?::jsonb`,
 	} {
 		require.Equal(t, want, shapeOf(sql), sql)
 	}
@@ -57,8 +45,7 @@ func TestShapesHoldNoValues(t *testing.T) {
 
 func TestErrorsOfTheDatabaseQuoteNothing(t *testing.T) {
 	t.Parallel()
-	err := withoutContent(fmt.Errorf("read: %w", &pgconn.PgError{Severity: "ERROR", Code: "22P02",
-		Message: `invalid input: "secret"`}))
+	err := withoutContent(fmt.Errorf("read: %w", &pgconn.PgError{Severity: "ERROR", Code: "22P02", Message: `invalid input: "secret"`}))
 	require.Contains(t, err.Error(), "22P02")
 	require.NotContains(t, err.Error(), "secret")
 	require.ErrorIs(t, withoutContent(io.EOF), io.EOF)
@@ -79,7 +66,8 @@ func TestNamesAreToldApartUpToABound(t *testing.T) {
 }
 
 func TestNobodyIsWatchedUnasked(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT",
+		"")
 	observer, err := Start(t.Context(), Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	for _, o := range []*Observer{observer, {}} {
@@ -133,18 +121,15 @@ func TestTheCollectorIsWhatTheVariablesSay(t *testing.T) {
 	c, err := of(nil)
 	require.NoError(t, err)
 	require.Equal(t, "http://localhost:4318/v1/traces", c.address)
-	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a/base/", "OTEL_EXPORTER_OTLP_TIMEOUT": "2500",
-		"OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b, y=c"})
+	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a/base/", "OTEL_EXPORTER_OTLP_TIMEOUT": "2500", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b, y=c"})
 	require.NoError(t, err)
 	require.Equal(t, "https://a/base/v1/traces", c.address)
 	require.Equal(t, "2.5s", c.timeout.String())
 	require.Equal(t, []string{"a b", "c"}, []string{c.header.Get("X-Key"), c.header.Get("Y")})
-	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a",
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://b/in"})
+	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://b/in"})
 	require.NoError(t, err)
 	require.Equal(t, "https://b/in", c.address)
-	for name, value := range map[string]string{"PROTOCOL": "grpc", "ENDPOINT": "a:4317", "TIMEOUT": "soon",
-		"HEADERS": "a=%zz"} {
+	for name, value := range map[string]string{"PROTOCOL": "grpc", "ENDPOINT": "a:4317", "TIMEOUT": "soon", "HEADERS": "a=%zz"} {
 		_, err := of(map[string]string{"OTEL_EXPORTER_OTLP_" + name: value})
 		require.ErrorContains(t, err, "OTEL_EXPORTER_OTLP_"+name)
 	}
@@ -173,10 +158,8 @@ func TestSpansAreSentAgainOnlyWhereThatHelps(t *testing.T) {
 
 func TestVariablesSayWhetherThereAreTraces(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": false, "OTEL_TRACES_EXPORTER=otlp": true, "OTEL_EXPORTER_OTLP_ENDPOINT=http://a": true,
-		"OTEL_SERVICE_NAME=a": false,
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://a OTEL_TRACES_EXPORTER=none": false,
-		"OTEL_TRACES_EXPORTER=otlp OTEL_SDK_DISABLED=true":               false,
+		"": false, "OTEL_TRACES_EXPORTER=otlp": true, "OTEL_EXPORTER_OTLP_ENDPOINT=http://a": true, "OTEL_SERVICE_NAME=a": false,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://a OTEL_TRACES_EXPORTER=none": false, "OTEL_TRACES_EXPORTER=otlp OTEL_SDK_DISABLED=true": false,
 	} {
 		t.Run(text, func(t *testing.T) {
 			for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -1,10 +1,7 @@
 package pg
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,15 +31,14 @@ func (d dialect) AppendString(b []byte, text string) []byte {
 // AppendJSON writes JSON as a literal. bun would spoil a text that has a backslash before u0000.
 func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, string(json)) }
 
-// unconnected renders statements, and cannot run them.
-var unconnected = bun.NewDB(sql.OpenDB(noConnector{}), postgres, bun.WithDiscardUnknownColumns())
+// unconnected renders statements. Its database is closed, so it cannot run them.
+var unconnected = bun.NewDB(closed(), postgres, bun.WithDiscardUnknownColumns())
 
-type noConnector struct{}
-
-var errUnconnected = errors.New("this statement has no connection")
-
-func (noConnector) Connect(context.Context) (driver.Conn, error) { return nil, errUnconnected }
-func (noConnector) Driver() driver.Driver                        { return nil }
+func closed() *sql.DB {
+	db := sql.OpenDB(nil)
+	_ = db.Close()
+	return db
+}
 
 // Type is what reads have to know of a struct of rows beside its columns.
 type Type struct {

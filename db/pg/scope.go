@@ -50,26 +50,34 @@ type Scope struct {
 	tx *Tx
 }
 
+// QueryContext runs a statement that returns rows, as bun calls it.
 func (s Scope) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return s.conn.QueryContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
+// ExecContext runs a statement that returns no rows, as bun calls it.
 func (s Scope) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return s.conn.ExecContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
+// QueryRowContext runs a statement that returns one row, as bun calls it.
 func (s Scope) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return s.conn.QueryRowContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
+// NewSelect begins a statement about any rows that the connection may see.
 func (s Scope) NewSelect() *bun.SelectQuery { return bun.NewSelectQuery(unconnected).Conn(s) }
 
+// NewInsert begins an insertion.
 func (s Scope) NewInsert() *bun.InsertQuery { return bun.NewInsertQuery(unconnected).Conn(s) }
 
+// NewUpdate begins a change of any rows that the connection may see.
 func (s Scope) NewUpdate() *bun.UpdateQuery { return bun.NewUpdateQuery(unconnected).Conn(s) }
 
+// NewDelete begins a deletion of any rows that the connection may see.
 func (s Scope) NewDelete() *bun.DeleteQuery { return bun.NewDeleteQuery(unconnected).Conn(s) }
 
+// NewRaw makes a statement of a text with places for values.
 func (s Scope) NewRaw(query string, args ...any) *bun.RawQuery {
 	return bun.NewRawQuery(unconnected, query, args...).Conn(s)
 }

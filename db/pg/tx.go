@@ -138,6 +138,7 @@ func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
 
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
+// Begin begins a savepoint.
 func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	inner := &OpenTx{scope: t.scope, pgxConn: t.pgxConn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
@@ -148,8 +149,10 @@ func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
 
 func (t *OpenTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
 
+// Commit releases the savepoint.
 func (t *OpenTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
 
+// Rollback goes back to the savepoint.
 func (t *OpenTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
 
 func (t *OpenTx) end(ctx context.Context, how string) error {

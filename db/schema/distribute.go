@@ -273,6 +273,7 @@ func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
 	return LocalTables(ctx, m.pool)
 }
 
+// LocalTables returns the tables that a Citus cluster ought to have distributed and has not.
 func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 	done, err := pg.Distributed(ctx, db)
 	if err != nil || len(done) == 0 {

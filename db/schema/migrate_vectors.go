@@ -73,6 +73,7 @@ const (
 	lost VectorType = "lost"
 )
 
+// VectorTypeOf returns how the database keeps vectors.
 func VectorTypeOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }) (kept VectorType, err error) {

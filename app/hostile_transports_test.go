@@ -88,8 +88,9 @@ func exchanged(t testing.TB, method, address string, body []byte, key, accept st
 // opened opens a socket.
 func opened(t testing.TB, address, key string) *websocket.Conn {
 	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+
-		"/graphql", //nolint:bodyclose // A socket's response has no body.
+	addressed := strings.Replace(address, "http", "ws", 1) + "/graphql"
+	//nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(t.Context(), addressed,
 		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	socket.SetReadLimit(-1)

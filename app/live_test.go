@@ -23,8 +23,9 @@ type subscriber struct {
 // follow subscribes and returns once the subscription is open.
 func (g *gatewayUnderTest) follow(t *testing.T, key, query string, variables map[string]any) *subscriber {
 	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(g.url, "http", "ws", 1)+
-		"/graphql", //nolint:bodyclose // A socket's response has no body.
+	addressed := strings.Replace(g.url, "http", "ws", 1) + "/graphql"
+	//nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(t.Context(), addressed,
 		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.CloseNow() })

@@ -71,14 +71,6 @@ func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	return pg.OneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
-// withKind adds the kind to the columns of a test: it tells what the row is.
-func withKind(row reflect.Type, columns []string) []string {
-	if row != reflect.TypeFor[model.AgentTestRow]() || len(columns) == 0 || slices.Contains(columns, "kind") {
-		return columns
-	}
-	return append(slices.Clip(columns), "kind")
-}
-
 // lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction.
 // They are held in one order, so that two requests never wait for each other.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {

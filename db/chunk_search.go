@@ -175,24 +175,24 @@ func (c LikelyChunk) Match(tokens int) ChunkMatch {
 
 // MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "those that hold any", "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens,
+	return t.matches(ctx, "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens,
 		query(slices.Concat(tokens...)))
 }
 
 // MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
 func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "all", "dataset_id = asked.id", datasetIDs, tokens)
+	return t.matches(ctx, "dataset_id = asked.id", datasetIDs, tokens)
 }
 
 // MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
 func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "by id", "id = asked.id", ids, tokens)
+	return t.matches(ctx, "id = asked.id", ids, tokens)
 }
 
 // matches returns which of the tokens each chunk holds that is found by the keys on a condition, which takes the given
 // values from $3 on. Keys are looked up one by one, since the planner would read all of the company if others have few
 // chunks.
-func (t *Tenant) matches(ctx context.Context, name, found string, keys []string, tokens [][]string,
+func (t *Tenant) matches(ctx context.Context, found string, keys []string, tokens [][]string,
 	given ...any) ([]ChunkMatch, error) {
 	// There is a statement for each step: the last token fills it up.
 	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement

@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -27,7 +28,7 @@ func newTestTable(t *testing.T) *Table {
 // operationOf parses the only operation of a text.
 func operationOf(t *testing.T, table *Table, text string, variables map[string]any) *graphql.OperationContext {
 	t.Helper()
-	document, errs := gqlparser.LoadQuery(table.schema, text)
+	document, errs := gqlparser.LoadQueryWithRules(table.schema, text, rules.NewDefaultRules())
 	require.Nil(t, errs, text)
 	return &graphql.OperationContext{
 		RawQuery: text, Doc: document, Operation: document.Operations[0], Variables: variables,

@@ -143,8 +143,8 @@ func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard 
 func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) error {
 	ctx := b.Context()
 	dialer := websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}}
-	socket, _, err := websocket.Dial(ctx, "ws://"+s.address+"/graphql",
-		&dialer) //nolint:bodyclose // A socket's response has no body.
+	//nolint:bodyclose // A socket's response has no body.
+	socket, _, err := websocket.Dial(ctx, "ws://"+s.address+"/graphql", &dialer)
 	if err != nil {
 		return err
 	}

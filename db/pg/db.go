@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/fair"
 )
 
-// pgOptions are what a DB needs beside its address.
+// Options are what a DB needs beside its address.
 type Options struct {
 	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between
 	// transactions: for notifications, the locks of workers and the queue, which need sessions. Empty means that the
@@ -51,7 +51,7 @@ type DB struct {
 	isSharded bool
 }
 
-// openDB connects to the database at the address and verifies that it answers. Close closes it.
+// Open connects to the database at the address and verifies that it answers. Close closes it.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	scopes := &scopes{log: cmp.Or(o.Log, slog.Default()), isPooled: o.SessionAddress != ""}
 	pools, err := connect(ctx, address, o, scopes)

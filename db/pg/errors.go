@@ -68,7 +68,7 @@ var (
 	shardNumber      = regexp.MustCompile(`_\d{6,}$`)
 )
 
-// constraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the
+// ConstraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the
 // message of a shard's constraint, which has the shard's number behind its name, and no field of its own.
 func ConstraintOf(err *pgconn.PgError) string {
 	name := err.ConstraintName

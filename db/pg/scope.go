@@ -135,13 +135,13 @@ func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any
 	return err
 }
 
-// row is what every table of a company maps to.
+// Row is what every table of a company maps to.
 type Row interface {
 	OwnBy(companyID string)
 	Parent() string
 }
 
-// insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
+// Insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
 func Insert[R Row](ctx context.Context, s Scope, rows ...R) error {
 	if len(rows) == 0 {
 		return nil

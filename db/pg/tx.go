@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// pgTx is a transaction over the companies of a DB.
+// Tx is a transaction over the companies of a DB.
 type Tx struct {
 	db   *DB
 	bun  bun.Tx

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// Schema compares the database's schema with the program's migrations.
+// State compares the database's schema with the program's migrations.
 type State struct {
 	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
 	Current, Wanted int64

@@ -63,11 +63,12 @@ func run(statements ...string) func(context.Context, *sql.Tx) error {
 	}
 }
 
-// vectorType is the type of the column that holds the vectors.
+// VectorType is the type of the column that holds the vectors.
 type VectorType string
 
 const (
-	arrays   VectorType = "arrays"
+	arrays VectorType = "arrays"
+	// Pgvector: the column has the type of the extension pgvector.
 	Pgvector VectorType = "pgvector"
 	// lost: a dump was restored without pgvector, or pgvector was dropped with all that needs it.
 	lost VectorType = "lost"

@@ -90,6 +90,7 @@ func withoutZeros(value any) any {
 	return value
 }
 
+// ParseJSON parses a JSON text. Numbers stay as they are written.
 func ParseJSON(text string) (any, error) {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

@@ -17,6 +17,7 @@ type Quote struct {
 	head, tail string
 }
 
+// NewQuote returns a quote to look for. A loose one may differ in case and marks.
 func NewQuote(quote string, isLoose bool) Quote {
 	f := NewPassage(strings.TrimFunc(quote, isSpace), isLoose)
 	text := strings.TrimRight(f.Text, outerPunctuation)

@@ -48,7 +48,7 @@ func NewDev() *cobra.Command {
 			"migrations and a demo company.",
 		Example: `agentgraph dev
 agentgraph dev --port 9000 --ephemeral`,
-	}, nil, &c.agentFlags, c.gatewayFlags.declare(devLimits), &c.observeFlags, &c.auditFlags, &c.devFlags)
+	}, nil, &c.agentFlags, c.declare(devLimits), &c.observeFlags, &c.auditFlags, &c.devFlags)
 }
 
 // Validate checks all groups of flags.

@@ -37,7 +37,7 @@ func (c *Serve) command() *cobra.Command {
 		Use: "serve", Short: "Run the gateway in production, on the database that DATABASE_URL names.",
 		Example: `DATABASE_URL_FILE=/run/secrets/database agentgraph serve
 agentgraph serve --config /etc/agentgraph.yaml`,
-	}, nil, &c.DatabaseFlag, &c.agentFlags, c.gatewayFlags.declare(serveLimits), &c.observeFlags, &c.auditFlags,
+	}, nil, &c.DatabaseFlag, &c.agentFlags, c.declare(serveLimits), &c.observeFlags, &c.auditFlags,
 		&c.busFlags, &c.serverFlags)
 }
 

@@ -127,8 +127,9 @@ func (f *front) handshake(t *testing.T, origin string) int {
 	if origin != "" {
 		h.Set("Origin", origin)
 	}
+	//nolint:bodyclose // A socket's response has no body.
 	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
-		&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+		&websocket.DialOptions{
 			Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: h,
 		})
 	if err == nil {

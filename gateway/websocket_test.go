@@ -31,8 +31,9 @@ func (f *front) dial(t *testing.T, headers ...string) *client {
 		name, value, _ := strings.Cut(line, ": ")
 		h.Set(name, value)
 	}
+	//nolint:bodyclose // A socket's response has no body.
 	conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
-		&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+		&websocket.DialOptions{
 			Subprotocols: []string{"graphql-ws", "graphql-transport-ws"}, HTTPHeader: h,
 		})
 	require.NoError(t, err)
@@ -201,8 +202,9 @@ func TestSocketWithoutInit(t *testing.T) {
 func TestSocketOfAnotherProtocol(t *testing.T) {
 	t.Parallel()
 	f := start(t)
+	//nolint:bodyclose // A socket's response has no body.
 	conn, _, err := websocket.Dial(t.Context(), f.url+"/graphql",
-		&websocket.DialOptions{Subprotocols: []string{"graphql-ws"}}) //nolint:bodyclose // A socket's response has no body.
+		&websocket.DialOptions{Subprotocols: []string{"graphql-ws"}})
 	require.NoError(t, err)
 	(&client{conn, t}).closes(4406)
 }
@@ -212,8 +214,9 @@ func TestSocketOrigins(t *testing.T) {
 	f := start(t, settings(func(s *gateway.Settings) { s.AllowedOrigins = []string{"https://console.example"} }))
 	for origin, status := range map[string]int{"https://console.example": 101, "http://console.example": 403,
 		"https://evil.example": 403} {
+		//nolint:bodyclose // A socket's response has no body.
 		conn, response, err := websocket.Dial(t.Context(), f.url+"/graphql",
-			&websocket.DialOptions{ //nolint:bodyclose // A socket's response has no body.
+			&websocket.DialOptions{
 				Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Origin": {origin}},
 			})
 		require.Equal(t, status, response.StatusCode, origin)

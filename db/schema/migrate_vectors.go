@@ -67,7 +67,6 @@ func run(statements ...string) func(context.Context, *sql.Tx) error {
 type VectorType string
 
 const (
-	arrays VectorType = "arrays"
 	// Pgvector: the column has the type of the extension pgvector.
 	Pgvector VectorType = "pgvector"
 	// lost: a dump was restored without pgvector, or pgvector was dropped with all that needs it.

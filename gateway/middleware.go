@@ -171,7 +171,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := model.WithPrincipal(r.Context(), principal)
-	out := s.memory.open(principal.Key())
+	out := s.memory.open(principal.Key(), func() {
+		s.slow(ctx, "", r.RemoteAddr)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
+	})
 	defer out.close()
 	if w, ok := w.(*statusWriter); ok {
 		w.timeout = s.settings.WriteTimeout

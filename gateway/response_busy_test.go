@@ -22,7 +22,7 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	l.memory.held.Add(4 * 800)
-	out := l.memory.open(model.KeyRef{KeyID: "1"})
+	out := l.memory.open(model.KeyRef{KeyID: "1"}, nil)
 	s := &size{most: 800, out: out}
 	l.add(s, 100)
 	require.False(t, s.isOver.Load())
@@ -59,7 +59,7 @@ func TestLimitOfWhatMutationsRead(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	mutate := func(bytes ...int) error {
-		_, err := l.bounded(l.memory.open(model.KeyRef{}), func(ctx context.Context) (any, error) {
+		_, err := l.bounded(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
 			for _, n := range bytes {
 				if err := model.BudgetOf(ctx).Spend(n); err != nil {
 					return nil, fmt.Errorf("read: %w", err)

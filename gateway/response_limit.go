@@ -57,6 +57,9 @@ const (
 // milliseconds each, while every step of a small one waits for all of them.
 const yieldShift = 16
 
+// noteShift has a document noted as one with a large response after each 2^20 bytes, while the response is being made.
+const noteShift = 20
+
 // workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
 const workShift = 8
 
@@ -79,6 +82,8 @@ type size struct {
 	isMutation bool
 	// out counts it together with other responses.
 	out *outgoing
+	// document is what a query is known by, if its response is large.
+	document string
 	// objects caches what an object counts, by its selections.
 	objects sync.Map
 }
@@ -90,15 +95,19 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	operation := of.Operation // nil when it was refused
 	out := outgoingOf(ctx)
 	if out == nil { // Nobody says when it is written.
-		out = l.memory.open(model.KeyRef{})
+		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}
 	size := &size{most: l.settings.ResponseBytes, mostWork: l.settings.ResponseWork, isMutation: operation != nil &&
 		operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
+		size.document = of.RawQuery
 		if _, only := introspects(of); only {
 			size.mostWork = 0 // The cost bounds what reads nothing but the schema.
 		}
+	}
+	if out.isHopeless(size.document) {
+		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, model.Errorf(model.Unavailable, busyMessage))}}
 	}
 	var response *graphql.Response
 	defer func() {
@@ -106,8 +115,10 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		if response != nil {
 			kept = int64(len(response.Data))
 		}
-		out.add(kept - size.Load())
+		took := size.Load()
+		out.add(kept - took)
 		out.made(kept)
+		out.noteLarge(size.document, took)
 	}()
 	ctx = model.WithBudget(ctx, budget{l, size})
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
@@ -205,8 +216,12 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
-// Ask counts a question to the database.
+// Ask counts a question to the database. A query that has read nothing is given up if others took the memory meanwhile.
 func (b budget) Ask() error {
+	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) &&
+		b.size.isOver.CompareAndSwap(false, true) {
+		b.size.isBusy.Store(true)
+	}
 	if b.size.toil(workPerQuestion); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
@@ -233,6 +248,9 @@ func (s *size) toil(work int) {
 func (l responseLimit) add(s *size, bytes int64) {
 	now := s.Add(bytes)
 	s.out.add(bytes)
+	if now>>noteShift > (now-bytes)>>noteShift {
+		s.out.noteLarge(s.document, now)
+	}
 	switch most := s.out.most(s.most); {
 	case now > s.most:
 		s.isOver.Store(true)

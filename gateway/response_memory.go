@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -23,17 +25,29 @@ type responseMemory struct {
 // keyMemory is what responses to one API key hold.
 type keyMemory struct {
 	held atomic.Int64
-	// users counts the open outgoing of the key. The mutex of responseMemory guards it.
-	users int
+	// The mutex of responseMemory guards the fields below. users counts the open outgoing of the key.
+	users   int
+	waiting map[*outgoing]time.Time
+	// large has the bytes that responses to queries took to make, by the documents' hashes, at most mostLargeKnown of
+	// them. Small responses are left out.
+	large map[uint64]int64
 }
 
 const (
 	// keyShare and hardBound are parts of the budget, in quarters.
 	keyShare  = 3
 	hardBound = 6
-	// smallResponse is the size, in bytes, up to which responses are made at any time.
+	// smallResponse is the size, in bytes, up to which responses are made at any time. Larger ones that wait for their
+	// client may be dropped.
 	smallResponse = 64 << 10
+	// slowAfter is how long a response waits for its client before the client may be dropped in favor of others.
+	slowAfter = 5 * time.Second
+	// mostLargeKnown bounds the documents that a key is known to have large responses for.
+	mostLargeKnown = 64
 )
+
+// documentHashes is the seed of the hashes of documents.
+var documentHashes = maphash.MakeSeed()
 
 func newResponseMemory(s Settings) *responseMemory {
 	return &responseMemory{budget: mostLarge * s.ResponseBytes, keys: map[model.KeyRef]*keyMemory{}}
@@ -45,6 +59,8 @@ type outgoing struct {
 	memory *responseMemory
 	of     model.KeyRef
 	key    *keyMemory
+	// drop ends the connection without waiting for the client. It may be nil.
+	drop func()
 	// unwritten is the number of bytes that were made and that the client has not taken.
 	unwritten atomic.Int64
 }
@@ -62,16 +78,16 @@ func outgoingOf(ctx context.Context) *outgoing {
 }
 
 // open begins to count the responses to a caller. The caller of open must call close once.
-func (m *responseMemory) open(of model.KeyRef) *outgoing {
+func (m *responseMemory) open(of model.KeyRef, drop func()) *outgoing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := m.keys[of]
 	if key == nil {
-		key = &keyMemory{}
+		key = &keyMemory{waiting: map[*outgoing]time.Time{}, large: map[uint64]int64{}}
 		m.keys[of] = key
 	}
 	key.users++
-	return &outgoing{memory: m, of: of, key: key}
+	return &outgoing{memory: m, of: of, key: key, drop: drop}
 }
 
 // close gives back what was not written.
@@ -107,8 +123,79 @@ func (o *outgoing) most(limit int64) int64 {
 	return limit
 }
 
-// made notes that a response of so many bytes, which are counted already, is to be written.
-func (o *outgoing) made(bytes int64) { o.unwritten.Add(bytes) }
+// noteLarge remembers how many bytes a response took to make, or had taken when it was given up.
+func (o *outgoing) noteLarge(document string, bytes int64) {
+	if bytes < smallResponse || document == "" {
+		return
+	}
+	hash := maphash.String(documentHashes, document)
+	o.memory.mu.Lock()
+	defer o.memory.mu.Unlock()
+	if len(o.key.large) >= mostLargeKnown {
+		clear(o.key.large)
+	}
+	o.key.large[hash] = max(o.key.large[hash], bytes)
+}
 
-// written notes that the client has taken everything that was made, or will take nothing more.
-func (o *outgoing) written() { o.add(-o.unwritten.Swap(0)) }
+// isHopeless reports whether the response to a document is likely to need more than there is room for. Postgres then
+// need not be asked first.
+func (o *outgoing) isHopeless(document string) bool {
+	if document == "" || o.hasRoom(o.memory.budget/mostLarge) {
+		return false
+	}
+	o.memory.mu.Lock()
+	bytes := o.key.large[maphash.String(documentHashes, document)]
+	o.memory.mu.Unlock()
+	return bytes > 0 && !o.hasRoom(bytes)
+}
+
+// made notes that a response of so many bytes, which are counted already, is to be written. When too much waits, the
+// client that has let its response wait longest is dropped.
+func (o *outgoing) made(bytes int64) {
+	o.unwritten.Add(bytes)
+	if bytes < smallResponse || o.drop == nil {
+		return
+	}
+	m := o.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, waits := o.key.waiting[o]; !waits {
+		o.key.waiting[o] = time.Now()
+	}
+	heaviest := o.key
+	if m.held.Load() > m.budget {
+		for _, key := range m.keys {
+			if key.held.Load() > heaviest.held.Load() {
+				heaviest = key
+			}
+		}
+	} else if o.key.held.Load() <= m.budget/4*keyShare {
+		return
+	}
+	if slowest := heaviest.slowest(time.Now().Add(-slowAfter)); slowest != nil {
+		delete(heaviest.waiting, slowest)
+		go slowest.drop()
+	}
+}
+
+// slowest returns what has waited for its client longest, and since before the given time. It may be nil.
+func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
+	for o, since := range k.waiting {
+		if since.Before(before) {
+			slowest, before = o, since
+		}
+	}
+	return slowest
+}
+
+// written notes that the client has taken everything that was made.
+func (o *outgoing) written() {
+	bytes := o.unwritten.Swap(0)
+	o.add(-bytes)
+	if bytes < smallResponse {
+		return
+	}
+	o.memory.mu.Lock()
+	defer o.memory.mu.Unlock()
+	delete(o.key.waiting, o)
+}

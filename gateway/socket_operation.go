@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -83,7 +84,7 @@ func (s *socket) complete(id string) {
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
-	op.out = s.memory.open(rec.caller.Key())
+	op.out = s.memory.open(rec.caller.Key(), func() { s.drop(op.name) })
 	ctx = withOutgoing(ctx, op.out)
 	ended := func() {
 		op.cancel()
@@ -102,7 +103,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 			s.follow(op, x, ended)
 			return
 		}
-		s.results(op, x)
+		s.results(ctx, op, x)
 	}
 	ended()
 }
@@ -129,9 +130,19 @@ func (s *socket) start(ctx context.Context, op *operation, params request, at ti
 	return s.begin(ctx, s.exec, operation)
 }
 
-// results sends the results of an operation as they come.
-func (s *socket) results(op *operation, x *execution) {
+// results sends the results of an operation as they come. Queries wait while the client does not take earlier results.
+func (s *socket) results(ctx context.Context, op *operation, x *execution) {
+	isQuery := x.operation.Operation.Operation == ast.Query
+	if isQuery {
+		if !s.backlog.enter(ctx) {
+			return
+		}
+		defer s.backlog.leave()
+	}
 	for response := range x.responses() {
+		if isQuery {
+			s.backlog.made()
+		}
 		// Without data nothing was executed, or a subscription's source could not be opened.
 		if len(response.Data) == 0 && len(response.Errors) > 0 {
 			s.last(op, "error", errorsJSON(response.Errors))

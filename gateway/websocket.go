@@ -108,6 +108,7 @@ type socket struct {
 	session func()
 
 	running sync.WaitGroup
+	backlog backlog
 	// mu is held for every write, so that nothing of an operation is sent after its end.
 	mu         sync.Mutex
 	closed     bool
@@ -312,6 +313,13 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 		s.slow(s.ctx, operation, s.remote)
 	}
 	_ = s.conn.CloseNow()
+}
+
+// drop closes the connection of a client that does not read while others need the memory. A close frame cannot reach
+// it, as a message before it was sent in part.
+func (s *socket) drop(operation string) {
+	s.slow(s.ctx, operation, s.remote)
+	_ = s.wire.Close()
 }
 
 // close ends all operations and tells the client why.

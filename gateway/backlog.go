@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// mostMaking bounds the queries of one socket that are answered at the same time.
+const mostMaking = 8
+
+// backlog keeps a socket from making responses that its client does not take. While a response waits to be written, at
+// most one other query is answered. The rest wait in the order in which they came.
+type backlog struct {
+	mu sync.Mutex
+	// making and unwritten count responses that are being made and that wait to be written; taken counts those that the
+	// client has taken, up to mostMaking.
+	making, unwritten, taken int
+	waiting                  []chan struct{}
+}
+
+// hasRoom reports whether one more response may be made. The more responses a client has taken, the more it may ask
+// for at once.
+func (b *backlog) hasRoom() bool {
+	return b.making+b.unwritten < 2 || b.unwritten == 0 && b.making < b.taken
+}
+
+// enter waits until a response may be made. It returns false if ctx ends first. Otherwise the caller must call made
+// and then leave.
+func (b *backlog) enter(ctx context.Context) bool {
+	b.mu.Lock()
+	if len(b.waiting) == 0 && b.hasRoom() {
+		b.making++
+		b.mu.Unlock()
+		return true
+	}
+	turn := make(chan struct{})
+	b.waiting = append(b.waiting, turn)
+	b.mu.Unlock()
+	select {
+	case <-turn:
+		return true
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.waiting, turn); i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	} else {
+		b.making-- // Its turn came at the same moment.
+		b.admit()
+	}
+	return false
+}
+
+// made notes that the response waits to be written.
+func (b *backlog) made() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.making--
+	b.unwritten++
+	b.admit()
+}
+
+// leave notes that the response was written or dropped.
+func (b *backlog) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unwritten--
+	b.taken = min(b.taken+1, mostMaking)
+	b.admit()
+}
+
+// admit lets as many of those who wait go on as there is room for. The caller holds mu.
+func (b *backlog) admit() {
+	for len(b.waiting) > 0 && b.hasRoom() {
+		b.making++
+		close(b.waiting[0])
+		b.waiting = b.waiting[1:]
+	}
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// While a client does not take a response, one more is made, and then none.
+func TestBacklogOfASocket(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b backlog
+		entered := make(chan struct{}, 100)
+		enter := func(ctx context.Context) {
+			if b.enter(ctx) {
+				entered <- struct{}{}
+			}
+		}
+		run := func() int {
+			synctest.Wait()
+			return len(entered)
+		}
+		for range 20 {
+			go enter(t.Context())
+		}
+		require.Equal(t, 2, run())
+		gone, leave := context.WithCancel(t.Context())
+		go enter(gone)
+		require.Equal(t, 2, run())
+		leave()
+		b.made()
+		b.made()
+		require.Equal(t, 2, run(), "two wait to be written")
+		b.leave()
+		require.Equal(t, 3, run(), "one waits")
+		b.leave()
+		require.Equal(t, 4, run())
+		for range 18 {
+			b.made()
+			b.leave()
+		}
+		require.Equal(t, 20, run(), "who left does not count")
+		require.Empty(t, b.waiting)
+		for range 2 * mostMaking {
+			go enter(t.Context())
+		}
+		require.Equal(t, 20+mostMaking, run(), "a client that takes what it asks for may have more at once")
+		for range 2 * mostMaking {
+			b.made()
+			b.leave()
+		}
+	})
+}
+
+// When the responses to a key hold too much, its client that has waited longest is dropped. Other keys are left alone.
+func TestSlowestClientIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newResponseMemory(Settings{ResponseBytes: 1 << 20})
+		dropped := make(chan string, 10)
+		wait := func(key, name string, bytes int64) *outgoing {
+			o := m.open(model.KeyRef{KeyID: key}, func() { dropped <- name })
+			o.add(bytes)
+			o.made(bytes)
+			<-time.After(slowAfter)
+			synctest.Wait()
+			return o
+		}
+		wait("other", "other", smallResponse)
+		first, second := wait("key", "first", 1<<20), wait("key", "second", 1<<20)
+		wait("key", "small", smallResponse-1)
+		require.Empty(t, dropped)
+		wait("key", "third", 1<<20+1)
+		require.Equal(t, "first", <-dropped)
+		require.Empty(t, dropped)
+		first.close()
+		second.close()
+		wait("key", "fourth", 1<<20)
+		require.Empty(t, dropped, "others have read")
+		wait("another", "another", 2<<20)
+		require.Equal(t, "third", <-dropped, "all keys together hold too much, and this one most")
+	})
+}

@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A query may wait for a connection to the database while others take the memory. It is then given up before the
+// database is asked, if its response is known to be large.
+func TestQueriesThatWaitedAskNothingWithoutMemory(t *testing.T) {
+	t.Parallel()
+	const responseBytes = 1 << 20
+	limit := responseLimit{settings: Settings{ResponseBytes: responseBytes},
+		memory: newResponseMemory(Settings{ResponseBytes: responseBytes})}
+	key := model.KeyRef{CompanyID: "company_1"}
+	first := limit.memory.open(key, nil)
+	defer first.close()
+	known := &size{most: responseBytes, out: first, document: "{ large }"}
+	require.NoError(t, budget{limit, known}.Spend(responseBytes-1))
+	require.NoError(t, budget{limit, known}.Spend(1))
+	waiting := func(document string) budget {
+		out := limit.memory.open(key, nil)
+		t.Cleanup(out.close)
+		return budget{limit, &size{most: responseBytes, out: out, document: document}}
+	}
+	same, other := waiting("{ large }"), waiting("{ small }")
+	require.NoError(t, same.Ask())
+	first.add(2 * responseBytes)
+	defer first.add(-3 * responseBytes)
+	require.ErrorIs(t, same.Ask(), model.ErrTooLarge)
+	require.True(t, same.size.isBusy.Load())
+	require.NoError(t, other.Ask())
+}

@@ -136,7 +136,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.traffic.leave()
-
 	if asked := r.Header.Get(versionHeader); asked != "" && !strings.EqualFold(asked, version) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
 		return

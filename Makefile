@@ -109,9 +109,10 @@ eval-knowledge: postgres ## how well retrieval answers known questions
 bench-knowledge: postgres ## how fast retrieval answers in large datasets
 	BENCH_KNOWLEDGE="$(or $(CHUNKS),100000)" $(GO) test -count=1 -v -timeout 2h -run '^TestSpeed$$' ./engine/knowledge
 
+# The model comes first: other generators import the code that it makes.
 generate: ## generate code and the descriptions of REST from the schema
 	rm -rf graph
-	$(GO) generate ./...
+	$(GO) generate ./model ./...
 
 check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md docs/operations.md deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }

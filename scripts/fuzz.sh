@@ -7,20 +7,24 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+cached=$(${GO:-go} env GOCACHE)/fuzz
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
 
-# fuzz PACKAGE TARGET
+# fuzz PACKAGE TARGET runs a target of the package that was compiled last.
 fuzz() {
-	${GO:-go} test -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 1s "$1" </dev/null 2>&1 | tee "$output"
+	(cd "$1" && "$directory/test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$time" -test.fuzzminimizetime 1s \
+		-test.fuzzcachedir "$cached/$(${GO:-go} list .)") </dev/null 2>&1 | tee "$directory/output"
 }
 
 # is_only_late reports whether the last target failed because its time was over, and for no other reason.
 is_only_late() {
-	grep -qx '    context deadline exceeded' "$output" && ! grep -qE 'Failing input|panic|hung or terminated|^    [^ ]+_test\.go' "$output"
+	grep -qx '    context deadline exceeded' "$directory/output" &&
+		! grep -qE 'Failing input|panic|hung or terminated|^    [^ ]+_test\.go' "$directory/output"
 }
 
 grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do
+	${GO:-go} test -c -fuzz=. -o "$directory/test" "$package"
 	grep -ho --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | cut -d ' ' -f 2 | while read -r target; do
 		echo "== $package $target"
 		runs=1

@@ -20,8 +20,5 @@ func (r *mutationResolver) RevokeAccessToken(ctx context.Context, input model.Re
 		return nil, err
 	}
 	isRevoked, err := r.tenant(ctx).RevokeAccessToken(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RevokeAccessTokenPayload{IsRevoked: isRevoked}, nil
+	return &model.RevokeAccessTokenPayload{IsRevoked: isRevoked}, err
 }

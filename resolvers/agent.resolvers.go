@@ -22,33 +22,22 @@ func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent)
 
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error) {
 	agent, err := r.tenant(ctx).CreateAgent(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateAgentPayload{Agent: agent}, nil
+	return &model.CreateAgentPayload{Agent: agent}, err
 }
 
 func (r *mutationResolver) UpdateAgent(ctx context.Context, input model.UpdateAgentInput) (*model.UpdateAgentPayload, error) {
 	agent, err := r.tenant(ctx).UpdateAgent(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateAgentPayload{Agent: agent}, nil
+	return &model.UpdateAgentPayload{Agent: agent}, err
 }
 
 func (r *mutationResolver) DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error) {
-	if err := r.tenant(ctx).DeleteAgent(ctx, input.AgentID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, nil
+	err := r.tenant(ctx).DeleteAgent(ctx, input.AgentID)
+	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, err
 }
 
 func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.UpdateAgentPromptInput) (*model.UpdateAgentPromptPayload, error) {
 	agent, err := r.tenant(ctx).UpdateAgentPrompt(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateAgentPromptPayload{Agent: agent}, nil
+	return &model.UpdateAgentPromptPayload{Agent: agent}, err
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {

@@ -51,49 +51,32 @@ func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.Classi
 
 func (r *mutationResolver) CreateSimulationTest(ctx context.Context, input model.CreateSimulationTestInput) (*model.CreateSimulationTestPayload, error) {
 	test, err := r.tenant(ctx).CreateSimulationTest(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateSimulationTestPayload{AgentTest: test}, nil
+	return &model.CreateSimulationTestPayload{AgentTest: test}, err
 }
 
 func (r *mutationResolver) CreateClassificationTest(ctx context.Context, input model.CreateClassificationTestInput) (*model.CreateClassificationTestPayload, error) {
 	test, err := r.tenant(ctx).CreateClassificationTest(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateClassificationTestPayload{AgentTest: test}, nil
+	return &model.CreateClassificationTestPayload{AgentTest: test}, err
 }
 
 func (r *mutationResolver) UpdateSimulationTest(ctx context.Context, input model.UpdateSimulationTestInput) (*model.UpdateSimulationTestPayload, error) {
 	test, err := r.tenant(ctx).UpdateSimulationTest(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateSimulationTestPayload{AgentTest: test}, nil
+	return &model.UpdateSimulationTestPayload{AgentTest: test}, err
 }
 
 func (r *mutationResolver) UpdateClassificationTest(ctx context.Context, input model.UpdateClassificationTestInput) (*model.UpdateClassificationTestPayload, error) {
 	test, err := r.tenant(ctx).UpdateClassificationTest(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateClassificationTestPayload{AgentTest: test}, nil
+	return &model.UpdateClassificationTestPayload{AgentTest: test}, err
 }
 
 func (r *mutationResolver) UpdateAgentTest(ctx context.Context, input model.UpdateAgentTestInput) (*model.UpdateAgentTestPayload, error) {
 	test, err := r.tenant(ctx).UpdateAgentTest(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateAgentTestPayload{AgentTest: test}, nil
+	return &model.UpdateAgentTestPayload{AgentTest: test}, err
 }
 
 func (r *mutationResolver) DeleteAgentTest(ctx context.Context, input model.DeleteAgentTestInput) (*model.DeleteAgentTestPayload, error) {
-	if err := r.tenant(ctx).DeleteAgentTest(ctx, input.TestID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteAgentTestPayload{DeletedID: input.TestID}, nil
+	err := r.tenant(ctx).DeleteAgentTest(ctx, input.TestID)
+	return &model.DeleteAgentTestPayload{DeletedID: input.TestID}, err
 }
 
 func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTest, error) {

@@ -109,26 +109,17 @@ func (r *agentTestExecutionTestResolver) Folder(ctx context.Context, obj *model.
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
 	execution, err := r.tenant(ctx).StartAgentTestExecution(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.StartAgentTestExecutionPayload{Execution: execution}, nil
+	return &model.StartAgentTestExecutionPayload{Execution: execution}, err
 }
 
 func (r *mutationResolver) CancelAgentTestExecution(ctx context.Context, input model.CancelAgentTestExecutionInput) (*model.CancelAgentTestExecutionPayload, error) {
 	execution, err := r.tenant(ctx).CancelAgentTestExecution(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CancelAgentTestExecutionPayload{Execution: execution}, nil
+	return &model.CancelAgentTestExecutionPayload{Execution: execution}, err
 }
 
 func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input model.RetryAgentTestExecutionInput) (*model.RetryAgentTestExecutionPayload, error) {
 	execution, err := r.tenant(ctx).RetryAgentTestExecution(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RetryAgentTestExecutionPayload{Execution: execution}, nil
+	return &model.RetryAgentTestExecutionPayload{Execution: execution}, err
 }
 
 func (r *mutationResolver) RejudgeAgentTestExecution(ctx context.Context, input model.RejudgeAgentTestExecutionInput) (*model.RejudgeAgentTestExecutionPayload, error) {
@@ -136,17 +127,12 @@ func (r *mutationResolver) RejudgeAgentTestExecution(ctx context.Context, input 
 		return nil, err
 	}
 	execution, err := r.tenant(ctx).RejudgeAgentTestExecution(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RejudgeAgentTestExecutionPayload{Execution: execution}, nil
+	return &model.RejudgeAgentTestExecutionPayload{Execution: execution}, err
 }
 
 func (r *mutationResolver) DeleteAgentTestExecution(ctx context.Context, input model.DeleteAgentTestExecutionInput) (*model.DeleteAgentTestExecutionPayload, error) {
-	if err := r.tenant(ctx).DeleteAgentTestExecution(ctx, input.ExecutionID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteAgentTestExecutionPayload{DeletedID: input.ExecutionID}, nil
+	err := r.tenant(ctx).DeleteAgentTestExecution(ctx, input.ExecutionID)
+	return &model.DeleteAgentTestExecutionPayload{DeletedID: input.ExecutionID}, err
 }
 
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {

@@ -22,25 +22,17 @@ func (r *agentTestFolderResolver) Tests(ctx context.Context, obj *model.AgentTes
 
 func (r *mutationResolver) CreateAgentTestFolder(ctx context.Context, input model.CreateAgentTestFolderInput) (*model.CreateAgentTestFolderPayload, error) {
 	folder, err := r.tenant(ctx).CreateAgentTestFolder(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateAgentTestFolderPayload{Folder: folder}, nil
+	return &model.CreateAgentTestFolderPayload{Folder: folder}, err
 }
 
 func (r *mutationResolver) UpdateAgentTestFolder(ctx context.Context, input model.UpdateAgentTestFolderInput) (*model.UpdateAgentTestFolderPayload, error) {
 	folder, err := r.tenant(ctx).UpdateAgentTestFolder(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateAgentTestFolderPayload{Folder: folder}, nil
+	return &model.UpdateAgentTestFolderPayload{Folder: folder}, err
 }
 
 func (r *mutationResolver) DeleteAgentTestFolder(ctx context.Context, input model.DeleteAgentTestFolderInput) (*model.DeleteAgentTestFolderPayload, error) {
-	if err := r.tenant(ctx).DeleteAgentTestFolder(ctx, input.FolderID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteAgentTestFolderPayload{DeletedID: input.FolderID}, nil
+	err := r.tenant(ctx).DeleteAgentTestFolder(ctx, input.FolderID)
+	return &model.DeleteAgentTestFolderPayload{DeletedID: input.FolderID}, err
 }
 
 func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error) {

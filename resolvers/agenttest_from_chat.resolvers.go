@@ -8,8 +8,5 @@ import (
 
 func (r *mutationResolver) CreateTestFromSimulationChat(ctx context.Context, input model.CreateTestFromSimulationChatInput) (*model.CreateTestFromSimulationChatPayload, error) {
 	test, warnings, err := r.tenant(ctx).CreateTestFromSimulationChat(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateTestFromSimulationChatPayload{AgentTest: test, Warnings: warnings}, nil
+	return &model.CreateTestFromSimulationChatPayload{AgentTest: test, Warnings: warnings}, err
 }

@@ -12,8 +12,5 @@ func (r *mutationResolver) ImportAgentTestRows(ctx context.Context, input model.
 		return nil, err
 	}
 	test, err := r.tenant(ctx).UpdateAgentTest(ctx, model.UpdateAgentTestInput{TestID: input.TestID, Rows: rows})
-	if err != nil {
-		return nil, err
-	}
-	return &model.ImportAgentTestRowsPayload{AgentTest: test}, nil
+	return &model.ImportAgentTestRowsPayload{AgentTest: test}, err
 }

@@ -30,25 +30,17 @@ func (r *agentTestScheduleResolver) LastExecution(ctx context.Context, obj *mode
 
 func (r *mutationResolver) CreateAgentTestSchedule(ctx context.Context, input model.CreateAgentTestScheduleInput) (*model.CreateAgentTestSchedulePayload, error) {
 	schedule, err := r.tenant(ctx).CreateAgentTestSchedule(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateAgentTestSchedulePayload{Schedule: schedule}, nil
+	return &model.CreateAgentTestSchedulePayload{Schedule: schedule}, err
 }
 
 func (r *mutationResolver) UpdateAgentTestSchedule(ctx context.Context, input model.UpdateAgentTestScheduleInput) (*model.UpdateAgentTestSchedulePayload, error) {
 	schedule, err := r.tenant(ctx).UpdateAgentTestSchedule(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateAgentTestSchedulePayload{Schedule: schedule}, nil
+	return &model.UpdateAgentTestSchedulePayload{Schedule: schedule}, err
 }
 
 func (r *mutationResolver) DeleteAgentTestSchedule(ctx context.Context, input model.DeleteAgentTestScheduleInput) (*model.DeleteAgentTestSchedulePayload, error) {
-	if err := r.tenant(ctx).DeleteAgentTestSchedule(ctx, input.ScheduleID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteAgentTestSchedulePayload{DeletedID: input.ScheduleID}, nil
+	err := r.tenant(ctx).DeleteAgentTestSchedule(ctx, input.ScheduleID)
+	return &model.DeleteAgentTestSchedulePayload{DeletedID: input.ScheduleID}, err
 }
 
 func (r *queryResolver) AgentTestSchedule(ctx context.Context, id string) (*model.AgentTestSchedule, error) {

@@ -8,16 +8,10 @@ import (
 
 func (r *mutationResolver) CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreateAPIKeyPayload, error) {
 	key, secret, err := r.tenant(ctx).CreateAPIKey(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateAPIKeyPayload{APIKey: key, Secret: secret}, nil
+	return &model.CreateAPIKeyPayload{APIKey: key, Secret: secret}, err
 }
 
 func (r *mutationResolver) RevokeAPIKey(ctx context.Context, input model.RevokeAPIKeyInput) (*model.RevokeAPIKeyPayload, error) {
 	key, err := r.tenant(ctx).RevokeAPIKey(ctx, input.APIKeyID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RevokeAPIKeyPayload{APIKey: key}, nil
+	return &model.RevokeAPIKeyPayload{APIKey: key}, err
 }

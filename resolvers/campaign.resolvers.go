@@ -37,33 +37,22 @@ func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runni
 
 func (r *mutationResolver) CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error) {
 	campaign, err := r.tenant(ctx).CreateCampaign(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateCampaignPayload{Campaign: campaign}, nil
+	return &model.CreateCampaignPayload{Campaign: campaign}, err
 }
 
 func (r *mutationResolver) UpdateCampaign(ctx context.Context, input model.UpdateCampaignInput) (*model.UpdateCampaignPayload, error) {
 	campaign, err := r.tenant(ctx).UpdateCampaign(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateCampaignPayload{Campaign: campaign}, nil
+	return &model.UpdateCampaignPayload{Campaign: campaign}, err
 }
 
 func (r *mutationResolver) AddCampaignField(ctx context.Context, input model.AddCampaignFieldInput) (*model.AddCampaignFieldPayload, error) {
 	campaign, field, err := r.tenant(ctx).AddCampaignField(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AddCampaignFieldPayload{Campaign: campaign, Field: field}, nil
+	return &model.AddCampaignFieldPayload{Campaign: campaign, Field: field}, err
 }
 
 func (r *mutationResolver) DeleteCampaign(ctx context.Context, input model.DeleteCampaignInput) (*model.DeleteCampaignPayload, error) {
-	if err := r.tenant(ctx).DeleteCampaign(ctx, input.CampaignID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteCampaignPayload{DeletedID: input.CampaignID}, nil
+	err := r.tenant(ctx).DeleteCampaign(ctx, input.CampaignID)
+	return &model.DeleteCampaignPayload{DeletedID: input.CampaignID}, err
 }
 
 func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaign, error) {

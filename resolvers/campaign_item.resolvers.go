@@ -22,49 +22,32 @@ func (r *mutationResolver) AddCampaignItems(ctx context.Context, input model.Add
 
 func (r *mutationResolver) AdvanceCampaignItem(ctx context.Context, input model.AdvanceCampaignItemInput) (*model.AdvanceCampaignItemPayload, error) {
 	item, err := r.tenant(ctx).AdvanceCampaignItem(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AdvanceCampaignItemPayload{Item: item}, nil
+	return &model.AdvanceCampaignItemPayload{Item: item}, err
 }
 
 func (r *mutationResolver) ResetCampaignItem(ctx context.Context, input model.ResetCampaignItemInput) (*model.ResetCampaignItemPayload, error) {
 	item, err := r.tenant(ctx).ResetCampaignItem(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ResetCampaignItemPayload{Item: item}, nil
+	return &model.ResetCampaignItemPayload{Item: item}, err
 }
 
 func (r *mutationResolver) DeleteCampaignItem(ctx context.Context, input model.DeleteCampaignItemInput) (*model.DeleteCampaignItemPayload, error) {
-	if err := r.tenant(ctx).DeleteCampaignItem(ctx, input); err != nil {
-		return nil, err
-	}
-	return &model.DeleteCampaignItemPayload{DeletedID: input.ItemID}, nil
+	err := r.tenant(ctx).DeleteCampaignItem(ctx, input)
+	return &model.DeleteCampaignItemPayload{DeletedID: input.ItemID}, err
 }
 
 func (r *mutationResolver) ArchiveCampaignItems(ctx context.Context, input model.ArchiveCampaignItemsInput) (*model.ArchiveCampaignItemsPayload, error) {
 	items, err := r.tenant(ctx).ArchiveCampaignItems(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ArchiveCampaignItemsPayload{Items: items}, nil
+	return &model.ArchiveCampaignItemsPayload{Items: items}, err
 }
 
 func (r *mutationResolver) ClaimCampaignItems(ctx context.Context, input model.ClaimCampaignItemsInput) (*model.ClaimCampaignItemsPayload, error) {
 	claimID, items, err := r.tenant(ctx).ClaimCampaignItems(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ClaimCampaignItemsPayload{ClaimID: claimID, Items: items}, nil
+	return &model.ClaimCampaignItemsPayload{ClaimID: claimID, Items: items}, err
 }
 
 func (r *mutationResolver) RenewCampaignClaim(ctx context.Context, input model.RenewCampaignClaimInput) (*model.RenewCampaignClaimPayload, error) {
 	items, err := r.tenant(ctx).RenewCampaignClaim(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RenewCampaignClaimPayload{Items: items}, nil
+	return &model.RenewCampaignClaimPayload{Items: items}, err
 }
 
 func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id string) (*model.CampaignItem, error) {

@@ -14,33 +14,22 @@ func (r *datasetResolver) Chats(ctx context.Context, obj *model.Dataset, first *
 
 func (r *mutationResolver) CreateDataset(ctx context.Context, input model.CreateDatasetInput) (*model.CreateDatasetPayload, error) {
 	dataset, err := r.tenant(ctx).CreateDataset(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateDatasetPayload{Dataset: dataset}, nil
+	return &model.CreateDatasetPayload{Dataset: dataset}, err
 }
 
 func (r *mutationResolver) UpdateDataset(ctx context.Context, input model.UpdateDatasetInput) (*model.UpdateDatasetPayload, error) {
 	dataset, err := r.tenant(ctx).UpdateDataset(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateDatasetPayload{Dataset: dataset}, nil
+	return &model.UpdateDatasetPayload{Dataset: dataset}, err
 }
 
 func (r *mutationResolver) DeleteDataset(ctx context.Context, input model.DeleteDatasetInput) (*model.DeleteDatasetPayload, error) {
-	if err := r.tenant(ctx).DeleteDataset(ctx, input.DatasetID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteDatasetPayload{DeletedID: input.DatasetID}, nil
+	err := r.tenant(ctx).DeleteDataset(ctx, input.DatasetID)
+	return &model.DeleteDatasetPayload{DeletedID: input.DatasetID}, err
 }
 
 func (r *mutationResolver) ReindexDataset(ctx context.Context, input model.ReindexDatasetInput) (*model.ReindexDatasetPayload, error) {
 	dataset, err := r.tenant(ctx).ReindexDataset(ctx, input.DatasetID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ReindexDatasetPayload{Dataset: dataset}, nil
+	return &model.ReindexDatasetPayload{Dataset: dataset}, err
 }
 
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {

@@ -43,25 +43,17 @@ func (r *documentResolver) Chunks(ctx context.Context, obj *model.Document, firs
 
 func (r *mutationResolver) AddDocument(ctx context.Context, input model.AddDocumentInput) (*model.AddDocumentPayload, error) {
 	document, err := r.engine.Knowledge().AddDocument(ctx, r.tenant(ctx), input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AddDocumentPayload{Document: document}, nil
+	return &model.AddDocumentPayload{Document: document}, err
 }
 
 func (r *mutationResolver) ReindexDocument(ctx context.Context, input model.ReindexDocumentInput) (*model.ReindexDocumentPayload, error) {
 	document, err := r.tenant(ctx).ReindexDocument(ctx, input.DocumentID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ReindexDocumentPayload{Document: document}, nil
+	return &model.ReindexDocumentPayload{Document: document}, err
 }
 
 func (r *mutationResolver) DeleteDocument(ctx context.Context, input model.DeleteDocumentInput) (*model.DeleteDocumentPayload, error) {
-	if err := r.tenant(ctx).DeleteDocument(ctx, input); err != nil {
-		return nil, err
-	}
-	return &model.DeleteDocumentPayload{DeletedID: input.DocumentID}, nil
+	err := r.tenant(ctx).DeleteDocument(ctx, input)
+	return &model.DeleteDocumentPayload{DeletedID: input.DocumentID}, err
 }
 
 func (r *queryResolver) Document(ctx context.Context, id string, datasetID *string) (*model.Document, error) {

@@ -38,41 +38,27 @@ func (r *knowledgeBaseChatResolver) Agents(ctx context.Context, obj *model.Knowl
 
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
 	chat, err := r.tenant(ctx).CreateKnowledgeBaseChat(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, nil
+	return &model.CreateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, err
 }
 
 func (r *mutationResolver) UpdateKnowledgeBaseChat(ctx context.Context, input model.UpdateKnowledgeBaseChatInput) (*model.UpdateKnowledgeBaseChatPayload, error) {
 	chat, err := r.tenant(ctx).UpdateKnowledgeBaseChat(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, nil
+	return &model.UpdateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, err
 }
 
 func (r *mutationResolver) DeleteKnowledgeBaseChat(ctx context.Context, input model.DeleteKnowledgeBaseChatInput) (*model.DeleteKnowledgeBaseChatPayload, error) {
-	if err := r.tenant(ctx).DeleteKnowledgeBaseChat(ctx, input.ChatID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteKnowledgeBaseChatPayload{DeletedID: input.ChatID}, nil
+	err := r.tenant(ctx).DeleteKnowledgeBaseChat(ctx, input.ChatID)
+	return &model.DeleteKnowledgeBaseChatPayload{DeletedID: input.ChatID}, err
 }
 
 func (r *mutationResolver) ConnectKnowledgeBaseChat(ctx context.Context, input model.ConnectKnowledgeBaseChatInput) (*model.ConnectKnowledgeBaseChatPayload, error) {
 	agent, err := r.tenant(ctx).ConnectKnowledgeBaseChat(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ConnectKnowledgeBaseChatPayload{Agent: agent}, nil
+	return &model.ConnectKnowledgeBaseChatPayload{Agent: agent}, err
 }
 
 func (r *mutationResolver) DisconnectKnowledgeBaseChat(ctx context.Context, input model.DisconnectKnowledgeBaseChatInput) (*model.DisconnectKnowledgeBaseChatPayload, error) {
 	agent, err := r.tenant(ctx).DisconnectKnowledgeBaseChat(ctx, input.AgentID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.DisconnectKnowledgeBaseChatPayload{Agent: agent}, nil
+	return &model.DisconnectKnowledgeBaseChatPayload{Agent: agent}, err
 }
 
 func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {

@@ -14,10 +14,7 @@ func (r *datasetResolver) LabelledQuestions(ctx context.Context, obj *model.Data
 
 func (r *mutationResolver) AddLabelledQuestions(ctx context.Context, input model.AddLabelledQuestionsInput) (*model.AddLabelledQuestionsPayload, error) {
 	added, err := r.tenant(ctx).AddLabelledQuestions(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AddLabelledQuestionsPayload{LabelledQuestions: added}, nil
+	return &model.AddLabelledQuestionsPayload{LabelledQuestions: added}, err
 }
 
 func (r *mutationResolver) DraftLabelledQuestions(ctx context.Context, input model.DraftLabelledQuestionsInput) (*model.DraftLabelledQuestionsPayload, error) {
@@ -25,18 +22,12 @@ func (r *mutationResolver) DraftLabelledQuestions(ctx context.Context, input mod
 		return nil, model.Errorf(model.Unprocessable, "the offline model writes no questions: let the server have a language model (OPENAI_API_KEY or OPENAI_BASE_URL)")
 	}
 	drafted, err := r.evaluator.DraftLabelledQuestions(ctx, r.tenant(ctx), input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.DraftLabelledQuestionsPayload{DraftedQuestions: drafted}, nil
+	return &model.DraftLabelledQuestionsPayload{DraftedQuestions: drafted}, err
 }
 
 func (r *mutationResolver) DeleteLabelledQuestions(ctx context.Context, input model.DeleteLabelledQuestionsInput) (*model.DeleteLabelledQuestionsPayload, error) {
 	deleted, err := r.tenant(ctx).DeleteLabelledQuestions(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.DeleteLabelledQuestionsPayload{DeletedIds: deleted}, nil
+	return &model.DeleteLabelledQuestionsPayload{DeletedIds: deleted}, err
 }
 
 func (r *queryResolver) EvaluateRetrieval(ctx context.Context, knowledgeBaseChatID string, datasetID *string, settings *model.PromptSettingsInput, first int32, after *string) (*model.RetrievalEvaluation, error) {

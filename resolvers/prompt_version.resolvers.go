@@ -11,10 +11,7 @@ import (
 
 func (r *mutationResolver) RestoreAgentPrompt(ctx context.Context, input model.RestoreAgentPromptInput) (*model.RestoreAgentPromptPayload, error) {
 	agent, err := r.tenant(ctx).RestoreAgentPrompt(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RestoreAgentPromptPayload{Agent: agent}, nil
+	return &model.RestoreAgentPromptPayload{Agent: agent}, err
 }
 
 func (r *promptVersionResolver) WrittenBy(ctx context.Context, obj *model.PromptVersion) (*string, error) {

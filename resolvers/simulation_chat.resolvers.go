@@ -31,33 +31,22 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		}
 	}
 	chat, err := r.engine.StartSimulationChat(ctx, r.tenant(ctx), input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.StartSimulationChatPayload{SimulationChat: chat}, nil
+	return &model.StartSimulationChatPayload{SimulationChat: chat}, err
 }
 
 func (r *mutationResolver) SendSimulationMessage(ctx context.Context, input model.SendSimulationMessageInput) (*model.SendSimulationMessagePayload, error) {
 	chat, messages, err := r.engine.SendSimulationMessage(ctx, r.tenant(ctx), input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.SendSimulationMessagePayload{SimulationChat: chat, NewMessages: messages}, nil
+	return &model.SendSimulationMessagePayload{SimulationChat: chat, NewMessages: messages}, err
 }
 
 func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.EndSimulationChatInput) (*model.EndSimulationChatPayload, error) {
 	chat, err := r.engine.EndSimulationChat(ctx, r.tenant(ctx), input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.EndSimulationChatPayload{SimulationChat: chat}, nil
+	return &model.EndSimulationChatPayload{SimulationChat: chat}, err
 }
 
 func (r *mutationResolver) DeleteSimulationChat(ctx context.Context, input model.DeleteSimulationChatInput) (*model.DeleteSimulationChatPayload, error) {
-	if err := r.tenant(ctx).DeleteSimulationChat(ctx, input.SimulationChatID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteSimulationChatPayload{DeletedID: input.SimulationChatID}, nil
+	err := r.tenant(ctx).DeleteSimulationChat(ctx, input.SimulationChatID)
+	return &model.DeleteSimulationChatPayload{DeletedID: input.SimulationChatID}, err
 }
 
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {

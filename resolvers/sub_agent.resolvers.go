@@ -18,26 +18,17 @@ func (r *agentResolver) Parents(ctx context.Context, obj *model.Agent, first *in
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
 	subAgent, agent, err := r.tenant(ctx).AddSubAgent(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AddSubAgentPayload{SubAgent: subAgent, Agent: agent}, nil
+	return &model.AddSubAgentPayload{SubAgent: subAgent, Agent: agent}, err
 }
 
 func (r *mutationResolver) UpdateSubAgent(ctx context.Context, input model.UpdateSubAgentInput) (*model.UpdateSubAgentPayload, error) {
 	subAgent, agent, err := r.tenant(ctx).UpdateSubAgent(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateSubAgentPayload{SubAgent: subAgent, Agent: agent}, nil
+	return &model.UpdateSubAgentPayload{SubAgent: subAgent, Agent: agent}, err
 }
 
 func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error) {
 	agent, err := r.tenant(ctx).RemoveSubAgent(ctx, input.SubAgentID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RemoveSubAgentPayload{DeletedID: input.SubAgentID, Agent: agent}, nil
+	return &model.RemoveSubAgentPayload{DeletedID: input.SubAgentID, Agent: agent}, err
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {

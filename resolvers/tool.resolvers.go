@@ -17,10 +17,7 @@ func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToo
 		return nil, err
 	}
 	tool, err := r.tenant(ctx).CreateTool(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateToolPayload{Tool: tool}, nil
+	return &model.CreateToolPayload{Tool: tool}, err
 }
 
 func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToolInput) (*model.UpdateToolPayload, error) {
@@ -28,33 +25,22 @@ func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToo
 		return nil, err
 	}
 	tool, err := r.tenant(ctx).UpdateTool(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateToolPayload{Tool: tool}, nil
+	return &model.UpdateToolPayload{Tool: tool}, err
 }
 
 func (r *mutationResolver) DeleteTool(ctx context.Context, input model.DeleteToolInput) (*model.DeleteToolPayload, error) {
-	if err := r.tenant(ctx).DeleteTool(ctx, input.ToolID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteToolPayload{DeletedID: input.ToolID}, nil
+	err := r.tenant(ctx).DeleteTool(ctx, input.ToolID)
+	return &model.DeleteToolPayload{DeletedID: input.ToolID}, err
 }
 
 func (r *mutationResolver) ConnectTool(ctx context.Context, input model.ConnectToolInput) (*model.ConnectToolPayload, error) {
 	agent, err := r.tenant(ctx).ConnectTool(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.ConnectToolPayload{Agent: agent}, nil
+	return &model.ConnectToolPayload{Agent: agent}, err
 }
 
 func (r *mutationResolver) DisconnectTool(ctx context.Context, input model.DisconnectToolInput) (*model.DisconnectToolPayload, error) {
 	agent, err := r.tenant(ctx).DisconnectTool(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.DisconnectToolPayload{Agent: agent}, nil
+	return &model.DisconnectToolPayload{Agent: agent}, err
 }
 
 func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error) {

@@ -14,10 +14,7 @@ func (r *mutationResolver) CreateWebhook(ctx context.Context, input model.Create
 		return nil, err
 	}
 	webhook, secret, err := r.tenant(ctx).CreateWebhook(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreateWebhookPayload{Webhook: webhook, Secret: secret}, nil
+	return &model.CreateWebhookPayload{Webhook: webhook, Secret: secret}, err
 }
 
 func (r *mutationResolver) UpdateWebhook(ctx context.Context, input model.UpdateWebhookInput) (*model.UpdateWebhookPayload, error) {
@@ -27,41 +24,27 @@ func (r *mutationResolver) UpdateWebhook(ctx context.Context, input model.Update
 		}
 	}
 	webhook, err := r.tenant(ctx).UpdateWebhook(ctx, input)
-	if err != nil {
-		return nil, err
-	}
-	return &model.UpdateWebhookPayload{Webhook: webhook}, nil
+	return &model.UpdateWebhookPayload{Webhook: webhook}, err
 }
 
 func (r *mutationResolver) DeleteWebhook(ctx context.Context, input model.DeleteWebhookInput) (*model.DeleteWebhookPayload, error) {
-	if err := r.tenant(ctx).DeleteWebhook(ctx, input.WebhookID); err != nil {
-		return nil, err
-	}
-	return &model.DeleteWebhookPayload{DeletedID: input.WebhookID}, nil
+	err := r.tenant(ctx).DeleteWebhook(ctx, input.WebhookID)
+	return &model.DeleteWebhookPayload{DeletedID: input.WebhookID}, err
 }
 
 func (r *mutationResolver) RotateWebhookSecret(ctx context.Context, input model.RotateWebhookSecretInput) (*model.RotateWebhookSecretPayload, error) {
 	webhook, secret, err := r.tenant(ctx).RotateWebhookSecret(ctx, input.WebhookID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RotateWebhookSecretPayload{Webhook: webhook, Secret: secret}, nil
+	return &model.RotateWebhookSecretPayload{Webhook: webhook, Secret: secret}, err
 }
 
 func (r *mutationResolver) SendTestWebhook(ctx context.Context, input model.SendTestWebhookInput) (*model.SendTestWebhookPayload, error) {
 	delivery, err := r.tenant(ctx).SendTestWebhook(ctx, input.WebhookID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.SendTestWebhookPayload{Delivery: delivery}, nil
+	return &model.SendTestWebhookPayload{Delivery: delivery}, err
 }
 
 func (r *mutationResolver) RedeliverWebhook(ctx context.Context, input model.RedeliverWebhookInput) (*model.RedeliverWebhookPayload, error) {
 	delivery, err := r.tenant(ctx).RedeliverWebhook(ctx, input.DeliveryID)
-	if err != nil {
-		return nil, err
-	}
-	return &model.RedeliverWebhookPayload{Delivery: delivery}, nil
+	return &model.RedeliverWebhookPayload{Delivery: delivery}, err
 }
 
 func (r *queryResolver) Webhooks(ctx context.Context) ([]*model.Webhook, error) {

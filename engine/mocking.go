@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/agentgraph/agentgraph/model"
-)
+import "github.com/agentgraph/agentgraph/model"
 
 // MockingOf returns the mocking of a chat with its defaults filled in.
 func MockingOf(given *model.ToolMocking) *model.ToolMocking {

@@ -106,8 +106,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 
 // unknowing tells the sender of the message why there is no answer without the knowledge base.
 func unknowing(err error) error {
-	var known *model.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*model.Error](err); ok {
 		return model.Errorf(known.Code, "the agent's knowledge base could not be asked: %s", known.Message)
 	}
 	return fmt.Errorf("ask the knowledge base: %w", err)

@@ -213,8 +213,7 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	if errors.Is(context.Cause(limited), errTooSlow) {
 		return errors.Join(t.fault("did not finish its reply within %s", t.limits.reply), err)
 	}
-	var failure *llm.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*llm.Error](err); ok {
 		return upstreamError{model.Errorf(model.UpstreamFailed, "%s", failure.Message), failure}
 	}
 	return errors.Join(t.fault("failed"), err)

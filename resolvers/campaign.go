@@ -12,8 +12,7 @@ import (
 // campaign returns one campaign. NOT_FOUND names the argument, as for all lookups within a campaign.
 func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, error) {
 	campaign, err := query.ByID[*model.Campaign](ctx, id)
-	var missing *model.Error
-	if errors.As(err, &missing) && missing.Code == model.NotFound {
+	if missing, ok := errors.AsType[*model.Error](err); ok && missing.Code == model.NotFound {
 		return nil, model.MissingCampaign("id", id)
 	}
 	return campaign, err

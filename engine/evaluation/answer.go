@@ -115,8 +115,7 @@ func checkNames(decoder *json.Decoder, names []string) error {
 
 // malformed says that an answer is not the requested JSON, because of err.
 func malformed(err error) error {
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field,
 			mistyped.Value)
 	}

@@ -56,8 +56,7 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 	}
 	questions, err := askFor(ctx, v.writer, req,
 		func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
-	var fault *rules.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*rules.Fault](err); ok {
 		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.Err)
 	}
 	if err != nil {

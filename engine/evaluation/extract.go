@@ -147,8 +147,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), v.engine.Spent(agents[0], counted, 0))
-	var known *model.Error
-	if errors.As(err, &known) && known.Code == model.NotFound {
+	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
 		return nil // deleted meanwhile
 	}
 	if err != nil {

@@ -28,8 +28,7 @@ func (m *steady) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 	return func(yield func(llm.Chunk, error) bool) {
 		for chunk, err := range m.Model.Chat(ctx, with) {
-			var failure *llm.Error
-			if errors.As(err, &failure) && failure.Cause == llm.Rejected {
+			if failure, ok := errors.AsType[*llm.Error](err); ok && failure.Cause == llm.Rejected {
 				m.ask(ctx, without, yield)
 				return
 			}

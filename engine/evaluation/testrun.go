@@ -163,14 +163,14 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 		reset(run)
 		return ctx.Err()
 	}
-	var fault *rules.Fault
-	if errors.As(err, &fault) {
+	fault, isFault := errors.AsType[*rules.Fault](err)
+	if isFault {
 		run.Error = &fault.RunError
 	}
 	switch {
 	case run.Weigh():
 		run.Status = model.AgentTestRunStatusFailed
-	case fault != nil:
+	case isFault:
 		run.Status = model.AgentTestRunStatusError
 	case passed:
 		run.Status = model.AgentTestRunStatusPassed
@@ -309,8 +309,7 @@ func (t *tester) delayed() time.Duration {
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
 // is, and nobody is told the details.
 func faultOfAgent(err error) *rules.Fault {
-	var known *model.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*model.Error](err); ok {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
 			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " +

@@ -73,8 +73,7 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
-		var failure *llm.Error
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*llm.Error](err); ok {
 			reason = "it could not be embedded: " + failure.Message
 		}
 		return fail(ctx, t, d, reason)

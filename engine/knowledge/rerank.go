@@ -132,8 +132,7 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	res, err := client.Do(req)
 	if err != nil {
 		// The error leaves out the address, which may hold a password.
-		var failed *url.Error
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err
 		}
 		return nil, fmt.Errorf("ask the reranker: %w", err)

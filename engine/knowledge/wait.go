@@ -47,8 +47,7 @@ func (o *outage) err() error {
 
 // isAway returns the failure of an embedding model that will probably be back, and nil for any other error.
 func isAway(err error) *llm.Error {
-	var failure *llm.Error
-	if errors.As(err, &failure) && (failure.Retryable() || failure.Cause == llm.TimedOut) {
+	if failure, ok := errors.AsType[*llm.Error](err); ok && (failure.Retryable() || failure.Cause == llm.TimedOut) {
 		return failure
 	}
 	return nil

@@ -139,8 +139,7 @@ func (k *Keys) imported(ctx context.Context, secret string, now time.Time,
 		return model.Principal{}, nil, cmp.Or(err, refused)
 	}
 	tenant, key, err := k.store.ImportedKey(ctx, secret)
-	var known *model.Error
-	if errors.As(err, &known) && known.Code == model.NotFound {
+	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
 		return model.Principal{}, nil, refused
 	}
 	if err != nil {
@@ -177,8 +176,7 @@ func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Pri
 	}
 	tenant := k.store.Tenant(companyID)
 	token, err := tenant.AccessToken(ctx, hash)
-	var known *model.Error
-	if errors.As(err, &known) && known.Code == model.NotFound {
+	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
 		return model.Principal{}, nil, refused
 	}
 	if err != nil {

@@ -182,8 +182,7 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 		}
 	}
 	wanted, err := model.NewConsumptionRange(bounds[0], bounds[1])
-	var known *model.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*model.Error](err); ok {
 		return wanted, false, t.problem(known)
 	}
 	return wanted, given["format"] == "csv", nil

@@ -14,7 +14,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// isBatch reports whether a body is a list.
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
 // batch answers a list of requests with the list of their responses, one after the other. Each of them counts for the

@@ -95,7 +95,6 @@ func (w *gathered) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *gathered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// send sends what was gathered.
 func (w *gathered) send() {
 	if w.buffer == nil {
 		return

@@ -182,7 +182,6 @@ func (f failures) check(remote string) error {
 	return nil
 }
 
-// count records a refused credential.
 func (f failures) count(remote string) {
 	if address, isPublic := publicAddress(remote); isPublic {
 		f.limit.bucket(address.String()).Allow()

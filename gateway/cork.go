@@ -1,8 +1,6 @@
 package gateway
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // mostHeld bounds the bodies that are written in one piece, in bytes. For longer ones another system call does not
 // matter.
@@ -35,7 +33,6 @@ func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error)
 	return written, err
 }
 
-// hold writes a response into the buffer.
 func (c *clientConn) hold(buffer *[]byte, w http.ResponseWriter, body []byte) (int, error) {
 	c.held = buffer
 	defer func() { c.held = nil }()

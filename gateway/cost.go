@@ -169,7 +169,8 @@ func (c costs) field(f *ast.Field, page int) price {
 			own = price{each: 1, once: weight}
 		}
 	}
-	own.each = plus(own.each, skipped(c.argument(f, []string{"offset"})))
+	skipped := times(lengthOf(c.argument(f, []string{"offset"})), skippedRow)
+	own.each = plus(own.each, min(skipped, mostSkipped))
 	definition := c.schema.Types[f.Definition.Type.Name()]
 	asked := c.asked(f)
 	if f.Definition.Type.Elem == nil {
@@ -227,9 +228,6 @@ func (c costs) asked(f *ast.Field) int {
 	}
 	return min(size, model.MaxPageSize)
 }
-
-// skipped returns the cost of the rows that an offset skips, which are still read.
-func skipped(offset any) int { return min(times(lengthOf(offset), skippedRow), mostSkipped) }
 
 // argument returns the value of an argument, or of a field within it. It is nil if absent.
 func (c costs) argument(f *ast.Field, path []string) any {

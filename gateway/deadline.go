@@ -27,7 +27,6 @@ func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHa
 	return next(ctx)
 }
 
-// timeoutOf returns the time limit of the context's operation.
 func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 	if len(s.SlowFields) == 0 || !graphql.HasOperationContext(ctx) {
 		return s.RequestTimeout
@@ -48,7 +47,6 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 	return cmp.Or(longest, s.RequestTimeout)
 }
 
-// longestTimeout is the longest time limit of any request.
 func (s Settings) longestTimeout() time.Duration {
 	longest := s.RequestTimeout
 	for _, timeout := range s.SlowFields {

@@ -30,8 +30,7 @@ const (
 
 func newDocuments(maxBytes int) documents {
 	return documents{cache.New(maxBytes, func(query string, _ *document) int {
-		return bytesPerDocument +
-			len(query)*bytesPerByte
+		return bytesPerDocument + len(query)*bytesPerByte
 	})}
 }
 
@@ -49,16 +48,15 @@ func (d documents) cost(query string, operation *ast.OperationDefinition, count 
 		return count()
 	}
 	known, cached := d.Cache.Get(query)
-	if cached {
-		if cost, counted := known.costs.Load(operation); counted {
-			return cost.(int)
-		}
+	if !cached {
+		return count()
 	}
-	cost := count()
-	if cached {
+	cost, counted := known.costs.Load(operation)
+	if !counted {
+		cost = count()
 		known.costs.Store(operation, cost)
 	}
-	return cost
+	return cost.(int)
 }
 
 // Add caches a validated document. It calls keepSpelling on it first.

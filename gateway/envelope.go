@@ -39,15 +39,13 @@ const dataHead = `{"data":`
 // inPlace returns the JSON of a response with nothing but data, which already stands in the buffer behind dataHead.
 func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
 	data := response.Data
-	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 || len(buffer) != len(dataHead)+
-		len(data) ||
-		&buffer[len(dataHead)] != &data[0] {
+	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 ||
+		len(buffer) != len(dataHead)+len(data) || &buffer[len(dataHead)] != &data[0] {
 		return nil, false
 	}
 	return append(buffer, '}'), true
 }
 
-// appendResponse appends a whole response to buffer.
 func appendResponse(buffer []byte, response *graphql.Response) []byte {
 	head, tail := envelope(response)
 	buffer = append(buffer, head...)

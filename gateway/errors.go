@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func extensions(ctx context.Context, code string, fields model.Fields) map[strin
 
 // StatusOf returns the HTTP status for a code of extensions.code, 500 for an unknown one.
 func StatusOf(code string) int {
-	if status, known := statuses[model.Code(code)]; known {
-		return status
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(statuses[model.Code(code)], http.StatusInternalServerError)
 }
 
 func codeOf(err *gqlerror.Error) string {
@@ -156,8 +154,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 
 // reason returns an error's message as a client may see it.
 func (p presenter) reason(err error) string {
-	var known *model.Error
-	if errors.As(err, &known) && known.Code != model.Internal {
+	if known, ok := errors.AsType[*model.Error](err); ok && known.Code != model.Internal {
 		return known.Message
 	}
 	return "something that the gateway needs does not answer"
@@ -166,8 +163,7 @@ func (p presenter) reason(err error) string {
 // mask logs the cause and tells the client only where in the log to find it.
 func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {
 	attributes := []any{"error", err, "path", located.Path.String(), "traceId", TraceID(ctx)}
-	var panicked panicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[panicError](err); ok {
 		attributes = append(attributes, "stack", string(panicked.stack))
 	}
 	p.log.ErrorContext(ctx, "internal error", attributes...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -86,7 +87,7 @@ func (x exchange) reject(response *graphql.Response) {
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
 	}
-	x.respond(status, response)
+	writeResponse(x.w, status, x.accept.single, response)
 }
 
 // respondExecuted answers with what was executed: 200, whatever errors accompany the data, unless nothing was
@@ -100,7 +101,7 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 		status = http.StatusServiceUnavailable
 		x.w.Header().Set("Retry-After", retryAfter)
 	}
-	x.respond(status, response)
+	writeResponse(x.w, status, x.accept.single, response)
 }
 
 // retryAfter, in seconds, is when a client may ask for what is unavailable again.
@@ -109,13 +110,10 @@ const retryAfter = "5"
 // isUnavailable reports whether an executed operation has no data at all because nothing could be reached: balancers
 // and monitors go by the status. One of several mutations may have been carried out although a null hides it.
 func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
-	if len(response.Errors) == 0 || operation.Operation == ast.Mutation && len(operation.SelectionSet) > 1 {
+	isOther := func(err *gqlerror.Error) bool { return codeOf(err) != string(model.Unavailable) }
+	if len(response.Errors) == 0 || slices.ContainsFunc(response.Errors, isOther) ||
+		operation.Operation == ast.Mutation && len(operation.SelectionSet) > 1 {
 		return false
-	}
-	for _, err := range response.Errors {
-		if codeOf(err) != string(model.Unavailable) {
-			return false
-		}
 	}
 	var data map[string]json.RawMessage
 	if json.Unmarshal(response.Data, &data) != nil {
@@ -127,10 +125,6 @@ func isUnavailable(operation *ast.OperationDefinition, response *graphql.Respons
 		}
 	}
 	return true
-}
-
-func (x exchange) respond(status int, response *graphql.Response) {
-	writeResponse(x.w, status, x.accept.single, response)
 }
 
 func (x exchange) notAcceptable() {
@@ -163,8 +157,4 @@ func giveBack(buffer *[]byte) {
 	if cap(*buffer) <= mostBuffer {
 		buffers.Put(buffer)
 	}
-}
-
-func writeErrors(w http.ResponseWriter, status int, mediaType string, errs gqlerror.List) {
-	writeResponse(w, status, mediaType, &graphql.Response{Errors: errs})
 }

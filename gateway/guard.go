@@ -52,7 +52,7 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 		return exceeded("the query repeats a field more often than the limit of %d times", mostRepeats)
 	}
 	if w.introspects && !g.settings.Introspection {
-		return invalid("introspection is switched off")
+		return errorOf("introspection is switched off", errcode.ValidationFailed)
 	}
 	return nil
 }
@@ -81,25 +81,17 @@ func exceeded(format string, numbers ...any) *gqlerror.Error {
 	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
-// invalid returns an error like those of gqlparser's validation.
-func invalid(format string, args ...any) *gqlerror.Error {
-	err := gqlerror.Errorf(format, args...)
-	errcode.Set(err, errcode.ValidationFailed)
-	return err
-}
-
 // moreTokens reports whether the text has more than limit tokens, comments included. It stops at text that is not
 // GraphQL.
 func moreTokens(source *ast.Source, limit int) bool {
 	tokens := lexer.New(source)
-	for range limit {
+	for range limit + 1 {
 		token, err := tokens.ReadToken()
 		if err != nil || token.Kind == lexer.EOF {
 			return false
 		}
 	}
-	token, err := tokens.ReadToken()
-	return err == nil && token.Kind != lexer.EOF
+	return true
 }
 
 // mostRepeats bounds how often one selection names the same field. Validation compares them in pairs: four thousand

@@ -148,7 +148,6 @@ func (k *keyed) keepable() *model.KeptResponse {
 	return kept
 }
 
-// replay answers with the kept response.
 func (k *keyed) replay() {
 	h := k.Header()
 	for _, name := range keptHeaders {

@@ -27,13 +27,11 @@ type exactIntrospection struct {
 
 func newExactIntrospection() exactIntrospection {
 	return exactIntrospection{cache.New(cachedSchemas, func(of schemaRequest, data []byte) int {
-		return len(of.query) +
-			len(data)
+		return len(of.query) + len(data)
 	})}
 }
 
-func (exactIntrospection) ExtensionName() string { return "ExactIntrospection" }
-
+func (exactIntrospection) ExtensionName() string                   { return "ExactIntrospection" }
 func (exactIntrospection) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext wraps the fields of operations that introspect. Others do not pay for it.
@@ -106,7 +104,6 @@ func exactField(ctx context.Context, next graphql.Resolver) (any, error) {
 	return value, err
 }
 
-// typeOf returns the type whose field is being resolved.
 func typeOf(parent *graphql.FieldContext) *introspection.Type {
 	switch result := parent.Result.(type) {
 	case *introspection.Type:

@@ -48,7 +48,6 @@ func (x exchange) multipart() {
 	}
 }
 
-// unread answers a form that could not be read.
 func (x exchange) unread(err error) {
 	var tooLarge *form.TooLargeError
 	switch {
@@ -63,7 +62,6 @@ func (x exchange) unread(err error) {
 	}
 }
 
-// fillUploads puts the files of a form into the variables.
 func fillUploads(params request, sent *form.Form) (*fault, error) {
 	var places map[string][]string
 	text, _ := sent.Value("map")

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"slices"
@@ -31,12 +32,7 @@ type accept struct {
 func (a accept) none() bool { return a.single == "" && !a.stream && !a.parts }
 
 // errorType is the media type of errors, which are sent whatever the client accepts.
-func (a accept) errorType() string {
-	if a.single == "" {
-		return jsonType
-	}
-	return a.single
-}
+func (a accept) errorType() string { return cmp.Or(a.single, jsonType) }
 
 // mediaRange is one element of an Accept header.
 type mediaRange struct {
@@ -55,10 +51,7 @@ type preference struct {
 const exact = 3
 
 func (p preference) over(q preference) bool {
-	if p.weight != q.weight {
-		return p.weight > q.weight
-	}
-	return p.specificity > q.specificity
+	return cmp.Or(cmp.Compare(p.weight, q.weight), cmp.Compare(p.specificity, q.specificity)) > 0
 }
 
 // negotiate chooses among the gateway's media types. Without a preference of the client it is application/json. Of two

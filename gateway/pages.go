@@ -21,7 +21,6 @@ type Page struct {
 	Content      []byte
 }
 
-// pages are handlers of pages by path.
 type pages map[string]http.Handler
 
 func newPages(of map[string]Page) pages {

@@ -34,7 +34,7 @@ func refusal(status int, format string, args ...any) *fault {
 }
 
 func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
-	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(ctx, f.err)})
+	writeResponse(w, f.status, a.errorType(), &graphql.Response{Errors: gqlerror.List{shownTo(ctx, f.err)}})
 }
 
 // request is a GraphQL request. It keeps the text of the variables, because decoding loses the order of their keys.

@@ -82,17 +82,17 @@ func (s *Server) find(params request) *gqlerror.Error {
 	}
 	switch {
 	case ids.hash == "" && ids.id != "":
-		return persistedError(persistedNotSupported, persistedNotSupportedCode)
+		return errorOf(persistedNotSupported, persistedNotSupportedCode)
 	case ids.hash == "":
 		return nil
 	case s.persisted == nil && params.Query == "":
-		return persistedError(persistedNotSupported, persistedNotSupportedCode)
+		return errorOf(persistedNotSupported, persistedNotSupportedCode)
 	case params.Query != "":
 		return nil
 	}
 	text, known := s.persisted.Get(ids.hash)
 	if !known {
-		return persistedError(persistedNotFound, persistedNotFoundCode)
+		return errorOf(persistedNotFound, persistedNotFoundCode)
 	}
 	params.Query = text
 	return nil
@@ -127,7 +127,8 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func persistedError(message, code string) *gqlerror.Error {
+// errorOf returns an error with one of the codes that GraphQL tools know.
+func errorOf(message, code string) *gqlerror.Error {
 	err := gqlerror.Errorf("%s", message)
 	errcode.Set(err, code)
 	return err

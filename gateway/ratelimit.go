@@ -41,38 +41,31 @@ func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 // take spends n things of the key now, and sets the RateLimit headers unless h is nil. If that is too many now, it
 // spends nothing, sets Retry-After and returns RATE_LIMITED. If it would always be too many, it returns LIMIT_EXCEEDED.
 func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
-	bucket, err := l.spend(h, keyID, n, at)
-	if err == nil && bucket != nil {
-		l.tell(h, bucket, at)
+	err := l.takeNext(h, keyID, n, at)
+	if err == nil && l != nil && n != 0 {
+		l.tell(h, l.bucket(keyID), at)
 	}
 	return err
 }
 
 // takeNext is take of a limit behind another one, which h tells of unless this one refuses.
 func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
-	_, err := l.spend(h, id, n, at)
-	return err
-}
-
-// spend is take, but for what h tells of a limit that does not refuse. It returns the bucket that was asked, if one
-// was.
-func (l *rateLimit) spend(h http.Header, id string, n int, at time.Time) (*rate.Limiter, error) {
 	if l == nil || n == 0 {
-		return nil, nil
+		return nil
 	}
 	if n > l.perMinute {
-		return nil, model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things,
+		return model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things,
 			l.perMinute)
 	}
 	bucket := l.bucket(id)
 	if bucket.AllowN(at, n) {
-		return bucket, nil
+		return nil
 	}
 	wait := l.seconds(float64(n) - l.tell(h, bucket, at))
 	if h != nil {
 		h.Set("Retry-After", wait)
 	}
-	return nil, model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose,
+	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose,
 		l.perMinute, l.things, wait)
 }
 

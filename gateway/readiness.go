@@ -47,12 +47,10 @@ func (r *readiness) check(ctx context.Context) ([]string, error) {
 	}
 	asked := r.asked
 	r.mu.Unlock()
-	timer := time.NewTimer(readyWithin)
-	defer timer.Stop()
 	select {
 	case <-asked.done:
 		return asked.remarks, asked.err
-	case <-timer.C:
+	case <-time.After(readyWithin):
 		return nil, model.Errorf(model.Unavailable, "the database does not answer")
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -7,7 +7,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// rootTypes are the types that operations begin with.
 var rootTypes = []string{"Query", "Mutation", "Subscription"}
 
 // rootFields yields the operation's own fields, each name once, without those that its variables leave out.
@@ -30,7 +29,6 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	}
 }
 
-// hasFields reports whether the operation has at least so many fields of its own.
 func hasFields(operation *graphql.OperationContext, least int) bool {
 	n := 0
 	for range rootFields(operation) {

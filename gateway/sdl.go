@@ -44,7 +44,6 @@ func Describe(schema *ast.Schema) {
 	}
 }
 
-// noteOf says in words what the directives of a field say.
 func noteOf(directives ast.DirectiveList) string {
 	var notes []string
 	if d := directives.ForName("requires"); d != nil {
@@ -75,7 +74,6 @@ func noteOf(directives ast.DirectiveList) string {
 	return strings.Join(notes, " ")
 }
 
-// serveSDL serves the schema as one file.
 func (s *Server) serveSDL(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !s.settings.Introspection:

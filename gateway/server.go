@@ -188,7 +188,6 @@ func (s *Server) Drain(ctx context.Context) error {
 	return nil
 }
 
-// route hands the request to the transport of its path.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	ctx := graphql.StartOperationTrace(r.Context())
 	if r.URL.Path == Path {
@@ -233,7 +232,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 			return
 		}
 	}
-	writeErrors(w, StatusOf(codeOf(err)), negotiate(r.Header).errorType(), gqlerror.List{err})
+	writeResponse(w, StatusOf(codeOf(err)), negotiate(r.Header).errorType(), &graphql.Response{Errors: gqlerror.List{err}})
 }
 
 func transportOf(transports []graphql.Transport, r *http.Request) graphql.Transport {

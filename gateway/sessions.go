@@ -83,7 +83,6 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	}, nil
 }
 
-// openBy returns how many sessions the credential has.
 func (s *sessions) openBy(credential model.CredentialRef) (n int) {
 	for of := range s.open[credential.KeyRef] {
 		if of.credential == credential {
@@ -139,17 +138,14 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	credentials := map[model.CredentialRef]struct{}{}
 	for key, open := range s.open {
 		for of := range open {
 			if !of.expires.IsZero() && !at.Before(of.expires) {
 				expired = append(expired, of.end)
 				s.forget(key, of)
+				continue
 			}
-		}
-	}
-	credentials := map[model.CredentialRef]struct{}{}
-	for _, open := range s.open {
-		for of := range open {
 			credentials[of.credential] = struct{}{}
 		}
 	}
@@ -157,7 +153,6 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	return slices.Collect(maps.Keys(credentials))
 }
 
-// revoke ends all sessions of a credential.
 func (s *sessions) revoke(credential model.CredentialRef) {
 	var revoked []func()
 	s.mu.Lock()

@@ -46,7 +46,6 @@ func (s *socket) wake(op *operation) {
 	}
 }
 
-// pump sends events until there are none.
 func (s *socket) pump() {
 	for op := s.nextReady(); op != nil; op = s.nextReady() {
 		if s.sendEvents(op) {

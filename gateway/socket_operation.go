@@ -187,7 +187,6 @@ func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	return !s.closed
 }
 
-// closing ends every message.
 var closing = []byte{'}'}
 
 // opening returns a message up to its payload.

@@ -136,7 +136,7 @@ func (t *TrustedDocuments) find(ids documentIDs, params *graphql.RawParams) *gql
 	case known:
 		return badInput("the query is not the document that the request names")
 	case params.Query == "":
-		return persistedError(persistedNotFound, persistedNotFoundCode)
+		return errorOf(persistedNotFound, persistedNotFoundCode)
 	}
 	return gqlerror.Wrap(model.Errorf(model.Forbidden, "only the documents that the operator trusts are served; name "+
 		"one by its documentId"))

@@ -25,7 +25,6 @@ const subprotocol = "graphql-transport-ws"
 // messages or as frames, and what ends operations. For each KiB that one has it counts once more.
 const mostSigns = 1_000
 
-// socketTransport serves operations of any kind over WebSocket.
 type socketTransport struct{ *Server }
 
 func (socketTransport) Supports(r *http.Request) bool {
@@ -137,14 +136,12 @@ func (s *socket) spawn(work func()) {
 	}
 }
 
-// message is a message in either direction.
 type message struct {
 	ID      *string         `json:"id,omitempty"`
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// read handles messages until either side closes the socket.
 func (s *socket) read() {
 	for {
 		kind, text, err := s.conn.Read(context.Background())
@@ -184,31 +181,20 @@ func (s *socket) handle(text []byte) *closure {
 	} else if !s.heard(len(text)) {
 		return closeBusy
 	}
-	switch m.Type {
-	case "connection_init":
+	switch {
+	case m.Type == "connection_init":
 		return s.initialise(m.Payload)
-	case "ping":
-		if !isObjectOrAbsent(m.Payload) {
-			return closeInvalid
-		}
+	case m.Type == "ping" && isObjectOrAbsent(m.Payload):
 		s.write(message{Type: "pong", Payload: m.Payload})
-		return nil
-	case "pong":
-		return nil
-	case "subscribe":
-		if m.ID == nil {
-			return closeInvalid
-		}
+	case m.Type == "pong":
+	case m.Type == "subscribe" && m.ID != nil:
 		return s.subscribe(*m.ID, m.Payload)
-	case "complete":
-		if m.ID == nil {
-			return closeInvalid
-		}
+	case m.Type == "complete" && m.ID != nil:
 		s.complete(*m.ID)
-		return nil
 	default:
 		return closeInvalid
 	}
+	return nil
 }
 
 // heard counts a sign of so many bytes, and reports whether the client may go on.
@@ -328,11 +314,10 @@ func (s *socket) close(why *closure) {
 	already := s.closed
 	s.closed = true
 	s.mu.Unlock()
-	if already {
-		return
+	if !already {
+		s.cancel()
+		_ = s.conn.Close(why.code, why.reason)
 	}
-	s.cancel()
-	_ = s.conn.Close(why.code, why.reason)
 }
 
 // end closes the connection and waits for everything that still runs on it.

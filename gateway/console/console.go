@@ -25,8 +25,7 @@ var dist embed.FS
 // ours is the part of both policies that lets a document use our own files and nothing else. Scripts cannot turn text
 // into HTML either.
 const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 
 // editorTypes are the names of the Trusted Types policies that the explorer and its editor make.
 const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview " +
@@ -119,7 +118,6 @@ const (
 	oneDay  = "public, max-age=86400"
 )
 
-// asset answers with a file of the build.
 func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
 	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
 	if err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,22 +175,10 @@ func (f *Form) Value(name string) (value string, given bool) {
 }
 
 // Names returns the names of the form's texts.
-func (f *Form) Names() []string {
-	names := make([]string, 0, len(f.form.Value))
-	for name := range f.form.Value {
-		names = append(names, name)
-	}
-	return names
-}
+func (f *Form) Names() []string { return slices.Collect(maps.Keys(f.form.Value)) }
 
 // Files returns the names of the form's files.
-func (f *Form) Files() []string {
-	names := make([]string, 0, len(f.form.File))
-	for name := range f.form.File {
-		names = append(names, name)
-	}
-	return names
-}
+func (f *Form) Files() []string { return slices.Collect(maps.Keys(f.form.File)) }
 
 // Upload returns the file with the name. given is false if there is none. Each call returns a reader of its own.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {

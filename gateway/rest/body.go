@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +19,7 @@ import (
 // one.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (spelled map[string]string, fault *problem) {
-	code := e.faults
-	if code == "" {
-		code = model.BadInput
-	}
+	code := cmp.Or(e.faults, model.BadInput)
 	text, fault := t.rawBody(w, r)
 	if fault != nil {
 		return nil, fault

@@ -118,7 +118,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		outer := d.strict
 		d.strict = outer || definition.Directives.ForName("strict") != nil
 		defer func() { d.strict = outer }()
-		return d.object(path, text, ofV1(definition.Fields))
+		return d.object(path, text, OfV1(definition.Fields))
 	case ast.Enum:
 		return d.enum(path, text, definition)
 	default:
@@ -134,15 +134,10 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	}
 }
 
-// ofV1 returns the fields that v1 has. To its clients the others are unknown properties.
-func ofV1(fields ast.FieldList) ast.FieldList {
-	var known ast.FieldList
-	for _, field := range fields {
-		if field.Directives.ForName("beyondV1") == nil {
-			known = append(known, field)
-		}
-	}
-	return known
+// OfV1 returns the fields that v1 has. To its clients the others are unknown properties.
+func OfV1(fields ast.FieldList) ast.FieldList {
+	return slices.DeleteFunc(slices.Clone(fields),
+		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
 }
 
 func (d *decoder) list(path string, text json.RawMessage, element *ast.Type) any {
@@ -268,7 +263,7 @@ func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[s
 		case seen[name]:
 		case definition.Kind == ast.InputObject:
 			seen[name] = true
-			if err := readable(types, ofV1(definition.Fields), seen); err != nil {
+			if err := readable(types, OfV1(definition.Fields), seen); err != nil {
 				return err
 			}
 		case definition.Kind == ast.Scalar && scalars[name].read == nil:

@@ -65,8 +65,7 @@ func Exports() []Export {
 	for _, e := range []export{ledgerExport(nil), auditExport(nil)} {
 		described = append(described, Export{
 			Path: e.path, Name: e.name, Description: e.description, Scope: e.scope, RowType: e.rowType, Columns: e.header,
-			List:    e.list,
-			InQuery: exportQuery.members,
+			List: e.list, InQuery: exportQuery.members,
 		})
 	}
 	return described
@@ -89,7 +88,7 @@ func (e *endpoint) describe() Route {
 		r.InQuery = slices.Clone(r.Page)
 	}
 	if e.takesBody() {
-		r.InBody = ofV1(e.members)
+		r.InBody = OfV1(e.members)
 	} else {
 		r.InQuery = append(r.InQuery, e.members...)
 	}

@@ -24,6 +24,5 @@ func DocsPolicy() string {
 	style, _, _ = strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; " +
-		"form-action 'none'; frame-ancestors 'none'"
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -37,9 +38,7 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 		return nil, err
 	}
 	e := &endpoint{route: r, operation: o, segments: segments(r.path), members: slices.Clone(o.variables)}
-	if e.status == 0 {
-		e.status = http.StatusOK
-	}
+	e.status = cmp.Or(e.status, http.StatusOK)
 	for _, segment := range e.segments {
 		if name, ok := parameter(segment); ok {
 			if err := e.fill(name, "ID!", "String!"); err != nil {
@@ -96,11 +95,9 @@ func (e *endpoint) readState(schema *ast.Schema, all *ast.QueryDocument) (err er
 	return e.fill(expectedUpdatedAt, "DateTime")
 }
 
-// needsBody reports whether any member of the body is required.
 func (e *endpoint) needsBody() bool {
 	return slices.ContainsFunc(e.members, func(f *ast.FieldDefinition) bool {
-		return f.Type.NonNull &&
-			f.DefaultValue == nil
+		return f.Type.NonNull && f.DefaultValue == nil
 	})
 }
 

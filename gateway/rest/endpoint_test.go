@@ -126,7 +126,7 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 			case of.Name == "Int":
 				found[field.Name] = true
 			case of.Kind == ast.InputObject:
-				look(ofV1(of.Fields))
+				look(OfV1(of.Fields))
 			}
 		}
 	}

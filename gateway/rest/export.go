@@ -93,7 +93,6 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json`, the default, or `csv`."},
 }}
 
-// exportAt returns the export at the path, or nil.
 func (t *Transport) exportAt(path string) *export {
 	path = strings.TrimSuffix(pathOf(path), "/")
 	for i := range t.exports {
@@ -122,7 +121,10 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept "+
 			"header excludes")
 	}
-	out := newTable(w, e, wanted, isCSV)
+	out := &table{http: w, buffer: bufio.NewWriterSize(w, 32<<10), export: e, wanted: wanted}
+	if isCSV {
+		out.csv = csv.NewWriter(out.buffer)
+	}
 	rows := 0
 	for row, err := range e.rows(r.Context(), wanted) {
 		if err != nil {
@@ -188,7 +190,6 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 	return wanted, given["format"] == "csv", nil
 }
 
-// table writes the response of an export.
 type table struct {
 	http    http.ResponseWriter
 	buffer  *bufio.Writer
@@ -200,14 +201,6 @@ type table struct {
 
 // writeError is a failure to send something to the client.
 type writeError struct{ error }
-
-func newTable(w http.ResponseWriter, e *export, wanted model.ConsumptionRange, isCSV bool) *table {
-	t := &table{http: w, buffer: bufio.NewWriterSize(w, 32<<10), export: e, wanted: wanted}
-	if isCSV {
-		t.csv = csv.NewWriter(t.buffer)
-	}
-	return t
-}
 
 // begin writes everything before the first row.
 func (t *table) begin() error {
@@ -267,7 +260,6 @@ func (t *table) close() error {
 	return nil
 }
 
-// usageRow is an entry of the ledger.
 type usageRow struct {
 	At             json.RawMessage `json:"at"`
 	Channel        model.Channel   `json:"channel"`

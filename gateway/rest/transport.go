@@ -199,7 +199,6 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	return nil
 }
 
-// params are those of the endpoint's operation.
 func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.RawParams {
 	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables,
 		Headers: r.Header}

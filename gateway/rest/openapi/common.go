@@ -70,7 +70,6 @@ func newDocument() *openapi3.T {
 	}
 }
 
-// headers are those of answers.
 var headers = map[string]struct {
 	description string
 	schema      openapi3.Schema
@@ -150,7 +149,6 @@ func problemResponse(status int, meaning string) *openapi3.Response {
 	return response
 }
 
-// problemSchema describes problem.
 func problemSchema() *openapi3.Schema {
 	text := func(description string) *openapi3.Schema {
 		s := openapi3.NewStringSchema()

@@ -40,7 +40,6 @@ func resultOf(r rest.Route) *ast.Field { return r.Fields[len(r.Fields)-1] }
 // counterpart is the extension that names the field of the schema behind an operation: Query.dataset.documents.
 const counterpart = "x-graphql-field"
 
-// describer writes a document.
 type describer struct {
 	schema   *ast.Schema
 	document *openapi3.T

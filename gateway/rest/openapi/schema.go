@@ -1,12 +1,13 @@
 package openapi
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/rest"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -155,7 +156,7 @@ func (d *describer) inputObject(fields ast.FieldList, strict bool) *openapi3.Sch
 	if strict {
 		schema.AdditionalProperties = openapi3.BoolSchema{Has: new(false)}
 	}
-	for _, field := range ofV1(fields) {
+	for _, field := range rest.OfV1(fields) {
 		isRequired := field.Type.NonNull && field.DefaultValue == nil
 		schema.WithPropertyRef(field.Name, orNull(d.input(field), !isRequired, field.Description))
 		if isRequired {
@@ -235,12 +236,6 @@ func (d *describer) bound(schema *openapi3.Schema, bounds *ast.Directive) {
 			}
 		}
 	}
-}
-
-// ofV1 leaves out what clients of REST do not have.
-func ofV1(fields ast.FieldList) ast.FieldList {
-	return slices.DeleteFunc(slices.Clone(fields),
-		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
 }
 
 // names are those of what is selected, with the names of fragments.

@@ -33,7 +33,6 @@ func main() {
 	}
 }
 
-// write writes the document, the page and the reference.
 func write(folder string, files []string) error {
 	schema, err := readSchema(folder)
 	if err != nil {

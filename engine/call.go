@@ -25,7 +25,6 @@ const (
 	maxError = 4_000
 )
 
-// call is a call that the model makes.
 type call struct {
 	asked llm.ToolCall
 	// target is nil if no such call was offered.
@@ -47,11 +46,6 @@ type call struct {
 	warnings []string
 	// delay is the mock's delay, even if nobody waited for it.
 	delay time.Duration
-}
-
-func (c *call) reject(err error) {
-	c.wrong, c.failed = err, true
-	c.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
 }
 
 // toldOf is how the model is told of a failure.

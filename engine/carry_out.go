@@ -80,7 +80,8 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 		err = c.validate(ctx, call)
 	}
 	if err != nil {
-		call.reject(err)
+		call.wrong, call.failed = err, true
+		call.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
 		return call
 	}
 	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.made != nil {
@@ -186,7 +187,6 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	}
 }
 
-// outcome carries out a call and returns its result.
 func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)) (string, error) {
 	t := call.target
 	switch {
@@ -233,9 +233,7 @@ func (c *conversation) end(calls []*call) {
 		default:
 			call.answer = "The conversation ends. Say goodbye."
 			if c.endReason == nil {
-				reason, _ := call.arguments.Text("reason")
-				reason = strings.TrimSpace(reason)
-				c.endReason = &reason
+				c.endReason = reasonIn(call.arguments)
 			}
 		}
 	}

@@ -31,7 +31,6 @@ type turn struct {
 	transfer transfer
 }
 
-// limits are the bounds of a turn.
 type limits struct {
 	// modelCalls bounds how often the model is asked in one conversation.
 	modelCalls int
@@ -59,7 +58,6 @@ type effects struct {
 	begin func(context.Context, *model.ToolCall) error
 }
 
-// event is one thing that happens in a turn.
 type event struct {
 	// text is the next piece of the reply.
 	text string
@@ -71,7 +69,6 @@ type event struct {
 	reply *Reply
 }
 
-// finished is a call that ended.
 type finished struct {
 	call model.ToolCall
 	// isReal: the call really began.

@@ -33,7 +33,7 @@ type Options struct {
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
 	// MaxModelCalls bounds how often the language model is asked in one turn, and in each conversation with a
-	// sub-agent. All of them together are bounded by MaxDepth times as many. Zero means 8. Of the last answer's
+	// sub-agent. All of them together are bounded by MaxDepth times as many. Zero means 25. Of the last answer's
 	// calls, only the transfer and the end are carried out, because nobody would read the other results.
 	MaxModelCalls int
 	// MaxDepth bounds nested delegations. Zero means 5.
@@ -79,7 +79,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(),
-		prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
+		prices: o.Prices, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
@@ -91,9 +91,6 @@ func New(m llm.Model, o Options) *Engine {
 	if e.caller == nil {
 		// Only an allow list can be wrong.
 		e.caller, _ = endpoint.New(endpoint.Options{})
-	}
-	if e.log == nil {
-		e.log = slog.Default()
 	}
 	if e.traceID == nil {
 		e.traceID = func(context.Context) string { return "" }

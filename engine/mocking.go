@@ -1,16 +1,15 @@
 package engine
 
-import "github.com/agentgraph/agentgraph/model"
+import (
+	"cmp"
+
+	"github.com/agentgraph/agentgraph/model"
+)
 
 // MockingOf returns the mocking of a chat with its defaults filled in.
 func MockingOf(given *model.ToolMocking) *model.ToolMocking {
-	mocking := model.ToolMocking{}
-	if given != nil {
-		mocking = *given
-	}
-	if mocking.SideEffects == "" {
-		mocking.SideEffects = model.SideEffectsAllow
-	}
+	mocking := *cmp.Or(given, &model.ToolMocking{})
+	mocking.SideEffects = cmp.Or(mocking.SideEffects, model.SideEffectsAllow)
 	return &mocking
 }
 

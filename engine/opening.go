@@ -23,10 +23,8 @@ type Opening struct {
 // Begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
 // message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
 func Begin(agent *model.Agent, opener string, given content.Values, at time.Time) (*Opening, error) {
-	o := &Opening{Values: maps.Clone(given), warnings: []string{}}
-	if o.Values == nil {
-		o.Values = content.Values{}
-	}
+	o := &Opening{Values: content.Values{}, warnings: []string{}}
+	maps.Copy(o.Values, given)
 	if err := o.fill(agent.Fields, at); err != nil {
 		return nil, err
 	}
@@ -59,13 +57,9 @@ func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 			Message: "values for mandatory fields of the agent are missing: " + strings.Join(missing, ", "),
 		}
 	}
-	known := map[string]bool{}
-	for _, field := range fields {
-		known[field.Name] = true
-	}
 	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
-		if !known[name] {
-			o.warn("the data bag's %q is not a field of the agent; it is kept", name)
+		if !slices.ContainsFunc(fields, func(f model.AgentField) bool { return f.Name == name }) {
+			o.warnings = append(o.warnings, fmt.Sprintf("the data bag's %q is not a field of the agent; it is kept", name))
 		}
 	}
 	return nil
@@ -90,10 +84,6 @@ func (o *Opening) render(where, text string) (string, error) {
 	rendered, unknown, err := content.Render(text, o.Values)
 	o.warnings = append(o.warnings, content.Unfilled(where, unknown)...)
 	return rendered, err
-}
-
-func (o *Opening) warn(format string, args ...any) {
-	o.warnings = append(o.warnings, fmt.Sprintf(format, args...))
 }
 
 // fictional returns the value of a field that the platform fills in real conversations. The day and the time are real.

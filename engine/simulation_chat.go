@@ -91,9 +91,3 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	}
 	return chat, []*model.SimulationChatMessage{message, answer}, nil
 }
-
-// EndSimulationChat ends a chat and drops a reply in progress. Ending it again changes nothing.
-func (e *Engine) EndSimulationChat(ctx context.Context, t *db.Tenant,
-	in model.EndSimulationChatInput) (*model.SimulationChat, error) {
-	return t.EndSimulationChat(ctx, in.SimulationChatID)
-}

@@ -197,7 +197,7 @@ func TestConversationWithTheOfflineModel(t *testing.T) {
 
 	_, _, err = send(t.Context(), e, tenant, chat.ID, "One more thing")
 	requireCode(t, model.Conflict, err)
-	ended, err := e.EndSimulationChat(t.Context(), tenant, model.EndSimulationChatInput{SimulationChatID: chat.ID})
+	ended, err := tenant.EndSimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, after.EndedAt, ended.EndedAt)
 	all, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
@@ -242,7 +242,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 	}
 	_, _, err := send(t.Context(), e, stranger, chat.ID, "Hello")
 	requireCode(t, model.NotFound, err)
-	_, err = e.EndSimulationChat(t.Context(), stranger, model.EndSimulationChatInput{SimulationChatID: chat.ID})
+	_, err = stranger.EndSimulationChat(t.Context(), chat.ID)
 	requireCode(t, model.NotFound, err)
 	requireUntouched(t, tenant, chat.ID)
 	_, _, err = send(t.Context(), e, tenant, chat.ID, strings.Repeat("é", 4_000))

@@ -114,8 +114,7 @@ func TestChatThatIsEndedInMidReply(t *testing.T) {
 	var chat *model.SimulationChat
 	e = newEngine(modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
 		speak("Good mor")
-		if _, err := e.EndSimulationChat(ctx, elsewhere,
-			model.EndSimulationChatInput{SimulationChatID: chat.ID}); err != nil {
+		if _, err := elsewhere.EndSimulationChat(ctx, chat.ID); err != nil {
 			return err
 		}
 		<-ctx.Done()

@@ -224,7 +224,7 @@ func TestCallsOfAChatThatIsEndedMeanwhile(t *testing.T) {
 	var chat *model.SimulationChat
 	c.tool(t, c.agent, "book", serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "booked")
-		_, _ = e.EndSimulationChat(context.Background(), c.tenant, model.EndSimulationChatInput{SimulationChatID: chat.ID})
+		_, _ = c.tenant.EndSimulationChat(context.Background(), chat.ID)
 	}))
 	e = newEngine(once("book", "{}"), engine.Options{Caller: loopback(t)})
 	chat = c.start(t, e, nil)

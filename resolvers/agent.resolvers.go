@@ -13,7 +13,11 @@ func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, fi
 }
 
 func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error) {
-	return knowledgeBaseChatName(ctx, obj)
+	chat, err := query.One[*model.KnowledgeBaseChat](ctx, obj)
+	if err != nil || chat == nil {
+		return nil, err
+	}
+	return &chat.Name, nil
 }
 
 func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error) {

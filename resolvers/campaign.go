@@ -2,23 +2,12 @@ package resolvers
 
 import (
 	"context"
-	"errors"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// campaign returns one campaign. NOT_FOUND names the argument, as for all lookups within a campaign.
-func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, error) {
-	campaign, err := query.ByID[*model.Campaign](ctx, id)
-	if missing, ok := errors.AsType[*model.Error](err); ok && missing.Code == model.NotFound {
-		return nil, model.MissingCampaign("id", id)
-	}
-	return campaign, err
-}
-
-// campaignCounts counts the campaign's items by state.
 func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
 	counts, isShared, err := campaign.SharedCounts()
 	if !isShared {
@@ -28,15 +17,6 @@ func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.Campa
 		return counts, err
 	}
 	return &model.CampaignItemCounts{}, nil
-}
-
-// campaignFields returns the fields of the campaign's agent and its own.
-func campaignFields(ctx context.Context, campaign *model.Campaign) ([]*model.CampaignField, error) {
-	agent, err := query.One[*model.Agent](ctx, campaign)
-	if err != nil {
-		return nil, err
-	}
-	return campaign.Fields(agent), nil
 }
 
 // mayFilterItems refuses a filter that tells of contacts what the caller may not read: who can try prefixes finds the

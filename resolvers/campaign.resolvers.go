@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
@@ -18,7 +19,11 @@ func (r *campaignResolver) Agent(ctx context.Context, obj *model.Campaign) (*mod
 }
 
 func (r *campaignResolver) Fields(ctx context.Context, obj *model.Campaign) ([]*model.CampaignField, error) {
-	return campaignFields(ctx, obj)
+	agent, err := query.One[*model.Agent](ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	return obj.Fields(agent), nil
 }
 
 func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*model.CampaignItemCounts, error) {
@@ -56,7 +61,11 @@ func (r *mutationResolver) DeleteCampaign(ctx context.Context, input model.Delet
 }
 
 func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
-	return r.campaign(ctx, id)
+	campaign, err := query.ByID[*model.Campaign](ctx, id)
+	if missing, ok := errors.AsType[*model.Error](err); ok && missing.Code == model.NotFound {
+		return nil, model.MissingCampaign("id", id) // as for all lookups within a campaign
+	}
+	return campaign, err
 }
 
 func (r *queryResolver) Campaigns(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error) {

@@ -104,7 +104,6 @@ func (c confined) check(selections ast.SelectionSet) error {
 	return nil
 }
 
-// scopeOf is the scope that a field needs.
 func scopeOf(field *ast.FieldDefinition) string {
 	if required := field.Directives.ForName("requires"); required != nil {
 		return required.Arguments.ForName("scope").Value.Raw

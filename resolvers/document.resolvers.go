@@ -57,7 +57,10 @@ func (r *mutationResolver) DeleteDocument(ctx context.Context, input model.Delet
 }
 
 func (r *queryResolver) Document(ctx context.Context, id string, datasetID *string) (*model.Document, error) {
-	return r.document(ctx, id, datasetID)
+	if datasetID == nil {
+		return query.ByID[*model.Document](ctx, id)
+	}
+	return r.tenant(ctx).DocumentOf(ctx, *datasetID, id, query.Columns(ctx)...)
 }
 
 func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.DocumentFilter) (*model.Page[*model.Document], error) {

@@ -7,15 +7,6 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// knowledgeBaseChatName returns the name of the agent's chat, or nil if none is connected.
-func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, error) {
-	chat, err := query.One[*model.KnowledgeBaseChat](ctx, agent)
-	if err != nil || chat == nil {
-		return nil, err
-	}
-	return &chat.Name, nil
-}
-
 // datasetTexts returns one text for each of the chat's datasets, in order.
 func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat,
 	text func(*model.Dataset) string) ([]string, error) {

@@ -40,7 +40,7 @@ func (r *mutationResolver) SendSimulationMessage(ctx context.Context, input mode
 }
 
 func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.EndSimulationChatInput) (*model.EndSimulationChatPayload, error) {
-	chat, err := r.engine.EndSimulationChat(ctx, r.tenant(ctx), input)
+	chat, err := r.tenant(ctx).EndSimulationChat(ctx, input.SimulationChatID)
 	return &model.EndSimulationChatPayload{SimulationChat: chat}, err
 }
 

@@ -57,9 +57,8 @@ func (e *Error) Retryable() bool {
 
 // Reasons returns the details of a model's failure that only the log gets. It is empty for other errors.
 func Reasons(err error) slog.Attr {
-	var failure *Error
-	if !errors.As(err, &failure) {
-		return slog.Attr{}
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
 	}
-	return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
+	return slog.Attr{}
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -144,7 +145,8 @@ func (p *phrasebook) say(value any) string {
 	if text != "" {
 		return strings.Join(strings.Fields(text), " ")
 	}
-	return valueInWords(value)
+	raw, _ := json.Marshal(value) // an argument always marshals
+	return inWords(string(raw))
 }
 
 func (p *phrasebook) dayOf(day time.Time) string {
@@ -181,9 +183,9 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	isNew := times == 0 && c.began() == c.turn && len(c.calledNow()) == 0
 	switch {
 	case len(wanted.property.producers) > 0 && !c.picks(wanted):
-		return c.leaveOff(c.speak.nothing, wanted.tool)
+		return say(c.speak.nothing, c.instead(wanted.tool))
 	case times >= maxAsked:
-		return c.leaveOff(c.speak.stuck, wanted.tool)
+		return say(c.speak.stuck, c.instead(wanted.tool))
 	case times > 0 && len(c.calledNow()) == 0:
 		lead = say(c.speak.unclear, c.speak.help(wanted.property)).text
 	case isNew:
@@ -191,20 +193,13 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	}
 	if c.picks(wanted) && len(c.calledNow()) == 0 {
 		var listed []string
-		for i, o := range c.options(wanted.property) {
-			if i == maxOptions {
-				break
-			}
+		options := c.options(wanted.property)
+		for i, o := range options[:min(len(options), maxOptions)] {
 			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(o.about)))
 		}
 		return after(strings.TrimPrefix(lead+"\n"+strings.Join(listed, "\n"), "\n"), text)
 	}
 	return say(lead, text)
-}
-
-// leaveOff gives up, and offers that somebody else helps if a tool allows that.
-func (c *conversation) leaveOff(why string, t tool) reply {
-	return say(why, c.instead(t))
 }
 
 // instead returns what to offer if the model can do nothing: a callback, else a transfer, else anything else.

@@ -160,10 +160,8 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	}
 	said := ownLines(c, from)
 	named := read.Meanings(read.NameWords(t.name))
-	if !slices.ContainsFunc(read.Concepts(said), func(word string) bool {
-		return !read.HasAlike(named, word) &&
-			!read.IsEmpty(word)
-	}) {
+	tells := func(word string) bool { return !read.HasAlike(named, word) && !read.IsEmpty(word) }
+	if !slices.ContainsFunc(read.Concepts(said), tells) {
 		return nil, false
 	}
 	return p.cut(said), true

@@ -79,8 +79,7 @@ func (c *conversation) picked() (tool, bool) {
 func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
 	return slices.ContainsFunc(c.calls, func(made call) bool {
-		return made.Name == name && made.at > before &&
-			made.at < c.turn
+		return made.Name == name && made.at > before && made.at < c.turn
 	})
 }
 

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,15 +58,7 @@ func (c *conversation) excerpt(subject []string) quotation {
 			chosen = append(chosen, i)
 		}
 	}
-	slices.SortStableFunc(chosen, func(i, j int) int {
-		switch {
-		case scores[i] > scores[j]:
-			return -1
-		case scores[i] < scores[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(chosen, func(i, j int) int { return cmp.Compare(scores[j], scores[i]) })
 	chosen = chosen[:min(len(chosen), maxKnown)]
 	slices.Sort(chosen)
 	found := quotation{isKnown: true, number: c.excerpts[owners[best]].Number}

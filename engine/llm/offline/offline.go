@@ -197,16 +197,14 @@ func (c *conversation) serve(lead string) *reply {
 		if len(found.sentences) == 0 {
 			return nil
 		}
-		told := say(lead, c.speak.quote(found), c.speak.more)
-		return &told
+		return new(say(lead, c.speak.quote(found), c.speak.more))
 	}
 	used := func() *reply {
 		wanted, ok := c.goal()
 		if !ok || facts && c.fit().score < 2*threshold {
 			return nil
 		}
-		next := c.pursue(wanted, lead)
-		return &next
+		return new(c.pursue(wanted, lead))
 	}
 	rules := []func() *reply{used, quoted}
 	if facts {

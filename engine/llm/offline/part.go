@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"iter"
+	"slices"
 	"unicode"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -84,10 +85,5 @@ func sameWord(one, other string) bool {
 }
 
 func hasWord(words []string, word string) bool {
-	for _, other := range words {
-		if sameWord(word, other) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(other string) bool { return sameWord(word, other) })
 }

@@ -123,8 +123,7 @@ var phrases = [...]phrasebook{
 		noTransfer:     "I cannot put you through to anybody from here.",
 		transferFailed: "I could not put you through: %",
 		months: [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-			"November",
-			"December"},
+			"November", "December"},
 	},
 	read.French: {
 		language:      read.French,
@@ -190,8 +189,7 @@ var phrases = [...]phrasebook{
 		noTransfer:     "Je ne peux pas vous passer un conseiller d’ici.",
 		transferFailed: "Je n’ai pas pu vous passer un conseiller : %",
 		months: [...]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre",
-			"novembre",
-			"décembre"},
+			"novembre", "décembre"},
 	},
 }
 

@@ -178,22 +178,13 @@ func (p property) words(text string, asked bool) (string, bool) {
 		isBare := len(said) == 1 && read.YesOrNo(said) != 0 || read.HasThanks(said) && len(read.Content(said)) == 0
 		return text, text != "" && !isBare
 	}
-	if value, ok := p.labelled(text); ok {
-		return value, true
-	}
-	if m := quoted().FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
-		return m[1], true
-	}
-	return "", false
-}
-
-// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the property's name
-// after a colon or "is", or directly after it with a capital.
-func (p property) labelled(text string) (string, bool) {
 	for _, word := range p.labels {
 		if value, ok := read.Labelled(text, word); ok {
 			return value, true
 		}
+	}
+	if m := quoted().FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
+		return m[1], true
 	}
 	return "", false
 }

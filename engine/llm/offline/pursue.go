@@ -65,8 +65,7 @@ func (c *conversation) goOn() (reply, bool) {
 // failedBefore returns the call whose failure the agent reported last, or nil if it said something else.
 func (c *conversation) failedBefore() *call {
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for i := range phrases {
-		book := &phrases[i]
+	for _, book := range &phrases {
 		if !strings.HasSuffix(before, book.advice) {
 			continue
 		}
@@ -227,8 +226,7 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 		return false
 	}
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for i := range phrases {
-		book := &phrases[i]
+	for _, book := range &phrases {
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse} {
 			if strings.HasSuffix(before, closing) {
 				return true

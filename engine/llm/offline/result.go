@@ -181,9 +181,7 @@ func inWords(result string) string {
 		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
 	fields, options := tell(raw, "")
-	if len(fields) > maxFields {
-		fields = fields[:maxFields]
-	}
+	fields = fields[:min(len(fields), maxFields)]
 	if len(options) > 0 {
 		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
 	}
@@ -263,10 +261,4 @@ func itemInWords(item json.RawMessage) string {
 
 func isFine(status string) bool {
 	return slices.Contains([]string{"success", "ok", "succeeded", "done"}, strings.ToLower(status))
-}
-
-// valueInWords writes an argument for the contact.
-func valueInWords(value any) string {
-	raw, _ := json.Marshal(value) // an argument always marshals
-	return inWords(string(raw))
 }

@@ -57,8 +57,7 @@ func (c *conversation) isChoice() bool {
 // no tool. It returns nil for any other message.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
-		told := say(fill(c.speak.noted, offeredIf().ReplaceAllString(offered, "")), c.speak.anythingElse)
-		return &told
+		return new(say(fill(c.speak.noted, offeredIf().ReplaceAllString(offered, "")), c.speak.anythingElse))
 	}
 	said, answer := c.words, read.YesOrNo(c.words)
 	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
@@ -80,12 +79,10 @@ func (c *conversation) small(plainly bool) *reply {
 		if answer == -1 {
 			lead = c.speak.toNo
 		}
-		told := say(lead, c.speak.offer+c.speak.menu(c.tools))
-		return &told
+		return new(say(lead, c.speak.offer+c.speak.menu(c.tools)))
 	}
 	if answer == 1 && alternatives().MatchString(question) {
-		told := say(c.speak.good, question)
-		return &told
+		return new(say(c.speak.good, question))
 	}
 	word := c.speak.toYes
 	if answer == -1 {
@@ -98,14 +95,12 @@ func (c *conversation) small(plainly bool) *reply {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}
-	told := say(word, rest)
-	return &told
+	return new(say(word, rest))
 }
 
 // isClosing reports whether a question is the model's own, about nothing in particular.
 func isClosing(question string) bool {
-	for i := range phrases {
-		book := &phrases[i]
+	for _, book := range &phrases {
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer, book.advice} {
 			if strings.HasSuffix(closing, question) {
 				return true

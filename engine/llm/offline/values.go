@@ -17,8 +17,7 @@ func (p property) truth(text string, asked bool) (any, bool) {
 		value = read.SaysYes(text)
 	case !asked && p.fixed == nil && p.isNamed(text):
 		value = !slices.ContainsFunc(read.Words(text), func(word string) bool {
-			return read.IsNo(word) || word == "without" ||
-				word == "sans"
+			return read.IsNo(word) || word == "without" || word == "sans"
 		})
 	default:
 		return nil, false
@@ -135,8 +134,7 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 // matching looks for a word that matches the property's pattern, in capitals if necessary.
 func (p property) matching(text string, asked bool) (string, bool) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) ||
-			strings.ContainsRune(`,;:!?"'’“”«»()`, r)
+		return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r)
 	})
 	var candidates []string
 	for i, token := range tokens {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -62,9 +63,7 @@ func (a *answer) add(event event) string {
 		return ""
 	}
 	choice := event.Choices[0]
-	if choice.FinishReason != "" {
-		a.finish = choice.FinishReason
-	}
+	a.finish = cmp.Or(choice.FinishReason, a.finish)
 	for _, delta := range choice.Delta.ToolCalls {
 		a.addCall(delta)
 	}
@@ -88,12 +87,7 @@ func (a *answer) addCall(delta callDelta) {
 		current = &call{index: delta.Index}
 		a.calls = append(a.calls, current)
 	}
-	if delta.ID != "" {
-		current.id = delta.ID
-	}
-	if delta.Function.Name != "" {
-		current.name = delta.Function.Name
-	}
+	current.id, current.name = cmp.Or(delta.ID, current.id), cmp.Or(delta.Function.Name, current.name)
 	current.arguments.WriteString(delta.Function.Arguments)
 	a.bytes += len(delta.Function.Arguments)
 }
@@ -114,15 +108,10 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
 				status)
 		}
-		finished := llm.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()}
-		if finished.ID == "" {
-			finished.ID = "call_" + strconv.Itoa(i+1)
-		}
-		if finished.Arguments == "" {
-			finished.Arguments = "{}"
-		}
 		chunk.Finish = llm.FinishToolCalls
-		chunk.ToolCalls = append(chunk.ToolCalls, finished)
+		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
+			ID: cmp.Or(c.id, "call_"+strconv.Itoa(i+1)), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"),
+		})
 	}
 	if !a.spoken && len(a.calls) == 0 {
 		return llm.Chunk{}, m.fail(llm.Empty, status, "the provider answered %d with an empty answer", status)

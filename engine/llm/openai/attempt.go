@@ -213,8 +213,8 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 
 // unreached returns the failure of a provider that did not answer at all.
 func (a *attempt) unreached(err error) *llm.Error {
-	var network *url.Error
-	if !errors.As(err, &network) {
+	network, ok := errors.AsType[*url.Error](err)
+	if !ok {
 		return a.model.fail(llm.Unavailable, 0, "the provider could not be asked")
 	}
 	failure := a.model.fail(llm.Unavailable, 0, "the provider could not be reached")

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -10,7 +11,7 @@ import (
 // Check asks the provider for its list of models, which costs nothing, and returns an error if it cannot be reached or
 // refuses the key. Any other answer is none of the key's fault: not every provider has such a list.
 func (m *Model) Check(ctx context.Context) error {
-	res, err := m.client.get(ctx, "models")
+	res, err := m.client.send(ctx, http.MethodGet, "models", "application/json", nil)
 	if err != nil {
 		failure := m.fail(llm.Unavailable, 0, "the provider cannot be reached")
 		failure.Err = err

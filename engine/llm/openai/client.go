@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -65,22 +66,16 @@ func (c *client) post(ctx context.Context, path, accept string, body any) (*http
 	if err := encoder.Encode(body); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address.JoinPath(path).String(), &encoded)
+	return c.send(ctx, http.MethodPost, path, accept, &encoded)
+}
+
+// send sends a request to a path of the provider and returns its answer, whatever the status.
+func (c *client) send(ctx context.Context, method, path, accept string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.address.JoinPath(path).String(), body)
 	if err != nil {
 		return nil, err
 	}
 	req.Header = c.header.Clone()
 	req.Header.Set("Accept", accept)
-	return c.http.Do(req)
-}
-
-// get asks for a path of the provider and returns its answer, whatever the status.
-func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.address.JoinPath(path).String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header = c.header.Clone()
-	req.Header.Set("Accept", "application/json")
 	return c.http.Do(req)
 }

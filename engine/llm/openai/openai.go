@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ func New(config Config) (*Model, error) {
 	if config.Model == "" {
 		return nil, errors.New("the model's name is missing")
 	}
-	if config.BaseURL == "" {
-		config.BaseURL = defaultBaseURL
-	}
+	config.BaseURL = cmp.Or(config.BaseURL, defaultBaseURL)
 	// The error does not repeat the address, because people put passwords into addresses.
 	address, err := url.Parse(config.BaseURL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -129,10 +128,8 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(delay):
 		return true
 	case <-ctx.Done():
 		return false

@@ -33,11 +33,7 @@ func ValuesOf(object model.JSONObject) (Values, error) {
 		return nil, err
 	}
 	values, _ := value.(map[string]any)
-	for name, inner := range values {
-		if inner == nil {
-			delete(values, name)
-		}
-	}
+	maps.DeleteFunc(values, func(_ string, inner any) bool { return inner == nil })
 	return values, nil
 }
 

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -50,9 +51,6 @@ func New(o Options) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.MaxResponse == 0 {
-		o.MaxResponse = defaultMaxResponse
-	}
 	transport := &http.Transport{
 		DialContext:            guard.dial,
 		ForceAttemptHTTP2:      true,
@@ -73,7 +71,7 @@ func New(o Options) (*Caller, error) {
 		tools:       http.Client{Transport: sender, CheckRedirect: checkRedirect},
 		webhooks:    http.Client{Transport: sender, CheckRedirect: stay},
 		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: stay},
-		maxResponse: o.MaxResponse,
+		maxResponse: cmp.Or(o.MaxResponse, defaultMaxResponse),
 	}, nil
 }
 

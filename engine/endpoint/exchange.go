@@ -20,7 +20,6 @@ const (
 	maxExcerptBytes = 16 << 10
 )
 
-// exchange is one request and its answer.
 type exchange struct {
 	// callee is the name of the called party in errors.
 	callee      string

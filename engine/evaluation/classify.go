@@ -18,7 +18,6 @@ const classifyInstruction = `You classify a conversation between an agent and a 
 
 Give the rationale in a sentence or two, and then the tag.`
 
-// classifiable is the input of the classifier.
 type classifiable struct {
 	Tags         []classifiableTag   `json:"tags"`
 	Values       model.JSONObject    `json:"values"`
@@ -65,7 +64,6 @@ func classify(
 	return chosen, nil
 }
 
-// tagSchema is the JSON Schema of a classifier's answer.
 func tagSchema(names []any) json.RawMessage {
 	return json.RawMessage(
 		`{"type":"object","properties":{"rationale":{"type":"string"},"tag":{"type":["string","null"],"enum":` +

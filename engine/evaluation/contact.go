@@ -30,7 +30,6 @@ const (
 	contactOpens = "(Nobody has spoken yet. Write your first message.)"
 )
 
-// contactEnd is the tool with which the contact ends the conversation.
 var contactEnd = llm.Tool{
 	Name:        llm.EndConversation,
 	Description: "Ends the conversation for good, after what you say in the same answer.",
@@ -96,7 +95,6 @@ func heardBy(messages []model.TestMessage) []llm.Message {
 	return slices.Delete(heard, head, tail)
 }
 
-// readContact reads what the contact does from an answer.
 func readContact(answer llm.Answer) (contactMessage, error) {
 	said := contactMessage{text: withoutThoughts(content.Clean(answer.Text))}
 	for _, call := range answer.ToolCalls {

@@ -25,8 +25,7 @@ func (v *Evaluator) InstructionsOfRuns(ctx context.Context, t *db.Tenant,
 		}
 		agent, test := run.Snapshot.Agent, run.Snapshot.Test
 		if test.Kind == model.AgentTestKindClassification {
-			text := classifyInstruction
-			instructions[run.ID] = engine.Instructions{Text: &text}
+			instructions[run.ID] = engine.Instructions{Text: new(classifyInstruction)}
 			continue
 		}
 		variables, err := content.ValuesOf(test.Variables)

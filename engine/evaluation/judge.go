@@ -36,10 +36,11 @@ const (
 
 Give as evidence the places that decide: the "messageIndex" of a message, and a quote that stands in its text word for word, as short as possible. A call is quoted by the "messageIndex" of the message that it is in: its name and its arguments, a part of its result, or of its error. What the agent says, tells or mentions is shown by the text of its own messages alone: the contact never saw what a call returned. What the agent did is shown by what it wrote or called itself, never by what the contact says or by messages with "isGiven" alone. Give no evidence for what is nowhere. Then give the rationale in a sentence or two, and then the verdict.`
 
+	evidenceSchema = `"evidence":{"type":"array","items":{"type":"object","properties":{"messageIndex":{"type":"integer"},` +
+		`"quote":{"type":"string"}},"required":["messageIndex","quote"],"additionalProperties":false}}`
+
 	verdictSchema = `{"type":"object","properties":{` +
-		`"evidence":{"type":"array","items":{"type":"object","properties":{"messageIndex":{"type":"integer"},"quote":{"type":"string"}},` +
-		`"required":["messageIndex","quote"],"additionalProperties":false}},` +
-		`"rationale":{"type":"string"},"applies":{"type":"boolean"},"passed":{"type":"boolean"}},` +
+		evidenceSchema + `,"rationale":{"type":"string"},"applies":{"type":"boolean"},"passed":{"type":"boolean"}},` +
 		`"required":["evidence","rationale","applies","passed"],"additionalProperties":false}`
 )
 
@@ -181,7 +182,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	if err != nil {
 		return nil, err
 	}
-	if !result.Passed || result.DoesNotApply || !t.hasOwn() {
+	if !result.Passed || result.DoesNotApply || !slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) {
 		return result, nil
 	}
 	own := slices.DeleteFunc(slices.Clone(result.Evidence),

@@ -12,7 +12,6 @@ import (
 // knowledgeMark is the line after which the contact's instructions hold what it knows, up to the scenario.
 const knowledgeMark = "\n\n# Knowledge\n"
 
-// moods are how a contact is told to feel.
 var moods = map[model.ContactMood]string{
 	model.ContactMoodFriendly: "friendly and at ease",
 	model.ContactMoodHurried:  "in a hurry: you write as little as possible, and long answers annoy you",

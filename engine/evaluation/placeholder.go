@@ -31,9 +31,8 @@ func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpe
 	}
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {
-			copied := **said
-			copied.Text, copied.Matches, *said = b.Replaced(copied.Text, itself), b.Replaced(copied.Matches, regexp.QuoteMeta),
-				&copied
+			*said = new(**said)
+			(*said).Text, (*said).Matches = b.Replaced((*said).Text, itself), b.Replaced((*said).Matches, regexp.QuoteMeta)
 		}
 	}
 	if e.Extracts != nil {

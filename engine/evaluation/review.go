@@ -30,9 +30,7 @@ const (
 Give as evidence the messages of the contact that show what went wrong: the "messageIndex", and a quote that stands in its text word for word, as short as possible; none when nothing did. Then give the rationale in a sentence or two, and then the four answers.`
 
 	reviewSchema = `{"type":"object","properties":{` +
-		`"evidence":{"type":"array","items":{"type":"object","properties":{"messageIndex":{"type":"integer"},"quote":{"type":"string"}},` +
-		`"required":["messageIndex","quote"],"additionalProperties":false}},` +
-		`"rationale":{"type":"string"},"onRole":{"type":"boolean"},"loops":{"type":"boolean"},"leaked":{"type":"boolean"},"completed":{"type":"boolean"}},` +
+		evidenceSchema + `,"rationale":{"type":"string"},"onRole":{"type":"boolean"},"loops":{"type":"boolean"},"leaked":{"type":"boolean"},"completed":{"type":"boolean"}},` +
 		`"required":["evidence","rationale","onRole","loops","leaked","completed"],"additionalProperties":false}`
 )
 

@@ -21,7 +21,7 @@ func fillRow(run *model.AgentTestRun) error {
 	if test.ConversationContext != nil {
 		given = test.ConversationContext.DataBag
 	}
-	values, err := content.ValuesOf(given)
+	variables, err := content.ValuesOf(given)
 	if err != nil {
 		return err
 	}
@@ -29,9 +29,8 @@ func fillRow(run *model.AgentTestRun) error {
 	if err != nil {
 		return err
 	}
-	if values == nil {
-		values = content.Values{}
-	}
+	values := content.Values{}
+	maps.Copy(values, variables)
 	maps.Copy(values, row)
 	object, err := model.ObjectOf(values)
 	if err != nil {
@@ -131,10 +130,8 @@ func itself(value string) string { return value }
 // inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows
 // differ.
 func inAllRows(b content.Values, rows []model.TestRow) (content.Values, error) {
-	common := maps.Clone(b)
-	if common == nil {
-		common = content.Values{}
-	}
+	common := content.Values{}
+	maps.Copy(common, b)
 	var shared content.Values
 	for i := range rows {
 		values, err := content.ValuesOf(rows[i].Values)

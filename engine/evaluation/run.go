@@ -108,8 +108,7 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 		return conclude(ctx, run, false, err)
 	}
 	runner := &tester{
-		contact: take.contact, judge: take.judge, classifier: take.classifier, extractor: take.extractor,
-		isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
+		parts: take, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
 	}
 	if run.RejudgeOfID != nil {
 		return v.rejudge(ctx, t, runner, run)

@@ -16,10 +16,7 @@ import (
 
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
-	contact    part
-	judge      part
-	classifier part
-	extractor  part
+	parts
 	// isReviewed has the judge say of each conversation whether the contact played its part.
 	isReviewed bool
 	// Reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is

@@ -17,9 +17,11 @@ import (
 // withoutKey returns a tester whose parts are all offline. The agent books what it is asked for.
 func withoutKey() *tester {
 	return &tester{
-		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
-		classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
-		now:        func() time.Time { return startOfTest },
+		parts: parts{
+			contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
+			classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
+		},
+		now: func() time.Time { return startOfTest },
 		reply: func(_ context.Context, s engine.Situation) (*engine.Reply, []*model.ToolCall, error) {
 			result, done := `{"status":"success"}`, "All is done."
 			switch len(s.Messages) {

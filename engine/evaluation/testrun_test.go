@@ -41,8 +41,10 @@ var startOfTest = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 func (r *rehearsal) tester() *tester {
 	clock := startOfTest
 	return &tester{
-		contact: as(r.contact, model.RunErrorCauseSimulator), judge: as(r.judge, model.RunErrorCauseJudge),
-		classifier: as(r.judge, model.RunErrorCauseAgent),
+		parts: parts{
+			contact: as(r.contact, model.RunErrorCauseSimulator), judge: as(r.judge, model.RunErrorCauseJudge),
+			classifier: as(r.judge, model.RunErrorCauseAgent),
+		},
 		now: func() time.Time {
 			clock = clock.Add(time.Second)
 			return clock

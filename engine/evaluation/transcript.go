@@ -57,14 +57,11 @@ func (m transcriptMessage) isOwn() bool { return m.Speaker == rules.Agent && !m.
 
 // role returns who speaks, as clients are told.
 func (m transcriptMessage) role() *model.MessageRole {
-	role := model.MessageRoleUser
 	if m.Speaker == rules.Agent {
-		role = model.MessageRoleAssistant
+		return new(model.MessageRoleAssistant)
 	}
-	return &role
+	return new(model.MessageRoleUser)
 }
-
-func (t transcript) hasOwn() bool { return slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) }
 
 // transcriptCall is a call of the agent, or of one that it delegated to.
 type transcriptCall struct {
@@ -81,7 +78,6 @@ type transcriptCall struct {
 	excerpts []string
 }
 
-// ending says how the conversation ended.
 type ending struct {
 	// By is "agent", "contact", or "limit" if the turns of the test were used up.
 	By     string `json:"by"`
@@ -140,14 +136,12 @@ func (t transcript) bounded(most int) transcript {
 	return shown
 }
 
-// shortened returns the message with less of long texts.
 func (m transcriptMessage) shortened() transcriptMessage {
 	m.Text, m.pieces = shortenMiddle(m.Text, maxText)
 	m.Calls = slices.Clone(m.Calls)
 	for i, call := range m.Calls {
 		if call.Result != nil && len(*call.Result) > maxOfCall {
-			short := content.Cut(*call.Result, maxOfCall)
-			m.Calls[i].Result, m.Calls[i].excerpts = &short, nil
+			m.Calls[i].Result, m.Calls[i].excerpts = new(content.Cut(*call.Result, maxOfCall)), nil
 		}
 		if len(call.Arguments) > maxText {
 			m.Calls[i].Arguments = model.JSONObject(`{"leftOut":"They are too long to be shown."}`)
@@ -197,6 +191,5 @@ func shorten(text *string) *string {
 	if text == nil {
 		return nil
 	}
-	short := content.Cut(*text, maxShown)
-	return &short
+	return new(content.Cut(*text, maxShown))
 }

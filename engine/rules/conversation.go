@@ -120,7 +120,7 @@ func (c *Conversation) where(
 // quote returns evidence from the text of a message.
 func (c *Conversation) quote(message int, text string) model.Evidence {
 	return model.Evidence{
-		MessageIndex: int32(message), Quote: shortQuote(text), Speaker: &c.messages[message].Role,
+		MessageIndex: int32(message), Quote: content.Clip(text, MaxQuote), Speaker: &c.messages[message].Role,
 		Kind: new(model.EvidenceKindSaid),
 	}
 }
@@ -132,7 +132,7 @@ func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	for _, call := range calls[:min(len(calls), MaxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(c.messages)-1)),
-			Quote:        shortQuote(call.TechnicalName + " " + content.Encode(call.Arguments)),
+			Quote:        content.Clip(call.TechnicalName+" "+content.Encode(call.Arguments), MaxQuote),
 			ToolCallID:   &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
 		})
 	}
@@ -154,13 +154,6 @@ func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 		}
 	}
 	return nil
-}
-
-func shortQuote(text string) string {
-	if runes := []rune(text); len(runes) > MaxQuote {
-		return string(runes[:MaxQuote])
-	}
-	return text
 }
 
 // saying quotes the last message in which a value stands as it is.

@@ -84,15 +84,8 @@ func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string 
 
 // Applies reports whether a rule of a mock is meant for a call with these arguments and this number, counted from 0.
 func (c *Checker) Applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
-	if rule.CallIndex != nil && *rule.CallIndex != number {
-		return false
-	}
-	for _, condition := range rule.When {
-		if !c.holds(ctx, condition, call) {
-			return false
-		}
-	}
-	return true
+	fails := func(condition model.MockCondition) bool { return !c.holds(ctx, condition, call) }
+	return (rule.CallIndex == nil || *rule.CallIndex == number) && !slices.ContainsFunc(rule.When, fails)
 }
 
 func (c *Checker) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {

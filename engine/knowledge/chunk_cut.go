@@ -177,7 +177,6 @@ func (c *cutter) end(text string, depth int) int {
 	return size
 }
 
-// first returns the length of the first segment of a text.
 func first(it interface {
 	Next() bool
 	Value() string

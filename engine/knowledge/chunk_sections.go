@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,10 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxHeading bounds a heading, in characters.
 const maxHeading = 120
 
-// rule recognizes headings by their words.
 type rule struct {
 	label func() *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
@@ -85,11 +84,7 @@ func (c *cutter) sections(text Text, method string) string {
 
 // bySection returns false, and cuts nothing, if there is no heading.
 func (c *cutter) bySection(entries []entry, limit int) bool {
-	found := false
-	for _, e := range entries {
-		found = found || e.level > 0
-	}
-	if !found {
+	if !slices.ContainsFunc(entries, func(e entry) bool { return e.level > 0 }) {
 		return false
 	}
 	var path []entry

@@ -64,7 +64,6 @@ func codesOf(text string) []code {
 	return codes
 }
 
-// wholes returns the codes as words.
 func wholes(codes []code) []model.Word {
 	words := make([]model.Word, len(codes))
 	for i, c := range codes {

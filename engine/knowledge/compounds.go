@@ -22,7 +22,6 @@ const (
 // links are what may stand between the words of a compound: Lieferung-s-zeit, Gruppe-n-raum.
 var links = []string{"", "s", "n", "en", "es", "er", "e"}
 
-// hasCompounds reports whether one of the languages writes compounds as one word.
 func hasCompounds(languages []string) bool {
 	return slices.Contains(languages, "de") || slices.Contains(languages, "nl")
 }
@@ -137,7 +136,6 @@ func isCompound(known []*vocabulary, word, part string) bool {
 	return false
 }
 
-// knows reports whether one of the vocabularies has the word.
 func knows(known []*vocabulary, word string) bool {
 	length := utf8.RuneCountInString(word)
 	return slices.ContainsFunc(known, func(v *vocabulary) bool {

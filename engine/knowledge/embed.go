@@ -28,8 +28,7 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 	for i, vector := range vectors {
 		chunks[i].Embedding = unit(vector)
 	}
-	name := b.embedder.Name()
-	d.EmbeddingModel = &name
+	d.EmbeddingModel = new(b.embedder.Name())
 	return nil
 }
 
@@ -77,5 +76,4 @@ func (b *Base) embedQuestion(ctx context.Context, embeddingModel, question strin
 	return unit(vectors[0])
 }
 
-// questionTimeout is how long a question waits for its vector.
 const questionTimeout = 10 * time.Second

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -51,12 +52,7 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 // rareCharacters counts the characters of two bytes, those whose first byte is no frequent one, and kana.
 func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count int) {
 	isIn := func(b byte, ranges [][2]byte) bool {
-		for _, r := range ranges {
-			if r[0] <= b && b <= r[1] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(ranges, func(r [2]byte) bool { return r[0] <= b && b <= r[1] })
 	}
 	for i := 0; i < len(part); i++ {
 		if part[i] < 0x80 {

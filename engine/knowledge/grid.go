@@ -38,7 +38,6 @@ type gridCell struct {
 // mergedCells is a range of cells that are shown as one, the ends included. Its first cell has the text.
 type mergedCells struct{ top, left, bottom, right int }
 
-// count returns how many cells of the row hold something.
 func (r gridRow) count() int {
 	n := 0
 	for _, c := range r.cells {
@@ -82,7 +81,6 @@ func (r gridRow) at(column int) gridCell {
 	return gridCell{}
 }
 
-// gridReader adds the tables of a sheet to a text.
 type gridReader struct {
 	*grid
 	text *Text
@@ -255,7 +253,6 @@ func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
 	return first.isBold() && !rows[1].isBold() || hasTitle && !r.headerRow.isBold()
 }
 
-// title adds the rows above a table.
 func (r *gridReader) title(rows []gridRow) {
 	for i, row := range rows {
 		block := Block{Text: strings.Join(slices.Compact(shown(row.texts())), " ")}

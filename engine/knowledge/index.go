@@ -99,8 +99,7 @@ func release(ctx context.Context, t *db.Tenant, d *model.Document) error {
 }
 
 func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) error {
-	reason = model.Reason(reason)
-	d.Error = &reason
+	d.Error = new(model.Reason(reason))
 	return t.FailDocument(ctx, d)
 }
 
@@ -145,8 +144,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		return err
 	}
 	if d.Warning = nil; warning != "" {
-		warning = model.Reason(warning)
-		d.Warning = &warning
+		d.Warning = new(model.Reason(warning))
 	}
 	return t.FinishDocument(ctx, d, chunks)
 }

@@ -2,6 +2,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -45,18 +46,14 @@ func (b *Base) EmbeddingModel() *string {
 	if b.embedder == nil {
 		return nil
 	}
-	name := b.embedder.Name()
-	return &name
+	return new(b.embedder.Name())
 }
 
 // New returns a Base.
 func New(o Options) *Base {
-	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),
+	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits, vectors: newVectorCache(),
 		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe, files: fair.New(filesAtATime, filesOfOne),
 		pictures: newRecogniser(o.OCR)}
-	if b.log == nil {
-		b.log = slog.Default()
-	}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// maxNamed bounds the cells or sheets that a warning names.
 const maxNamed = 5
 
 // leftOut is what a spreadsheet holds and a reader leaves out.
@@ -43,7 +42,6 @@ func cellName(sheet string, row, column int) string {
 	return clip(sheet, maxPath) + "!" + nameOf(row, column)
 }
 
-// formula counts a formula without a result.
 func (l *leftOut) formula(sheet string, row, column int) {
 	l.formulas.add(cellName(sheet, row, column))
 }
@@ -71,7 +69,6 @@ func (l *leftOut) hide(isRow bool, sheet string, row, column int) {
 	}
 }
 
-// warnings returns a sentence for each kind of what was left out.
 func (l *leftOut) warnings() []string {
 	var sentences, hidden []string
 	if l.formulas.count > 0 {

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strconv"
@@ -128,7 +129,6 @@ func (p *formatParser) escape(kind byte) {
 	p.rest = p.rest[1+size:]
 }
 
-// firstSize returns how many bytes the first character of the text has.
 func firstSize(text string) int {
 	for i := range text {
 		if i > 0 {
@@ -203,28 +203,16 @@ func (p *formatParser) placeholder(kind byte) {
 func (f *numberFormat) section(value float64) (formatSection, float64) {
 	for i, s := range f.sections[:min(len(f.sections), 3)] {
 		holds := false
-		switch s.comparison {
-		case "<":
-			holds = value < s.bound
-		case "<=":
-			holds = value <= s.bound
-		case ">":
-			holds = value > s.bound
-		case ">=":
-			holds = value >= s.bound
-		case "=":
-			holds = value == s.bound
-		case "<>":
-			holds = value != s.bound
-		case "":
-			switch i {
-			case 0:
-				holds = value > 0 || value == 0 && len(f.sections) < 3 || value < 0 && len(f.sections) == 1
-			case 1:
-				holds = value < 0 || f.sections[0].comparison != ""
-			default:
-				holds = true
-			}
+		switch {
+		case s.comparison != "":
+			sign := "<=>"[cmp.Compare(value, s.bound)+1]
+			holds = strings.IndexByte(s.comparison, sign) >= 0
+		case i == 0:
+			holds = value > 0 || value == 0 && len(f.sections) < 3 || value < 0 && len(f.sections) == 1
+		case i == 1:
+			holds = value < 0 || f.sections[0].comparison != ""
+		default:
+			holds = true
 		}
 		if holds {
 			if i == 1 && s.comparison == "" && f.sections[0].comparison == "" {
@@ -248,7 +236,6 @@ func (s formatSection) negative() formatSection {
 	return s
 }
 
-// number returns a number as the section shows it.
 func (s formatSection) number(value float64) string {
 	switch {
 	case s.isExponent:
@@ -287,7 +274,6 @@ func (s formatSection) around(text string) string {
 	return text
 }
 
-// fill puts the digits of a number into the placeholders.
 func (s formatSection) fill(whole, decimals string) string {
 	var b strings.Builder
 	if whole == "0" && s.decimals == 0 {

@@ -44,7 +44,6 @@ const (
 	maxRecognised = 1 << 20
 )
 
-// quickly writes pictures that are read once.
 var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
 
 // errPicture and errScanned are the faults of files that hold no text but pictures.
@@ -189,7 +188,6 @@ func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, st
 	return r.pictures, r.warning, nil
 }
 
-// drawn returns pictures of the first pages.
 func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte,
 	limits scanLimits) (pictures [][]byte, warning string, err error) {
 	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),

@@ -65,7 +65,6 @@ func withoutMedia(sheet string) string {
 	return b.String()
 }
 
-// hide reports whether the styles hide an element.
 func (s hidingStyles) hide(tag html.Token) bool {
 	if len(s) == 0 {
 		return false

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns bounds the columns of a row.
 const maxColumns = 10_000
 
 // readCSV reads rows. The first one is the header.
@@ -158,7 +157,6 @@ type jsonReader struct {
 	text    Text
 }
 
-// row keeps the cells of an object as a row.
 func (d *jsonReader) row(row Block) {
 	if len(row.Cells) > 0 {
 		for i, name := range row.Header {
@@ -199,7 +197,6 @@ func (d *jsonReader) cell(row *Block, name, value string) {
 	d.text.hold(cellSize(name, value))
 }
 
-// cellSize returns the size of a cell with its name, in bytes.
 func cellSize(name, value string) int { return 2*cellCost + len(name) + len(value) }
 
 func (d *jsonReader) object(path string, row *Block, level int) error {

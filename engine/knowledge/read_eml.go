@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -19,7 +20,6 @@ import (
 // maxMessages bounds the parts within parts of a message.
 const maxMessages = 20
 
-// email is a message while it is read.
 type email struct {
 	ctx  context.Context
 	text Text
@@ -78,11 +78,7 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	}
 	if disposition, of, _ := mime.ParseMediaType(header.Get("Content-Disposition")); disposition == "attachment" ||
 		media != plain && media != "text/html" {
-		name := of["filename"]
-		if name == "" {
-			name = parameters["name"]
-		}
-		if name != "" {
+		if name := cmp.Or(of["filename"], parameters["name"]); name != "" {
 			e.files = append(e.files, name)
 		}
 		return Text{}, nil

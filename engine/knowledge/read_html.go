@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -83,7 +84,6 @@ type page struct {
 	table
 }
 
-// table is the innermost open table.
 type table struct {
 	open, inCell bool
 	header       []string
@@ -121,12 +121,9 @@ var hiddenStyle = lazyregexp.New(`(?i)(?:^|[;\s])(?:display\s*:\s*none|visibilit
 
 // isHidden reports tags whose content readers of the page do not see.
 func isHidden(tag html.Token) bool {
-	for _, a := range tag.Attr {
-		if a.Key == "hidden" || a.Key == "style" && hiddenStyle().MatchString(a.Val) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tag.Attr, func(a html.Attribute) bool {
+		return a.Key == "hidden" || a.Key == "style" && hiddenStyle().MatchString(a.Val)
+	})
 }
 
 // hide leaves out the content of a tag, if it can have any.

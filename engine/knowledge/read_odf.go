@@ -103,7 +103,6 @@ func isHiddenODF(_ string, style odfStyle) bool { return style.isHidden }
 func isBoldODF(_ string, style odfStyle) bool   { return style.isBold }
 func isTitleODF(key string, _ odfStyle) bool    { return key == "paragraph/Title" }
 
-// odt is a text while it is read.
 type odt struct {
 	flow
 	odfStyles

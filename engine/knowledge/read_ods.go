@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// ods is a spreadsheet in the OpenDocument format while it is read.
 type ods struct {
 	*document
 	odfStyles
@@ -46,10 +45,6 @@ func (d *document) readODS() error {
 	return nil
 }
 
-func (o *ods) isHiddenSheet(table xml.StartElement) bool {
-	return o.find("table", val(table, "style-name"), isHiddenODF)
-}
-
 func (o *ods) takesText() bool { return o.inCell }
 
 func (o *ods) write(text string) {
@@ -67,7 +62,7 @@ func (o *ods) isLeftOut(t xml.StartElement) bool {
 		if o.isTable {
 			return true
 		}
-		if o.isHiddenSheet(t) {
+		if o.find("table", val(t, "style-name"), isHiddenODF) {
 			o.left.sheet(val(t, "name"))
 			return true
 		}

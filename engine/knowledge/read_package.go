@@ -77,7 +77,6 @@ func (d *document) part(name string, visit func(token xml.Token)) error {
 	return d.each(part, visit)
 }
 
-// each calls visit with every token of XML.
 func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
 	source := &markup{of: d, part: part}
 	decoder := xml.NewDecoder(source)

@@ -243,7 +243,6 @@ func withoutRunningLines(pages [][]line) [][]line {
 	return out
 }
 
-// isEdge reports whether a line is the first or the last of its page.
 func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
 
 // edge is the place of a line and its text without digits.

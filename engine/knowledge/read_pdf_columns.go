@@ -16,7 +16,6 @@ const (
 	minGutter = 0.7
 )
 
-// span is a range of a page's width.
 type span struct{ from, to float32 }
 
 // pageRow are the lines of a page that stand beside each other, from left to right.
@@ -72,7 +71,6 @@ func isBeside(first, l line) bool {
 	return first.bottom()-l.bottom() < 0.6*min(first.size, l.size)
 }
 
-// pageRows returns the rows of a page from the top.
 func pageRows(lines []line) []pageRow {
 	order := make([]int, len(lines))
 	for i := range order {

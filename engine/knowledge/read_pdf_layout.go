@@ -55,7 +55,6 @@ func whole(words []byte) string {
 	return strings.ReplaceAll(string(words), brokenWord, "-")
 }
 
-// startsInside reports whether a line begins within a sentence.
 func startsInside(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLower(first)
@@ -73,7 +72,6 @@ func unfinished(kind Kind, words []byte) bool {
 	return kind != Heading && (unicode.IsLower(last) || last == ',' || bytes.HasSuffix(words, []byte(brokenWord)))
 }
 
-// hyphenated matches words with hyphens.
 var hyphenated = regexp.MustCompile(`[\pL\d]+(?:-[\pL\d]+)+`)
 
 // compoundsOf returns the words that stand with hyphens within the lines, in lower case.
@@ -117,7 +115,6 @@ func keepsHyphen(begun []byte, next string, compounds map[string]bool) bool {
 	return strings.Contains(first+second, "-") || compounds[strings.ToLower(hyphenated.FindString(first+"-"+second))]
 }
 
-// isItem reports whether a line begins an entry of a list.
 func isItem(text string) bool {
 	first, size := utf8.DecodeRuneInString(text)
 	return strings.ContainsRune("•◦▪‣–-*·", first) && strings.HasPrefix(text[size:], " ")

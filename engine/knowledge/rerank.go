@@ -96,13 +96,6 @@ type rerankRequest struct {
 	TopN      int      `json:"top_n"`
 }
 
-type rerankAnswer struct {
-	Results []struct {
-		Index          int     `json:"index"`
-		RelevanceScore float64 `json:"relevance_score"`
-	} `json:"results"`
-}
-
 // rank returns the relevance of each document. A document that the service leaves out has the lowest.
 func (r Reranker) rank(ctx context.Context, name, question string, documents []string) (ranks []float64, err error) {
 	if r.Observe != nil {
@@ -141,7 +134,12 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the reranker answered %d", res.StatusCode)
 	}
-	var answer rerankAnswer
+	var answer struct {
+		Results []struct {
+			Index          int     `json:"index"`
+			RelevanceScore float64 `json:"relevance_score"`
+		} `json:"results"`
+	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxRanking)).Decode(&answer); err != nil {
 		return nil, errors.New("the reranker's answer is not the JSON that was expected")
 	}

@@ -43,15 +43,6 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 		}
 		return again
 	})
-	return bounded(tokens)
-}
-
-// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there
-// are.
-const maxUnknown = 32
-
-// bounded returns the weightiest of tokens, which are sorted.
-func bounded(tokens []token) []token {
 	unknown := 0
 	tokens = slices.DeleteFunc(tokens, func(t token) bool {
 		if t.Chunks == 0 {
@@ -61,6 +52,10 @@ func bounded(tokens []token) []token {
 	})
 	return tokens[:min(len(tokens), db.MaxSearchTokens)]
 }
+
+// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there
+// are.
+const maxUnknown = 32
 
 // weigh gives tokens their weights, and sorts them: the weightiest first. Nobody knows how rare a word is that no chunk
 // holds. It is taken to be as rare as the others are on average, so that it lowers a score by its letters alone.

@@ -1,7 +1,9 @@
 package knowledge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -81,9 +83,7 @@ func (t *Text) append(other Text) {
 	t.Blocks = append(t.Blocks, other.Blocks...)
 	t.size += other.size
 	t.names += other.names
-	if t.Warning == "" {
-		t.Warning = other.Warning
-	}
+	t.Warning = cmp.Or(t.Warning, other.Warning)
 }
 
 // warn adds sentences to the warning.
@@ -161,13 +161,7 @@ func (b Block) String() string {
 
 // shown returns the texts that are not empty.
 func shown(texts []string) []string {
-	var out []string
-	for _, text := range texts {
-		if text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
 }
 
 // clean removes invisible characters and those that Postgres cannot store, and ends lines with \n.

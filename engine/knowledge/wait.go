@@ -71,8 +71,7 @@ func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm
 func later(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string, failure error) error {
 	wait = min(wait, longestWait)
 	wait += rand.N(wait / 5)
-	reason := model.Reason(why)
-	d.Warning = &reason
+	d.Warning = new(model.Reason(why))
 	if err := t.PostponeDocument(ctx, d); err != nil {
 		return err
 	}

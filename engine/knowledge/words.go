@@ -75,8 +75,7 @@ func parts(word string) []string {
 		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
 	}
 	return strings.FieldsFunc(word, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
-			!unicode.IsMark(r)
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 }
 

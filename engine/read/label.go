@@ -43,20 +43,10 @@ func isWordByte(b byte) bool {
 func cutFolded(text, prefix string) (string, bool) {
 	for _, want := range prefix {
 		is, size := utf8.DecodeRuneInString(text)
-		if size == 0 || is != want && !isSameFolded(is, want) {
+		if size == 0 || is != want && !strings.EqualFold(string(is), string(want)) {
 			return text, false
 		}
 		text = text[size:]
 	}
 	return text, true
-}
-
-// isSameFolded reports whether two letters differ only in case, as regular expressions define it.
-func isSameFolded(one, other rune) bool {
-	for r := unicode.SimpleFold(one); r != one; r = unicode.SimpleFold(r) {
-		if r == other {
-			return true
-		}
-	}
-	return false
 }

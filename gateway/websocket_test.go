@@ -1,11 +1,7 @@
 package gateway_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -338,73 +334,4 @@ func TestSocketDrain(t *testing.T) {
 	s.closes(websocket.StatusGoingAway)
 	require.NoError(t, <-drained)
 	f.settles(t)
-}
-
-// A client that does not read is dropped, and its operations end.
-func TestSocketToASlowReader(t *testing.T) {
-	t.Parallel()
-	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
-	s := f.ready(t)
-	s.subscribe("1", "subscription Flood { flood(bytes: 1000000) }")
-	require.Eventually(t, func() bool { return f.root.Started.Load() == 1 }, patience, time.Millisecond)
-	f.settles(t)
-	f.names(t, `"operation":"Flood"`)
-}
-
-// names waits until the log names a dropped client. The line must not contain its credential.
-func (f *front) names(t *testing.T, operation string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience,
-		time.Millisecond)
-	for line := range strings.Lines(f.log.String()) {
-		require.NotContains(t, line, goodKey)
-		if strings.Contains(line, "slow client dropped") {
-			for _, part := range []string{operation, `"keyId":"k1"`, `"company":"c1"`, `"remote":"127.0.0.1:`, `"traceId":"`} {
-				require.Contains(t, line, part)
-			}
-		}
-	}
-}
-
-// The gateway frames messages itself.
-func TestSocketMessagesOfEveryLength(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	s := f.ready(t)
-	for _, length := range []int{0, 60, 61, 62, 65_000, 65_536, 1 << 20} {
-		s.subscribe("1", fmt.Sprintf("subscription { flood(bytes: %d) }", length))
-		data := s.receive()["payload"].(map[string]any)["data"].(map[string]any)
-		require.Len(t, data["flood"], length)
-		s.send(`{"type":"complete","id":"1"}`)
-		s.subscribe("2", "{ hello }")
-		for m := s.receive(); m["type"] != "complete"; m = s.receive() {
-			require.Equal(t, "next", m["type"])
-		}
-	}
-	f.settles(t)
-}
-
-// A client may send data right behind its handshake, without waiting for the response.
-func TestSocketOfAnEagerClient(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
-	require.NoError(t, err)
-	defer func() { _ = conn.Close() }()
-	const first = `{"type":"ping","payload":{"n":7}}`
-	_, err = conn.Write([]byte("GET /graphql HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: " +
-		"graphql-transport-ws\r\n\r\n" +
-		string([]byte{0x81, 0x80 | byte(len(first)), 0, 0, 0, 0}) + first)) // masked with zeros
-	require.NoError(t, err)
-	reader := bufio.NewReader(conn)
-	response, err := http.ReadResponse(reader, nil)
-	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
-	const want = `{"type":"pong","payload":{"n":7}}`
-	frame := make([]byte, 2+len(want))
-	_, err = io.ReadFull(reader, frame)
-	require.NoError(t, err)
-	require.Equal(t, string([]byte{0x81, byte(len(want))})+want, string(frame))
 }

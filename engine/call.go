@@ -51,7 +51,6 @@ type call struct {
 // toldOf is how the model is told of a failure.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
 
-// callError tells the model why a call is not carried out.
 type callError string
 
 func (r callError) Error() string { return string(r) }

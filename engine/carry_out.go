@@ -158,7 +158,6 @@ func (c *conversation) begin(call *call) model.ToolCall {
 	return call.record
 }
 
-// perform carries out a call and completes its record.
 func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
 	result, err := c.outcome(ctx, call, emit)
 	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())

@@ -79,7 +79,6 @@ func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) 
 		[]any{"traceId", s.traceID(ctx)})...)
 }
 
-// load reads the rows that the turn needs.
 func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
 	chat := s.turn.Chat
 	before, found, err := s.turn.Context(ctx, wantSpeakers([]string{chat.AgentID})...)

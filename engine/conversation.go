@@ -144,7 +144,6 @@ func (t *transfer) happened() bool {
 	return t.isReal
 }
 
-// retrieval is a question to the knowledge base, with the chunks that it found.
 type retrieval struct {
 	chat *model.KnowledgeBaseChat
 	// shown are the chunks that the model sees, best first. It cites the first as 1.

@@ -43,7 +43,6 @@ func remembered(call *model.ToolCall) bool {
 		!isUnknown
 }
 
-// resultOf returns what the model is told about a call.
 func resultOf(call *model.ToolCall) string {
 	switch {
 	case call.Error == nil:

@@ -13,7 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mockAnswer is how a mock answers a call.
 type mockAnswer struct {
 	// result is the answer, unless there is a failure.
 	result  string
@@ -109,7 +108,6 @@ func withinTexts(template string, places [][]int) []bool {
 	return within
 }
 
-// mocked answers a call with its mock, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number,
 		c.variables)

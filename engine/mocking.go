@@ -13,7 +13,6 @@ func MockingOf(given *model.ToolMocking) *model.ToolMocking {
 	return &mocking
 }
 
-// mockOfTool returns the mock of a tool, or nil.
 func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
 	for i := range mocking.MockedTools {
 		if mocking.MockedTools[i].ToolID == id {
@@ -26,7 +25,6 @@ func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
 	return nil
 }
 
-// mockOfSubAgent returns the mock of a sub-agent, or nil.
 func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 	for i := range mocking.MockedSubAgents {
 		if mocking.MockedSubAgents[i].SubAgentID == id {

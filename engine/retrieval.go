@@ -28,7 +28,6 @@ const (
 		"Never write another number in square brackets."
 )
 
-// retrievalResult is the record of a retrieval.
 type retrievalResult struct {
 	Chunks []FoundChunk `json:"chunks"`
 }
@@ -117,7 +116,6 @@ func (c *conversation) showsSources() bool {
 	return c.knowledge.chat.PromptSettings.ShowQuote && c.channel.ShowsSources()
 }
 
-// learn puts the found chunks into the instructions.
 func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	settings := c.knowledge.chat.PromptSettings
 	var texts []string
@@ -258,7 +256,6 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 	return better
 }
 
-// settingsOf returns the model settings for an agent with the knowledge base chat.
 func settingsOf(chat *model.KnowledgeBaseChat) llm.Settings {
 	s := chat.LlmSettings
 	return llm.Settings{

@@ -17,7 +17,6 @@ const (
 	loadTimeout = 10 * time.Second
 )
 
-// speakerOf names an agent to read for a company.
 type speakerOf struct {
 	companyID, agentID string
 	tenant             *db.Tenant

@@ -23,7 +23,6 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 	}
 }
 
-// reasonIn returns the reason that a call gives.
 func reasonIn(a content.Values) *string {
 	reason, _ := a.Text("reason")
 	reason = strings.TrimSpace(reason)

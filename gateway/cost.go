@@ -31,7 +31,6 @@ const (
 	mostCost = 1_000_000_000
 )
 
-// checkCost refuses an operation that is too expensive to execute.
 func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if g.settings.QueryCost == 0 && !wantsCost(operation) {
 		return nil
@@ -270,7 +269,6 @@ func (c costs) applies(condition string, on *ast.Definition) bool {
 		slices.Contains(c.schema.GetPossibleTypes(c.schema.Types[condition]), on)
 }
 
-// constant returns the number that a schema directive gives a field.
 func constant(definition *ast.FieldDefinition, directive, argument string) (number int, given bool) {
 	if d := definition.Directives.ForName(directive); d != nil {
 		if a := d.Arguments.ForName(argument); a != nil {

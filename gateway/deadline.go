@@ -9,7 +9,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// deadline is an extension that bounds the time of queries and mutations.
 type deadline struct{ settings Settings }
 
 func (deadline) ExtensionName() string                   { return "Deadline" }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 )
 
-// digest hashes a body while it is read.
 type digest struct {
 	io.ReadCloser
 	hash hash.Hash

@@ -9,7 +9,6 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// documents caches parsed and validated queries by their text.
 type documents struct {
 	*cache.Cache[string, *document]
 }

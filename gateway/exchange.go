@@ -26,7 +26,6 @@ type exchange struct {
 	safe bool
 }
 
-// run executes the request and answers it.
 func (x exchange) run(params request) {
 	params.Headers = x.r.Header
 	ctx := x.r.Context()
@@ -74,7 +73,6 @@ func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Err
 	return nil
 }
 
-// reject answers a request that was not executed.
 func (x exchange) reject(response *graphql.Response) {
 	if x.accept.first {
 		events := x.openEvents("")

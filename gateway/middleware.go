@@ -35,7 +35,6 @@ var (
 
 type traceKey struct{}
 
-// trace is the trace that a request belongs to.
 type trace struct {
 	id string
 	// parent is the traceparent header that named it, or "".

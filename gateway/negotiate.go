@@ -18,7 +18,6 @@ const (
 	utf8Suffix  = "; charset=utf-8"
 )
 
-// accept is what the Accept header of a client accepts.
 type accept struct {
 	// single is the media type of a single response, or "" if none suits the client.
 	single string
@@ -34,7 +33,6 @@ func (a accept) none() bool { return a.single == "" && !a.stream && !a.parts }
 // errorType is the media type of errors, which are sent whatever the client accepts.
 func (a accept) errorType() string { return cmp.Or(a.single, jsonType) }
 
-// mediaRange is one element of an Accept header.
 type mediaRange struct {
 	name   string
 	weight float64

@@ -45,7 +45,6 @@ type request struct {
 	documentID string
 }
 
-// isEmpty reports whether the request has neither a document nor a name of one.
 func (r request) isEmpty() bool {
 	return r.Query == "" && r.documentID == "" && r.Extensions["persistedQuery"] == nil
 }

@@ -46,7 +46,6 @@ type documentIDs struct {
 	hash string
 }
 
-// idsOf reads how a request names its document.
 func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) {
 	ids := documentIDs{id: id}
 	if hash, isHash := strings.CutPrefix(id, hashPrefix); isHash {

@@ -93,7 +93,6 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 
 func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
 
-// health answers with the state of the process and the reasons for it.
 func health(w http.ResponseWriter, r *http.Request, status int, state string, reasons ...string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -68,7 +68,6 @@ const busyMessage = "too many large responses are being made or wait to be read;
 
 type sizeKey struct{}
 
-// size is the size of a response so far.
 type size struct {
 	atomic.Int64
 	// most is its limit.

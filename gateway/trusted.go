@@ -68,7 +68,6 @@ func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*
 	return t, nil
 }
 
-// manifest reads a file with many documents.
 func manifest(text []byte) (map[string]string, error) {
 	var documents map[string]string
 	if json.Unmarshal(text, &documents) == nil {

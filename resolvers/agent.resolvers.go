@@ -35,8 +35,7 @@ func (r *mutationResolver) UpdateAgent(ctx context.Context, input model.UpdateAg
 }
 
 func (r *mutationResolver) DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error) {
-	err := r.tenant(ctx).DeleteAgent(ctx, input.AgentID)
-	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, err
+	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, r.tenant(ctx).DeleteAgent(ctx, input.AgentID)
 }
 
 func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.UpdateAgentPromptInput) (*model.UpdateAgentPromptPayload, error) {

@@ -18,8 +18,7 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 	if err != nil {
 		return nil, err
 	}
-	verdict := counts.Verdict()
-	return &verdict, nil
+	return new(counts.Verdict()), nil
 }
 
 // history returns the last runs of a test, and reads as many of each test of its batch.

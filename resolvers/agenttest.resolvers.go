@@ -75,8 +75,7 @@ func (r *mutationResolver) UpdateAgentTest(ctx context.Context, input model.Upda
 }
 
 func (r *mutationResolver) DeleteAgentTest(ctx context.Context, input model.DeleteAgentTestInput) (*model.DeleteAgentTestPayload, error) {
-	err := r.tenant(ctx).DeleteAgentTest(ctx, input.TestID)
-	return &model.DeleteAgentTestPayload{DeletedID: input.TestID}, err
+	return &model.DeleteAgentTestPayload{DeletedID: input.TestID}, r.tenant(ctx).DeleteAgentTest(ctx, input.TestID)
 }
 
 func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTest, error) {

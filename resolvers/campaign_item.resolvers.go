@@ -31,8 +31,7 @@ func (r *mutationResolver) ResetCampaignItem(ctx context.Context, input model.Re
 }
 
 func (r *mutationResolver) DeleteCampaignItem(ctx context.Context, input model.DeleteCampaignItemInput) (*model.DeleteCampaignItemPayload, error) {
-	err := r.tenant(ctx).DeleteCampaignItem(ctx, input)
-	return &model.DeleteCampaignItemPayload{DeletedID: input.ItemID}, err
+	return &model.DeleteCampaignItemPayload{DeletedID: input.ItemID}, r.tenant(ctx).DeleteCampaignItem(ctx, input)
 }
 
 func (r *mutationResolver) ArchiveCampaignItems(ctx context.Context, input model.ArchiveCampaignItemsInput) (*model.ArchiveCampaignItemsPayload, error) {

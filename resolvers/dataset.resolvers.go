@@ -23,8 +23,7 @@ func (r *mutationResolver) UpdateDataset(ctx context.Context, input model.Update
 }
 
 func (r *mutationResolver) DeleteDataset(ctx context.Context, input model.DeleteDatasetInput) (*model.DeleteDatasetPayload, error) {
-	err := r.tenant(ctx).DeleteDataset(ctx, input.DatasetID)
-	return &model.DeleteDatasetPayload{DeletedID: input.DatasetID}, err
+	return &model.DeleteDatasetPayload{DeletedID: input.DatasetID}, r.tenant(ctx).DeleteDataset(ctx, input.DatasetID)
 }
 
 func (r *mutationResolver) ReindexDataset(ctx context.Context, input model.ReindexDatasetInput) (*model.ReindexDatasetPayload, error) {

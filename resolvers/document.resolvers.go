@@ -52,8 +52,7 @@ func (r *mutationResolver) ReindexDocument(ctx context.Context, input model.Rein
 }
 
 func (r *mutationResolver) DeleteDocument(ctx context.Context, input model.DeleteDocumentInput) (*model.DeleteDocumentPayload, error) {
-	err := r.tenant(ctx).DeleteDocument(ctx, input)
-	return &model.DeleteDocumentPayload{DeletedID: input.DocumentID}, err
+	return &model.DeleteDocumentPayload{DeletedID: input.DocumentID}, r.tenant(ctx).DeleteDocument(ctx, input)
 }
 
 func (r *queryResolver) Document(ctx context.Context, id string, datasetID *string) (*model.Document, error) {

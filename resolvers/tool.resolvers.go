@@ -29,8 +29,7 @@ func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToo
 }
 
 func (r *mutationResolver) DeleteTool(ctx context.Context, input model.DeleteToolInput) (*model.DeleteToolPayload, error) {
-	err := r.tenant(ctx).DeleteTool(ctx, input.ToolID)
-	return &model.DeleteToolPayload{DeletedID: input.ToolID}, err
+	return &model.DeleteToolPayload{DeletedID: input.ToolID}, r.tenant(ctx).DeleteTool(ctx, input.ToolID)
 }
 
 func (r *mutationResolver) ConnectTool(ctx context.Context, input model.ConnectToolInput) (*model.ConnectToolPayload, error) {

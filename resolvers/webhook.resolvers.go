@@ -28,8 +28,7 @@ func (r *mutationResolver) UpdateWebhook(ctx context.Context, input model.Update
 }
 
 func (r *mutationResolver) DeleteWebhook(ctx context.Context, input model.DeleteWebhookInput) (*model.DeleteWebhookPayload, error) {
-	err := r.tenant(ctx).DeleteWebhook(ctx, input.WebhookID)
-	return &model.DeleteWebhookPayload{DeletedID: input.WebhookID}, err
+	return &model.DeleteWebhookPayload{DeletedID: input.WebhookID}, r.tenant(ctx).DeleteWebhook(ctx, input.WebhookID)
 }
 
 func (r *mutationResolver) RotateWebhookSecret(ctx context.Context, input model.RotateWebhookSecretInput) (*model.RotateWebhookSecretPayload, error) {

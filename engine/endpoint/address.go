@@ -157,7 +157,6 @@ func remove(object map[string]any, path []string) {
 	delete(object, path[0])
 }
 
-// scalar returns a string, number or boolean as text.
 func scalar(value any) (string, bool) {
 	switch value := value.(type) {
 	case string:

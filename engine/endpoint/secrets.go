@@ -53,7 +53,6 @@ func (s *secrets) add(text string) {
 	}
 }
 
-// longest returns the length of the longest secret, in bytes.
 func (s secrets) longest() int {
 	if len(s) == 0 {
 		return 0

@@ -57,7 +57,6 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 	return res.StatusCode, failure
 }
 
-// sign writes the headers of Standard Webhooks, with a signature by each key.
 func (m Message) sign(header http.Header, at time.Time) error {
 	signatures := make([]string, len(m.Keys))
 	for i, key := range m.Keys {

@@ -91,7 +91,6 @@ func readExtracted(text string, values []model.ExtractedValue) (*model.JSONObjec
 	return new(model.JSONObject(content.Encode(extracted))), nil
 }
 
-// readValue returns a text, or nil for null.
 func readValue(name string, given json.RawMessage) (any, error) {
 	if given == nil {
 		return nil, unusablef("%q is missing", name)

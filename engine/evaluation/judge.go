@@ -198,7 +198,6 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	return result, nil
 }
 
-// cite looks up the evidence in the transcript.
 func (v *verdict) cite(criterion string, t transcript) (*model.CriterionResult, error) {
 	result := &model.CriterionResult{Criterion: criterion, Passed: v.passed, DoesNotApply: v.doesNotApply,
 		Rationale: v.rationale, Evidence: []model.Evidence{}}
@@ -230,7 +229,6 @@ func (v *verdict) cite(criterion string, t transcript) (*model.CriterionResult, 
 	return result, nil
 }
 
-// readRationale returns the rationale of a verdict of either kind.
 func readRationale(given *string) (string, error) {
 	if given == nil {
 		return "", unusable(`"rationale" is missing`)

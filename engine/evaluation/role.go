@@ -149,7 +149,6 @@ func recites(said, scenario string) bool {
 	return false
 }
 
-// isEcho reports whether a message is the agent's last one.
 func isEcho(said string, messages []model.TestMessage) bool {
 	if len(messages) == 0 || len(strings.Fields(said)) < loop {
 		return false

@@ -210,7 +210,6 @@ func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 	return opening, nil
 }
 
-// talk lets the contact and the agent talk until the conversation ends.
 func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values content.Values) (*ending, error) {
 	test, given := run.Snapshot.Test, len(run.Messages)
 	for run.TurnCount < test.MaxTurns {

@@ -63,7 +63,6 @@ func (m transcriptMessage) role() *model.MessageRole {
 	return new(model.MessageRoleUser)
 }
 
-// transcriptCall is a call of the agent, or of one that it delegated to.
 type transcriptCall struct {
 	Name      string           `json:"name"`
 	Arguments model.JSONObject `json:"arguments"`

@@ -95,7 +95,6 @@ func (c *cutter) keep(text string, tokens int) {
 	}
 }
 
-// pack merges units up to the limit.
 func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)) {
 	start, end, tokens := 0, 0, 0
 	flush := func() {

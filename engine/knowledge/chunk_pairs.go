@@ -42,7 +42,6 @@ func (c *cutter) pairs(text Text) string {
 	return "The document holds no questions and answers; it was cut by the method naive."
 }
 
-// pairing gathers pairs line by line.
 type pairing struct {
 	*cutter
 	found bool

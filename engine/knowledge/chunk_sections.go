@@ -62,7 +62,6 @@ var rules = map[string][]rule{
 	"paper": {named, roman, labelled(`section|appendix|annexe`, 1), numbered(1)},
 }
 
-// entry is a line of a document, or a heading.
 type entry struct {
 	text string
 	// level is the rank of a heading, 0 for a line.

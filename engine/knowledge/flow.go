@@ -38,7 +38,6 @@ func (f *flow) level(level int) {
 	}
 }
 
-// item makes the open paragraph an entry of a list.
 func (f *flow) item() {
 	if f.block.Kind == Paragraph {
 		f.block.Kind = Plain

@@ -16,7 +16,6 @@ type numberFormat struct {
 	sections []formatSection
 }
 
-// formatSection is one of the parts of a number format that semicolons separate.
 type formatSection struct {
 	parts []formatPart
 	// comparison and bound are the section's condition, such as [<=9999]. comparison is empty without one.

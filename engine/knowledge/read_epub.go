@@ -13,7 +13,6 @@ import (
 // maxChapter bounds a chapter, and maxSheet a style sheet, in bytes.
 const maxChapter, maxSheet = 8 << 20, 1 << 20
 
-// readEPUB reads the chapters of a book in their order.
 func (d *document) readEPUB() error {
 	isEncrypted, list := false, ""
 	err := d.part("META-INF/encryption.xml", func(token xml.Token) {
@@ -94,7 +93,6 @@ func (d *document) styleSheet(name string, styles hidingStyles) error {
 // closed finds empty elements of XHTML that end by themselves, which in HTML hold what follows.
 var closed = lazyregexp.New(`(?i)<(title|script|style|textarea|iframe|noscript)\b([^>]*)/>`)
 
-// inPage finds the style sheets within a page.
 var inPage = lazyregexp.New(`(?is)<style\b[^>]*>(.*?)</style>`)
 
 // chapter adds the text of a page of a book. It leaves out what the styles of the book or of the page hide.

@@ -283,7 +283,6 @@ func firstNumber(tag html.Token) int {
 	return place
 }
 
-// entry begins an entry of the innermost list.
 func (p *page) entry() {
 	p.mark = "- "
 	if last := len(p.lists) - 1; last >= 0 && p.lists[last] > 0 {

@@ -123,7 +123,6 @@ func (d *document) readODT() error {
 
 func (o *odt) takesText() bool { return o.depth > 0 }
 
-// odfReader reads the body of an OpenDocument file, element by element.
 type odfReader interface {
 	// isLeftOut reports whether an element is skipped with everything in it.
 	isLeftOut(element xml.StartElement) bool

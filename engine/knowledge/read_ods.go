@@ -131,7 +131,6 @@ func (o *ods) end(name string) {
 	}
 }
 
-// writeSheet adds the tables of one of several sheets.
 func (o *ods) writeSheet(name string, sheet *grid) {
 	if len(sheet.rows) > 0 {
 		o.text.add(Block{Kind: Heading, Level: 1, Text: name})
@@ -166,7 +165,6 @@ func (o *ods) endCell() {
 	}
 }
 
-// merge keeps the range of a cell that spans several.
 func (o *ods) merge(column int) {
 	columns, rows := repeated(o.cell, "number-columns-spanned"), repeated(o.cell, "number-rows-spanned")
 	if (columns > 1 || rows > 1) && len(o.merged) < maxMerged {

@@ -64,7 +64,6 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 		"EPUB are read")
 }
 
-// damaged is the error of a file that breaks the rules of its format.
 func (d *document) damaged() error { return unreadable("the " + d.kind + " is damaged") }
 
 // part calls visit with every token of a part. A part that is missing has none.

@@ -142,7 +142,6 @@ func (s span) without(parts []line) span {
 	return s
 }
 
-// sides returns the lines left and right of a gutter.
 func sides(rows []pageRow, gutter float32) (left, right []line) {
 	for _, row := range rows {
 		n := 0

@@ -60,7 +60,6 @@ func startsInside(text string) bool {
 	return unicode.IsLower(first)
 }
 
-// follows reports whether a line continues the paragraph of the line before it.
 func follows(before, l line, usual float32) bool {
 	down := before.top - l.top
 	return down > 0 && down <= max(usual, before.size)*1.35
@@ -145,7 +144,6 @@ func headingSizes(pages [][]line) []int {
 	return sizes
 }
 
-// usualGap returns the most frequent distance between lines.
 func usualGap(pages [][]line) float32 {
 	gaps := map[int]int{}
 	for _, page := range pages {

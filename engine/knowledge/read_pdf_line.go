@@ -77,7 +77,6 @@ func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row stri
 	}
 }
 
-// cut returns the parts of a line that stand in the spans.
 func cut(row string, spans []span, whole line, box func(int) line) []line {
 	// words are where words begin, in bytes and in characters.
 	var words, characters []int

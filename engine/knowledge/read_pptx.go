@@ -34,7 +34,6 @@ func (d *document) readPPTX() error {
 	return err
 }
 
-// slide is a slide while it is read.
 type slide struct {
 	*document
 	isHidden, isTitle, inText bool

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// rtf is a document in the Rich Text Format while it is read.
 type rtf struct {
 	rest []byte
 	text Text

@@ -9,7 +9,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// xlsx is a workbook while it is read.
 type xlsx struct {
 	*document
 	// shared are the texts that cells refer to by number.
@@ -37,7 +36,6 @@ type xlsx struct {
 	isValue, isFormula bool
 }
 
-// cellStyle is how a cell shows what it holds.
 type cellStyle struct {
 	format string
 	isBold bool
@@ -167,7 +165,6 @@ var knownFormats = map[string]string{
 	"45": "mm:ss", "46": "[h]:mm:ss", "47": "mm:ss", "48": "0.0E+0",
 }
 
-// readStyles reads the formats of cells, and which of them are bold.
 func (x *xlsx) readStyles() error {
 	formats, bold := map[string]string{}, []bool{}
 	inCells, inFonts := false, false
@@ -313,13 +310,11 @@ func columnOf(cell string) int {
 	return min(max(column-1, 0), maxColumns)
 }
 
-// rowOf returns the row of a cell such as C7, from 0.
 func rowOf(cell string) int {
 	row, _ := strconv.Atoi(strings.TrimLeft(cell, "ABCDEFGHIJKLMNOPQRSTUVWXYZ$"))
 	return row - 1
 }
 
-// nameOf returns the name of a cell, such as C7.
 func nameOf(row, column int) string {
 	name := ""
 	for n := column + 1; n > 0; n = (n - 1) / 26 {

@@ -40,7 +40,6 @@ func (x *xlsx) value() gridCell {
 	return cell
 }
 
-// number returns a number in the format of a code.
 func (x *xlsx) number(value float64, code string) string {
 	if code == "" {
 		return general(value)

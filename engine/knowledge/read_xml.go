@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// element is an open element of plain XML.
 type element struct {
 	name string
 	text strings.Builder

@@ -116,7 +116,6 @@ func (s *search) explain(found []*model.RetrievedChunk, matches []db.ChunkMatch)
 	}
 }
 
-// search is a question to the datasets of a chat.
 type search struct {
 	base     *Base
 	tenant   *db.Tenant

@@ -100,7 +100,6 @@ func lettersWeight(t db.Token) float64 {
 	return w
 }
 
-// isStop reports whether the token is a stop word.
 func (t token) isStop() bool { return t.letters <= stopLetters }
 
 // isUnknown reports whether no chunk holds the token and another word may stand for it. Numbers and short words are

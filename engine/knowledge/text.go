@@ -159,7 +159,6 @@ func (b Block) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// shown returns the texts that are not empty.
 func shown(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
 }

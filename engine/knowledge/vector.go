@@ -67,7 +67,6 @@ func (s *search) compareAll(ctx context.Context) error {
 	return nil
 }
 
-// near is a chunk and its cosine.
 type near struct {
 	cosine float64
 	chunk  *model.Chunk
@@ -110,7 +109,6 @@ func (f *nearestFirst) ids() []string {
 	return ids
 }
 
-// embedded are the chunks of a document with their vectors.
 type embedded struct {
 	chunks []*model.Chunk
 	// size is their memory, in bytes.
@@ -134,7 +132,6 @@ type indexing struct {
 	at         time.Time
 }
 
-// vectorCache keeps the vectors of the most recently used documents.
 type vectorCache struct {
 	*cache.Cache[indexing, *embedded]
 }

@@ -108,7 +108,6 @@ const (
 	readTime = 30 * time.Second
 )
 
-// vocabularyCache keeps the vocabularies of the most recently used datasets.
 type vocabularyCache struct {
 	// known has the vocabularies by the ids of the datasets.
 	known *cache.Cache[string, *vocabulary]

@@ -39,7 +39,6 @@ func isWordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
-// cutFolded cuts a prefix off a text, whatever its case.
 func cutFolded(text, prefix string) (string, bool) {
 	for _, want := range prefix {
 		is, size := utf8.DecodeRuneInString(text)

@@ -42,7 +42,6 @@ func NewPassage(text string, isLoose bool) Passage {
 	return f.Passage
 }
 
-// folder folds a text from its beginning to its end.
 type folder struct {
 	Passage
 	written strings.Builder

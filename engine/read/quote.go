@@ -125,7 +125,6 @@ func (f Passage) connects(at, width int, before, after rune) bool {
 	return false
 }
 
-// isJoined reports whether two characters beside each other belong to one word.
 func isJoined(one, other rune) bool {
 	return isWord(one) && isWord(other) && !isUnspaced(one) && !isUnspaced(other)
 }

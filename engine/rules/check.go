@@ -77,7 +77,6 @@ func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Co
 	return held.where(e.Role, e.Turn, find)
 }
 
-// fitting looks for JSON that fits a schema.
 func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held *Conversation) (Finding, error) {
 	schema, err := c.schemas.Load(string(e.Schema), model.NewJSONSchema)
 	if err != nil {

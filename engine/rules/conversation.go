@@ -146,7 +146,6 @@ func (c *Conversation) lastMessage() []model.Evidence {
 	return nil
 }
 
-// lastOf quotes the last message of the run that somebody wrote in it.
 func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
 		if m.Role == role && c.turns[i] != beforehand {

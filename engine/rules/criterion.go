@@ -147,7 +147,6 @@ func (c *Conversation) nearest(text string) (best []model.Evidence) {
 	return best
 }
 
-// lastWords quotes the last message that has words.
 func (c *Conversation) lastWords() []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
 		if len(read.Words(m.Text)) > 0 {

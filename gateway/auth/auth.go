@@ -44,7 +44,6 @@ type Keys struct {
 	importedUntil time.Time
 }
 
-// remembered is a cached credential.
 type remembered struct {
 	principal model.Principal
 	// until is when the credential is read again, or expires.

@@ -56,7 +56,6 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 	return values
 }
 
-// properties returns the properties of a JSON object by field name.
 func (d *decoder) properties(path string, text json.RawMessage,
 	fields ast.FieldList) (map[string]json.RawMessage, bool) {
 	if text[0] != '{' {
@@ -178,7 +177,6 @@ func (d *decoder) fault(path, format string, args ...any) {
 	}
 }
 
-// scalar reads a scalar of the schema from JSON.
 type scalar struct {
 	wanted string
 	read   func(json.RawMessage) (any, bool)
@@ -228,7 +226,6 @@ func readFloat(text json.RawMessage) (any, bool) {
 	return as[float64](text)
 }
 
-// readDateTime keeps the text.
 func readDateTime(text json.RawMessage) (any, bool) {
 	value, ok := as[string](text)
 	if !ok {
@@ -238,7 +235,6 @@ func readDateTime(text json.RawMessage) (any, bool) {
 	return value, err == nil
 }
 
-// readObject keeps the object's spelling.
 func readObject(text json.RawMessage) (any, bool) {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal(text, &object)
@@ -254,7 +250,6 @@ func readDateBound(text json.RawMessage) (any, bool) {
 	return bound, ok
 }
 
-// readable returns an error if the decoder cannot read a type.
 func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[string]bool) error {
 	for _, field := range fields {
 		name := field.Type.Name()

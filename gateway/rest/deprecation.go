@@ -52,7 +52,6 @@ func (e *endpoint) deprecate() error {
 	return nil
 }
 
-// deprecates reports whether anything that is selected is deprecated.
 func deprecates(set ast.SelectionSet) bool {
 	for _, selection := range set {
 		var next ast.SelectionSet

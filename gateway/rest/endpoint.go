@@ -198,7 +198,6 @@ func segments(path string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 }
 
-// parameter returns the name in a {name} segment.
 func parameter(segment string) (string, bool) {
 	name, opened := strings.CutPrefix(segment, "{")
 	name, closed := strings.CutSuffix(name, "}")

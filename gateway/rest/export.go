@@ -85,7 +85,6 @@ func rowsOf[T any](all iter.Seq2[T, error], rowOf func(T) row) iter.Seq2[row, er
 	}
 }
 
-// exportQuery describes the query string of an export.
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
 	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or moment."},
 	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or moment, at most 366 days " +
@@ -202,7 +201,6 @@ type table struct {
 // writeError is a failure to send something to the client.
 type writeError struct{ error }
 
-// begin writes everything before the first row.
 func (t *table) begin() error {
 	t.isBegun = true
 	from, to := t.wanted.From.Format(time.DateOnly), t.wanted.To().Format(time.DateOnly)
@@ -242,7 +240,6 @@ func (t *table) write(r row) error {
 	return nil
 }
 
-// close writes everything after the last row.
 func (t *table) close() error {
 	if !t.isBegun {
 		if err := t.begin(); err != nil {
@@ -297,7 +294,6 @@ func (r auditRow) cells() []string {
 
 func unquoted(text string) string { return strings.Trim(text, `"`) }
 
-// dateTime formats a time as in the rest of the API.
 func dateTime(at time.Time) string {
 	var text strings.Builder
 	model.MarshalDateTime(at).MarshalGQL(&text)

@@ -26,7 +26,6 @@ type state struct {
 // expectedUpdatedAt is the variable of a change that makes it fail if there was another one since that moment.
 const expectedUpdatedAt = "expectedUpdatedAt"
 
-// entityTag returns the strong ETag of a response body.
 func entityTag(body []byte) string {
 	hash := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(hash[:12]) + `"`

@@ -26,7 +26,6 @@ type problem struct {
 	Errors   model.Fields `json:"errors,omitempty"`
 }
 
-// standards maps each status to its definition.
 var standards = map[int]string{
 	http.StatusBadRequest:            "https://tools.ietf.org/html/rfc7231#section-6.5.1",
 	http.StatusUnauthorized:          "https://tools.ietf.org/html/rfc7235#section-3.1",
@@ -50,7 +49,6 @@ func problemf(status int, code model.Code, format string, args ...any) *problem 
 	return &problem{Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// problem returns the problem for an error of the domain.
 func (t *Transport) problem(err *model.Error) *problem {
 	return &problem{Status: t.status(string(err.Code)), Code: err.Code, Detail: err.Message, Errors: err.Fields}
 }
@@ -107,7 +105,6 @@ func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerro
 	return gravest
 }
 
-// faultsAs returns the error for one or more faults.
 func faultsAs(faults model.Fields, code model.Code) *model.Error {
 	var err *model.Error
 	errors.As(faults.As(code), &err)

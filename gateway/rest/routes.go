@@ -10,7 +10,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// route is one operation of v1.
 type route struct {
 	method string
 	// path holds literal segments, matched ignoring case, and {variable} segments.

@@ -52,7 +52,6 @@ func readStored(files fs.FS) (*ast.QueryDocument, error) {
 	return all, nil
 }
 
-// operation is a stored operation that fits the schema.
 type operation struct {
 	name string
 	// text is a document with the operation and the fragments that it uses.
@@ -98,7 +97,6 @@ func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result strin
 	return o, o.locate(definition.SelectionSet, result)
 }
 
-// addFragments adds the fragments that a selection needs, each once.
 func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error {
 	for _, selection := range set {
 		var next ast.SelectionSet

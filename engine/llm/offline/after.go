@@ -8,7 +8,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// afterCall answers from the result of the last call.
 func (c *conversation) afterCall(made call) reply {
 	next := c.answerTo(made)
 	if made.Name != llm.EndConversation && made.Name != llm.TransferCall && next.tool == "" {

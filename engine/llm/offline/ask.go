@@ -82,7 +82,6 @@ func (p *phrasebook) describe(wanted property) string {
 	return fill(p.tell, label)
 }
 
-// either joins choices.
 func (p *phrasebook) either(choices []string) string {
 	last := len(choices) - 1
 	if last < 1 {
@@ -124,7 +123,6 @@ func (p *phrasebook) help(wanted property) string {
 	return fill(p.example, like)
 }
 
-// choicesInWords returns the choices of a property as people say them.
 func (p property) choicesInWords() []string {
 	var choices []string
 	for _, choice := range p.choices() {
@@ -213,7 +211,6 @@ func (c *conversation) instead(t tool) string {
 	return c.speak.anythingElse
 }
 
-// callback returns the tool that has somebody call the contact, or nil.
 func (c *conversation) callback() *tool {
 	if i := slices.IndexFunc(c.tools, tool.callsBack); i >= 0 {
 		return &c.tools[i]

@@ -190,7 +190,6 @@ func (s *toolset) producersOf(t tool, p property) []*tool {
 	return found
 }
 
-// named returns the tools that a property's description names.
 func (s *toolset) named(p property) []*tool {
 	var found []*tool
 	for i, other := range s.tools {

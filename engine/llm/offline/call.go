@@ -38,7 +38,6 @@ func newCall(made llm.ToolCall, at int, result string) call {
 	}
 }
 
-// argument returns the value of an argument.
 func (c call) argument(name string) (any, bool) {
 	arguments, ok := c.arguments()
 	if !ok {

@@ -45,7 +45,6 @@ type classification struct {
 	Tag       *string `json:"tag"`
 }
 
-// chosenTag chooses the tag for what was said.
 func chosenTag(tags []tag, said []string) classification {
 	words := make([]map[string]float64, len(tags))
 	having := map[string]float64{}
@@ -85,7 +84,6 @@ func chosenTag(tags []tag, said []string) classification {
 	}
 }
 
-// words returns the words of a tag and their weights.
 func (t tag) words() map[string]float64 {
 	weights := map[string]float64{}
 	for _, word := range subjectWords(t.Definition) {

@@ -125,7 +125,6 @@ func isOffer(question string) bool {
 	return alternatives().MatchString(question) && !openQuestion().MatchString(question)
 }
 
-// shownAs returns a value as text.
 func shownAs(value any) *string {
 	text := strings.TrimSpace(fmt.Sprint(value))
 	if text == "" {

@@ -194,7 +194,6 @@ func ownLines(c *conversation, at int) string {
 	}), "\n")
 }
 
-// addressed returns the name of the contact from the opening of the instructions.
 func (c *conversation) addressed(p property) (any, bool) {
 	if p.holder == "" || p.isFreeText() {
 		return nil, false

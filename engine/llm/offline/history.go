@@ -44,7 +44,6 @@ func (q question) is(other question) bool {
 	return q.tool.name == other.tool.name && q.property.name == other.property.name && q.confirm == other.confirm
 }
 
-// answered is the contact's answer to a question.
 type answered struct {
 	question
 	at   int
@@ -92,7 +91,6 @@ func (m Model) read(req llm.Request) *conversation {
 	return c
 }
 
-// said returns the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
 // agentBefore returns what the agent said just before a message of the contact. It is "" if the agent said nothing
@@ -298,7 +296,6 @@ func (c *conversation) contactSaid(at int) []string {
 	return texts
 }
 
-// calledNow returns the calls of this turn.
 func (c *conversation) calledNow() []call {
 	var made []call
 	for _, call := range c.calls {

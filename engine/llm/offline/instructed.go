@@ -11,7 +11,6 @@ type finding struct {
 	ok    bool
 }
 
-// instructed returns what the agent's instructions tell of a property.
 func (b *brief) instructed(p property) (any, bool) {
 	if known, ok := b.told.Load(p.place); ok {
 		found := known.(finding)

@@ -98,7 +98,6 @@ func lastOf(text string) string {
 	return text[max(0, len(text)-1):]
 }
 
-// cited appends the citation to a text.
 func (q quotation) cited(text string) string {
 	if q.number == 0 {
 		return text

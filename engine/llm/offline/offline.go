@@ -99,7 +99,6 @@ func pieces(text string) iter.Seq2[int, string] {
 	}
 }
 
-// reply is an answer: text, a call, or both.
 type reply struct {
 	text      string
 	tool      string
@@ -232,7 +231,6 @@ func (c *conversation) offers(name string) bool {
 
 func (c *conversation) offersTransfer() bool { return c.offers(llm.TransferCall) }
 
-// putThrough transfers the call.
 func (c *conversation) putThrough() reply {
 	return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
 		"reason": fill(c.speak.transferReason, read.Shorten(c.said(), maxEchoed)),

@@ -195,7 +195,6 @@ var phrases = [...]phrasebook{
 
 func fill(phrase, with string) string { return strings.Replace(phrase, "%", with, 1) }
 
-// quote presents sentences as knowledge or as instructions.
 func (p *phrasebook) quote(found quotation) string {
 	phrase := p.found
 	if found.isKnown {

@@ -98,7 +98,6 @@ func (c *conversation) refuses() bool {
 	return len(c.words) <= maxShortAnswer && read.YesOrNo(c.words) == -1 && len(read.Content(c.words)) == 0
 }
 
-// asking returns a question in the present language.
 func (c *conversation) asking(asked question) string {
 	if asked.confirm {
 		return c.speak.sure

@@ -67,7 +67,6 @@ func (c *conversation) options(p property) []option {
 	return nil
 }
 
-// collect finds the options in a JSON value.
 func collect(found []option, value any, names []string) []option {
 	switch value := value.(type) {
 	case ordered.Object:

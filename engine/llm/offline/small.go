@@ -110,7 +110,6 @@ func isClosing(question string) bool {
 	return false
 }
 
-// opening returns the first paragraph of the instructions.
 func opening(system string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(system), "\n\n")
 	return first

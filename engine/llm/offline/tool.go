@@ -34,7 +34,6 @@ type tool struct {
 	confirm bool
 }
 
-// property is one argument of a tool.
 type property struct {
 	name, description, format string
 	// kind is the type in the schema, "" if there is none, or several.
@@ -187,7 +186,6 @@ func (t tool) property(name string) (property, bool) {
 	return property{}, false
 }
 
-// mentions reports whether a text has a technical name as a word.
 func mentions(text, name string) bool {
 	within := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for {
@@ -214,7 +212,6 @@ func (t tool) language() read.Language {
 	return language
 }
 
-// callsBack reports whether the tool has somebody call the contact.
 func (t tool) callsBack() bool {
 	return !t.delegate && slices.Contains(read.Concepts(t.title), "callback")
 }

@@ -24,7 +24,6 @@ type traits struct {
 	named, labels []string
 }
 
-// traitsOf reads the traits of a property whose schema has been read.
 func traitsOf(p property) traits {
 	words := read.Words(read.FirstSentence(p.description))
 	name := read.Fold(p.name)

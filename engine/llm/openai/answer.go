@@ -9,7 +9,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// answer is what a stream has brought so far.
 type answer struct {
 	calls  []*call
 	finish string
@@ -19,14 +18,12 @@ type answer struct {
 	spoken bool
 }
 
-// call is a tool call that is still being written.
 type call struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
 }
 
-// event is the part of a stream's event that is read.
 type event struct {
 	Choices []struct {
 		Delta struct {
@@ -43,7 +40,6 @@ type event struct {
 	Error *json.RawMessage `json:"error"`
 }
 
-// callDelta is a piece of a tool call.
 type callDelta struct {
 	Index    int    `json:"index"`
 	ID       string `json:"id"`

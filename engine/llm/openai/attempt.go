@@ -35,7 +35,6 @@ var (
 	errIdle    = errors.New("the stream fell silent")
 )
 
-// attempt is one request to the provider and the stream of its answer.
 type attempt struct {
 	model *Model
 	yield func(llm.Chunk, error) bool

@@ -17,7 +17,6 @@ const (
 	maxRedirects    = 10
 )
 
-// client sends requests to one provider.
 type client struct {
 	http    http.Client
 	address *url.URL

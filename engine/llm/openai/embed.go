@@ -29,14 +29,12 @@ type Embedder struct {
 	model *Model
 }
 
-// embedding is the body of a request for vectors.
 type embedding struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
 	EncodingFormat string   `json:"encoding_format"`
 }
 
-// vectorList is the part of the answer that is read.
 type vectorList struct {
 	Data []struct {
 		Index     int       `json:"index"`
@@ -113,7 +111,6 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 	}
 }
 
-// once asks for the vectors of the texts, in their order.
 func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
 	a := attempt{model: e.model}
 	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})

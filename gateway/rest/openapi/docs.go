@@ -150,7 +150,6 @@ func Problems(document *openapi3.T) []Problem {
 	return all
 }
 
-// component returns the name at the end of a reference.
 func component(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // Type is the type of a value in words. Each part is a word or the name of a component.

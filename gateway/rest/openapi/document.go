@@ -116,7 +116,6 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 	return o
 }
 
-// parameter describes a variable that stands in the path or the query string.
 func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.ParameterRef {
 	schema := d.input(v)
 	if in == "path" {
@@ -212,7 +211,6 @@ func failures(r rest.Route) []int {
 	return statuses
 }
 
-// export describes a path that streams rows.
 func (d *describer) export(e rest.Export) *openapi3.Operation {
 	o := &openapi3.Operation{
 		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),

@@ -15,7 +15,6 @@ import (
 //go:embed examples.json
 var recorded []byte
 
-// example is a request of an operation, and the answer to it.
 type example struct {
 	// Parameters are those of the path and the query string.
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -31,7 +30,6 @@ func readExamples() (map[string]example, error) {
 	return examples, nil
 }
 
-// illustrate adds the example of an operation.
 func (d *describer) illustrate(o *openapi3.Operation) {
 	of, found := d.examples[o.OperationID]
 	if !found {

@@ -66,7 +66,6 @@ func (d *describer) enum(definition *ast.Definition) {
 	d.document.Components.Schemas[definition.Name] = &openapi3.SchemaRef{Value: schema}
 }
 
-// orNull lets a schema be null too.
 func orNull(schema *openapi3.SchemaRef, nullable bool, description string) *openapi3.SchemaRef {
 	switch {
 	case !nullable:

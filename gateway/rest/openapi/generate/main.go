@@ -104,7 +104,6 @@ func typeOf(ref *openapi3.SchemaRef) string {
 	return openapi.Type(ref, func(component string) string { return "`" + component + "`" })
 }
 
-// cell makes a text fit a cell of a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\n", " "), "|", `\|`)
 }

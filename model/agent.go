@@ -65,9 +65,6 @@ type ExtractedValue struct {
 	Type       ExtractedValueType `json:"type"`
 }
 
-// IsNode marks a Node.
-func (*Agent) IsNode() {}
-
 // Cursor is its place in a list of agents.
 func (a *Agent) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
 

@@ -148,9 +148,6 @@ type ConversationContext struct {
 	DataBag  JSONObject    `json:"dataBag"`
 }
 
-// IsNode marks a Node.
-func (*AgentTestRow) IsNode() {}
-
 // IsAgentTest marks an AgentTest.
 func (*AgentTestRow) IsAgentTest() {}
 

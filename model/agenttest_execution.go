@@ -85,9 +85,6 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 // nor of conversations that were held before.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
-// IsNode marks a Node.
-func (*AgentTestExecution) IsNode() {}
-
 // Cursor is its place in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 

@@ -24,9 +24,6 @@ type AgentTestFolder struct {
 	UpdatedAt time.Time
 }
 
-// IsNode marks a Node.
-func (*AgentTestFolder) IsNode() {}
-
 // Cursor is its place in a list of folders.
 func (f *AgentTestFolder) Cursor() Cursor { return Cursor{f.CreatedAt, f.ID} }
 

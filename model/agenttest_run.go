@@ -221,9 +221,6 @@ func (f AgentTestRunFilter) Validate() error {
 	return faults.Err()
 }
 
-// IsNode marks a Node.
-func (*AgentTestRun) IsNode() {}
-
 // Cursor is its place in a list of runs.
 func (r *AgentTestRun) Cursor() Cursor { return Cursor{r.CreatedAt, r.ID} }
 

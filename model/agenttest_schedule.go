@@ -60,9 +60,6 @@ type AgentTestSchedule struct {
 	UpdatedAt    time.Time
 }
 
-// IsNode marks a Node.
-func (*AgentTestSchedule) IsNode() {}
-
 // Cursor is its place in a list of schedules.
 func (s *AgentTestSchedule) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 

@@ -30,9 +30,6 @@ type APIKey struct {
 	RevokedAt  *time.Time
 }
 
-// IsNode lets loaders follow the key; it is no Node of the schema.
-func (*APIKey) IsNode() {}
-
 // Cursor is its place among the company's keys.
 func (k *APIKey) Cursor() Cursor { return Cursor{k.CreatedAt, k.ID} }
 

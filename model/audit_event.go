@@ -25,9 +25,6 @@ type AuditEvent struct {
 	CreatedAt time.Time
 }
 
-// IsNode marks a row that can be listed.
-func (*AuditEvent) IsNode() {}
-
 // Cursor is its place in a list.
 func (e *AuditEvent) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 

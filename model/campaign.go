@@ -57,9 +57,6 @@ func (c *Campaign) SharedCounts() (counts *CampaignItemCounts, isShared bool, er
 	return counts, true, err
 }
 
-// IsNode marks a Node.
-func (*Campaign) IsNode() {}
-
 // Cursor is its place in a list of campaigns.
 func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 

@@ -72,9 +72,6 @@ type CampaignItemEvent struct {
 // ID tells the event from all others, of other items too.
 func (e *CampaignItemEvent) ID() string { return e.ItemID + "." + strconv.Itoa(int(e.Number)) }
 
-// IsNode marks a Node.
-func (*CampaignItem) IsNode() {}
-
 // Cursor is its place in a list of items.
 func (i *CampaignItem) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
 

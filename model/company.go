@@ -37,6 +37,9 @@ type Owned struct {
 	batch *Batch
 }
 
+// IsNode makes rows of companies Nodes.
+func (*Owned) IsNode() {}
+
 // OwnBy makes the row the company's.
 func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 

@@ -184,14 +184,8 @@ type CampaignConsumption struct {
 	Credits    Credits
 }
 
-// IsNode lets loaders follow the agent; it is no Node of the schema.
-func (*AgentConsumption) IsNode() {}
-
 // Cursor carries the agent's id.
 func (c *AgentConsumption) Cursor() Cursor { return Cursor{ID: c.AgentID} }
-
-// IsNode lets loaders follow the campaign; it is no Node of the schema.
-func (*CampaignConsumption) IsNode() {}
 
 // Cursor carries the campaign's id.
 func (c *CampaignConsumption) Cursor() Cursor { return Cursor{ID: c.CampaignID} }

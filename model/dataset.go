@@ -41,9 +41,6 @@ var ChunkMethods = []string{
 	"naive", "book", "email", "laws", "manual", "one", "paper", "picture", "presentation", "qa", "table", "tag",
 }
 
-// IsNode marks a Node.
-func (*Dataset) IsNode() {}
-
 // Cursor is its place in a list of datasets.
 func (d *Dataset) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 

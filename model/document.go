@@ -49,9 +49,6 @@ type Document struct {
 	IndexedAt *time.Time
 }
 
-// IsNode marks a Node.
-func (*Document) IsNode() {}
-
 // Cursor is its place in a list of documents.
 func (d *Document) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
@@ -92,9 +89,6 @@ type Word struct {
 	// Written has the accents, which stemming goes by; empty if there are none.
 	Written string
 }
-
-// IsNode marks a Node.
-func (*Chunk) IsNode() {}
 
 // Cursor is its place in a list of chunks.
 func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }

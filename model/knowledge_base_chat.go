@@ -45,9 +45,6 @@ type PromptSettings struct {
 const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say " +
 	"so.\n\n{knowledge}"
 
-// IsNode marks a Node.
-func (*KnowledgeBaseChat) IsNode() {}
-
 // Cursor is its place in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 

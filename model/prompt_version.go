@@ -25,8 +25,5 @@ type PromptVersionTestRuns struct {
 	Passed int32
 }
 
-// IsNode marks a Node.
-func (*PromptVersion) IsNode() {}
-
 // Cursor is its place in a list of versions.
 func (v *PromptVersion) Cursor() Cursor { return Cursor{v.CreatedAt, v.ID} }

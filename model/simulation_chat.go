@@ -68,9 +68,6 @@ func (m *SimulationChatMessage) ID() string {
 	return m.ChatID + "." + strconv.Itoa(int(m.Sequence))
 }
 
-// IsNode marks a Node.
-func (*SimulationChat) IsNode() {}
-
 // Cursor is its place in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 

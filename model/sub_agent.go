@@ -22,9 +22,6 @@ type SubAgent struct {
 	CreatedAt time.Time
 }
 
-// IsNode marks a Node.
-func (*SubAgent) IsNode() {}
-
 // Cursor is its place in a list of sub-agents.
 func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 

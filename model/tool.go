@@ -47,9 +47,6 @@ type ToolEndpoint struct {
 	TimeoutSeconds float64  `json:"timeoutSeconds"`
 }
 
-// IsNode marks a Node.
-func (*Tool) IsNode() {}
-
 // Cursor is its place in a list of tools.
 func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 

@@ -66,9 +66,6 @@ type Webhook struct {
 	UpdatedAt            time.Time
 }
 
-// IsNode lets loaders follow the webhook; it is no Node of the schema.
-func (*Webhook) IsNode() {}
-
 // Cursor is its place among the company's webhooks.
 func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
 
@@ -163,9 +160,6 @@ type WebhookAttempt struct {
 	DurationMs int32     `json:"durationMs"`
 	Error      *string   `json:"error,omitempty"`
 }
-
-// IsNode lets loaders follow the delivery; it is no Node of the schema.
-func (*WebhookDelivery) IsNode() {}
 
 // Cursor is its place in a list of deliveries.
 func (d *WebhookDelivery) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }

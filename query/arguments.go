@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -24,51 +25,72 @@ func argument(field *ast.Field, name string, variables map[string]any) any {
 // arguments are a field's arguments, from its operation and the variables.
 type arguments map[string]any
 
+// reading reads arguments. It keeps the first error.
+type reading struct {
+	given arguments
+	err   error
+}
+
 // makeFilter turns a list's arguments into its filter. An error leaves them to the generated executor.
-type makeFilter func(a arguments) (pg.Filter, error)
+type makeFilter func(r *reading) pg.Filter
 
-// text returns an optional text or enum value; nil when it is not given.
-func text[T ~string](a arguments, name string) (*T, error) {
-	if a[name] == nil {
-		return nil, nil
-	}
-	given, err := graphql.UnmarshalString(a[name])
-	value := T(given)
-	return &value, err
+func (m makeFilter) of(a arguments) (pg.Filter, error) {
+	r := reading{given: a}
+	filter := m(&r)
+	return filter, r.err
 }
 
-// id returns an optional id that must not be empty; nil when it is not given.
-func id(a arguments, name string) (*string, error) {
-	if a[name] == nil {
-		return nil, nil
+// check keeps an error, unless there was one before.
+func (r *reading) check(err error) { r.err = cmp.Or(r.err, err) }
+
+// optional returns what parse makes of an argument; nil when it is not given.
+func optional[T any](r *reading, name string, parse func(given any) (T, error)) *T {
+	if r.given[name] == nil {
+		return nil
 	}
-	given, err := graphql.UnmarshalID(a[name])
-	if given == "" {
-		return nil, errUnplanned
-	}
-	return &given, err
+	value, err := parse(r.given[name])
+	r.check(err)
+	return &value
 }
 
-// truth returns an optional truth value; nil when it is not given.
-func truth(a arguments, name string) (*bool, error) {
-	if a[name] == nil {
-		return nil, nil
-	}
-	given, err := graphql.UnmarshalBoolean(a[name])
-	return &given, err
+// text returns an optional text or enum value.
+func text[T ~string](r *reading, name string) *T {
+	return optional(r, name, func(given any) (T, error) {
+		value, err := graphql.UnmarshalString(given)
+		return T(value), err
+	})
 }
 
-// input returns an optional input object; nil when it is not given.
-func input[T any](a arguments, name string) (*T, error) {
-	if a[name] == nil {
-		return nil, nil
-	}
-	given, err := json.Marshal(a[name])
-	if err != nil {
-		return nil, err
-	}
-	value := new(T)
-	return value, json.Unmarshal(given, value)
+// id returns an optional id that must not be empty.
+func id(r *reading, name string) *string {
+	return optional(r, name, func(given any) (string, error) {
+		value, err := graphql.UnmarshalID(given)
+		if value == "" {
+			return "", errUnplanned
+		}
+		return value, err
+	})
+}
+
+// input returns an optional input object.
+func input[T any](r *reading, name string) *T {
+	return optional(r, name, func(given any) (value T, err error) {
+		object, err := json.Marshal(given)
+		if err == nil {
+			err = json.Unmarshal(object, &value)
+		}
+		return value, err
+	})
+}
+
+// filterOf returns the optional argument filter, which is checked.
+func filterOf[T any, P interface {
+	*T
+	Validate() error
+}](r *reading) P {
+	wanted := P(input[T](r, "filter"))
+	r.check(wanted.Validate())
+	return wanted
 }
 
 // page returns which page is wanted; it is valid.
@@ -76,205 +98,92 @@ func (a arguments) page() (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
 		return page, errUnplanned // Pages back are rare, and their rows come the other way round.
 	}
+	r := reading{given: a}
 	page.First = model.DefaultPageSize
-	if a["first"] != nil {
-		if page.First, err = graphql.UnmarshalInt32(a["first"]); err != nil {
-			return page, err
-		}
+	if first := optional(&r, "first", graphql.UnmarshalInt32); first != nil {
+		page.First = *first
 	}
-	if page.After, err = text[string](a, "after"); err != nil {
-		return page, err
-	}
-	if a["offset"] != nil {
-		offset, err := graphql.UnmarshalInt32(a["offset"])
-		if err != nil {
-			return page, err
-		}
-		page.Offset = &offset
-	}
-	return page, page.Validate()
+	page.After = text[string](&r, "after")
+	page.Offset = optional(&r, "offset", graphql.UnmarshalInt32)
+	r.check(page.Validate())
+	return page, r.err
 }
 
-func agentsThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.AgentFilter](a, "filter")
-	if err != nil {
-		return nil, err
-	}
-	by, err := text[model.AgentOrder](a, "orderBy")
-	if err != nil {
-		return nil, err
-	}
-	if by != nil && *by != model.AgentOrderCreatedAt {
-		return nil, errUnplanned // Plans know cursors of one order.
+func agentsThat(r *reading) pg.Filter {
+	wanted := filterOf[model.AgentFilter](r)
+	if by := text[model.AgentOrder](r, "orderBy"); by != nil && *by != model.AgentOrderCreatedAt {
+		r.check(errUnplanned) // Plans know cursors of one order.
 	}
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
-		return nil, errUnplanned // A plan of Postgres for any name or tag would read all agents that have it.
+		r.check(errUnplanned) // A plan of Postgres for any name or tag would read all agents that have it.
 	}
-	return db.AgentsThat(wanted), wanted.Validate()
+	return db.AgentsThat(wanted)
 }
 
-func auditEventsThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.AuditEventFilter](a, "filter")
-	return db.AuditEventsThat(wanted), err
+func auditEventsThat(r *reading) pg.Filter {
+	return db.AuditEventsThat(input[model.AuditEventFilter](r, "filter"))
 }
 
-func deliveriesThat(a arguments) (pg.Filter, error) {
-	status, err := text[model.WebhookDeliveryStatus](a, "status")
-	return db.DeliveriesThat(status), err
+func deliveriesThat(r *reading) pg.Filter {
+	return db.DeliveriesThat(text[model.WebhookDeliveryStatus](r, "status"))
 }
 
-func campaignsThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.CampaignFilter](a, "filter")
-	if err == nil {
-		err = wanted.Validate()
-	}
-	return db.CampaignsThat(wanted), err
-}
+func campaignsThat(r *reading) pg.Filter { return db.CampaignsThat(filterOf[model.CampaignFilter](r)) }
 
-func namedThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.NameFilter](a, "filter")
-	if err == nil {
-		err = wanted.Validate()
-	}
-	return db.NamedThat(wanted), err
-}
+func namedThat(r *reading) pg.Filter { return db.NamedThat(filterOf[model.NameFilter](r)) }
 
-func ofAgent(a arguments) (pg.Filter, error) {
-	agent, err := id(a, "agentId")
-	return db.OfAgent(agent), err
-}
+func ofAgent(r *reading) pg.Filter { return db.OfAgent(id(r, "agentId")) }
 
-func chatsThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.SimulationChatFilter](a, "filter")
-	if err == nil {
-		err = wanted.Validate()
-	}
-	return db.ChatsThat(wanted), err
-}
+func chatsThat(r *reading) pg.Filter { return db.ChatsThat(filterOf[model.SimulationChatFilter](r)) }
 
-func chatsOfAgent(a arguments) (pg.Filter, error) {
-	filter, err := chatsThat(a)
-	if err != nil {
-		return nil, err
-	}
-	of, err := ofAgent(a)
-	return append(filter, of...), err
-}
+func chatsOfAgent(r *reading) pg.Filter { return append(chatsThat(r), ofAgent(r)...) }
 
-func documentsThat(a arguments) (pg.Filter, error) {
-	dataset, err := id(a, "datasetId")
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := input[model.DocumentFilter](a, "filter")
-	if err != nil {
-		return nil, err
-	}
+func documentsThat(r *reading) pg.Filter {
+	wanted := filterOf[model.DocumentFilter](r)
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Statuses) > 1) {
-		return nil, errUnplanned // Which index is the better one depends on the values.
+		r.check(errUnplanned) // Which index is the better one depends on the values.
 	}
-	return append(db.OfDataset(dataset), db.DocumentsThat(wanted)...), wanted.Validate()
+	return append(db.OfDataset(id(r, "datasetId")), db.DocumentsThat(wanted)...)
 }
 
-func testsThat(a arguments) (pg.Filter, error) {
-	folder, err := id(a, "folderId")
-	if err != nil {
-		return nil, err
-	}
-	atRoot, err := truth(a, "atRoot")
-	if err != nil {
-		return nil, err
-	}
-	kind, err := text[model.AgentTestKind](a, "kind")
-	if err != nil {
-		return nil, err
-	}
-	more, err := input[model.AgentTestFilter](a, "filter")
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := model.NewAgentTestFilter(folder, atRoot != nil && *atRoot, kind, more)
-	return db.TestsThat(wanted), err
+func testsThat(r *reading) pg.Filter {
+	atRoot := optional(r, "atRoot", graphql.UnmarshalBoolean)
+	wanted, err := model.NewAgentTestFilter(id(r, "folderId"), atRoot != nil && *atRoot,
+		text[model.AgentTestKind](r, "kind"), input[model.AgentTestFilter](r, "filter"))
+	r.check(err)
+	return db.TestsThat(wanted)
 }
 
-func testsOfAgent(a arguments) (pg.Filter, error) {
-	filter, err := testsThat(a)
-	if err != nil {
-		return nil, err
-	}
-	of, err := ofAgent(a)
-	return append(filter, of...), err
+func testsOfAgent(r *reading) pg.Filter { return append(testsThat(r), ofAgent(r)...) }
+
+func executionsThat(r *reading) pg.Filter {
+	return db.ExecutionsThat(filterOf[model.AgentTestExecutionFilter](r))
 }
 
-func executionsThat(a arguments) (pg.Filter, error) {
-	wanted, err := input[model.AgentTestExecutionFilter](a, "filter")
-	if err == nil {
-		err = wanted.Validate()
-	}
-	return db.ExecutionsThat(wanted), err
-}
+func executionsOfAgent(r *reading) pg.Filter { return append(executionsThat(r), ofAgent(r)...) }
 
-func executionsOfAgent(a arguments) (pg.Filter, error) {
-	filter, err := executionsThat(a)
-	if err != nil {
-		return nil, err
-	}
-	of, err := ofAgent(a)
-	return append(filter, of...), err
-}
-
-func runsThat(a arguments) (pg.Filter, error) {
-	if a["agentId"] != nil {
-		return nil, errUnplanned // How many runs an agent has decides how they are best read.
-	}
-	var wanted model.AgentTestRunFilter
-	var err error
-	if wanted.ExecutionID, err = id(a, "executionId"); err != nil {
-		return nil, err
-	}
-	if wanted.TestID, err = id(a, "testId"); err != nil {
-		return nil, err
-	}
-	if wanted.Status, err = text[model.AgentTestRunStatus](a, "status"); err != nil {
-		return nil, err
-	}
-	statuses, err := input[[]model.AgentTestRunStatus](a, "statuses")
-	if err != nil {
-		return nil, err
-	}
-	if statuses != nil {
-		if len(*statuses) > 1 {
-			return nil, errUnplanned // as for documents
-		}
+func runsThat(r *reading) pg.Filter {
+	wanted := model.AgentTestRunFilter{ExecutionID: id(r, "executionId"), TestID: id(r, "testId"),
+		Status: text[model.AgentTestRunStatus](r, "status")}
+	if statuses := input[[]model.AgentTestRunStatus](r, "statuses"); statuses != nil {
 		wanted.Statuses = *statuses
 	}
-	return db.RunsThat(wanted), wanted.Validate()
+	if r.given["agentId"] != nil || len(wanted.Statuses) > 1 {
+		r.check(errUnplanned) // How many runs an agent has decides how they are best read; statuses as for documents.
+	}
+	r.check(wanted.Validate())
+	return db.RunsThat(wanted)
 }
 
-func itemsThat(a arguments) (pg.Filter, error) {
-	status, err := text[model.CampaignItemStatus](a, "runningStatus")
-	if err != nil {
-		return nil, err
-	}
-	isArchived, err := truth(a, "isArchived")
-	if err != nil {
-		return nil, err
-	}
-	more, err := input[model.CampaignItemFilter](a, "filter")
-	if err != nil {
-		return nil, err
-	}
+func itemsThat(r *reading) pg.Filter {
+	more := filterOf[model.CampaignItemFilter](r)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		return nil, errUnplanned // as for the names of agents
+		r.check(errUnplanned) // as for the names of agents
 	}
-	return db.ItemsThat(status, isArchived, more), more.Validate()
+	return db.ItemsThat(text[model.CampaignItemStatus](r, "runningStatus"),
+		optional(r, "isArchived", graphql.UnmarshalBoolean), more)
 }
 
-func itemsOfCampaign(a arguments) (pg.Filter, error) {
-	filter, err := itemsThat(a)
-	if err != nil {
-		return nil, err
-	}
-	campaign, err := id(a, "campaignId")
-	return append(filter, db.OfCampaign(campaign)...), err
+func itemsOfCampaign(r *reading) pg.Filter {
+	return append(itemsThat(r), db.OfCampaign(id(r, "campaignId"))...)
 }

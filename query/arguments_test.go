@@ -69,11 +69,11 @@ func TestFiltersOfArguments(t *testing.T) {
 		"a folder and the root": {testsThat, arguments{"folderId": "f", "atRoot": true}, nil, true},
 		"a truth that is none":  {itemsThat, arguments{"isArchived": object{}}, nil, true},
 	} {
-		filter, err := c.make(c.given)
+		filter, err := c.make.of(c.given)
 		if require.Equal(t, c.left, err != nil, "%s: %v", name, err); err == nil {
 			require.Equal(t, c.want.Values(), filter.Values(), name)
 		}
 	}
-	_, err := agentsThat(arguments{"filter": object{"nameContains": "a"}})
+	_, err := makeFilter(agentsThat).of(arguments{"filter": object{"nameContains": "a"}})
 	require.ErrorIs(t, err, errUnplanned)
 }

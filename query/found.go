@@ -190,7 +190,7 @@ func (f *found) bind(r *read, variables map[string]any) error {
 	}
 	f.part.PageArgs = page
 	if r.relation.filter != nil {
-		f.part.Filter, err = r.relation.filter(given)
+		f.part.Filter, err = r.relation.filter.of(given)
 	}
 	if r.relation.isSummed && r.wantsTotal && len(f.part.Filter) == 0 {
 		return errUnplanned

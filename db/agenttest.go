@@ -271,10 +271,7 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(tests))
-	for i, test := range tests {
-		ids[i] = test.ID
-	}
+	ids := idsOf(tests)
 	if err := t.markTests(ctx, ids); err != nil {
 		return err
 	}

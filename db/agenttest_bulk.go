@@ -285,10 +285,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 
 // testsInOrder returns the tests in the order of their ids; NOT_FOUND names one that is not there.
 func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
-	byID := make(map[string]*model.AgentTestRow, len(found))
-	for _, test := range found {
-		byID[test.ID] = test
-	}
+	byID := rowsByID(found)
 	ordered := make([]*model.AgentTestRow, len(ids))
 	for i, id := range ids {
 		if ordered[i] = byID[id]; ordered[i] == nil {

@@ -24,10 +24,7 @@ func (t *Tenant) CompareAgentTestExecutions(
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]*model.AgentTestExecution, len(executions))
-	for _, execution := range executions {
-		byID[execution.ID] = execution
-	}
+	byID := rowsByID(executions)
 	for _, id := range ids {
 		if byID[id] == nil {
 			return nil, model.Missing(agentTestExecution, id)

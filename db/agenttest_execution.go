@@ -241,10 +241,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 		}
 		return t.tellOfExecutions(ctx, []*model.AgentTestExecution{execution})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return execution, nil
+	return execution, err
 }
 
 // cancelQueued cancels an execution, which is held, and the runs of it that wait.
@@ -259,10 +256,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(cancelled))
-	for i, run := range cancelled {
-		ids[i] = run.ID
-	}
+	ids := idsOf(cancelled)
 	if _, err := t.db.Update((*model.AgentTestRow)(nil)).Set("last_run_status = ?", model.AgentTestRunStatusCancelled).
 		Set("last_run_at = ?", at).Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 		return err

@@ -68,10 +68,7 @@ func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...strin
 	if err != nil || len(tests) == 0 {
 		return err
 	}
-	testIDs := make([]string, len(tests))
-	for i, test := range tests {
-		testIDs[i] = test.ID
-	}
+	testIDs := idsOf(tests)
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, "+
 		"coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
 		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)",

@@ -2,12 +2,12 @@ package db
 
 import (
 	"context"
-	"errors"
 	"io"
 	"math"
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -77,7 +77,7 @@ func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (out
 	if at := live.Position(execution.Version); at > r.executions.End() {
 		r.executions.Add(live.Kept[*model.AgentTestExecution]{Value: execution, At: at, Size: sizeOfEvent})
 	}
-	if err := r.lookAtRuns(ctx, runsUpTo(execution.Version)); err != nil {
+	if err := catchUp(ctx, r.runs, runsUpTo(execution.Version), r.readRuns); err != nil {
 		return nothingYet, err
 	}
 	p.version.Store(execution.Version)
@@ -85,26 +85,6 @@ func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (out
 		return nothingEver, nil
 	}
 	return nothingYet, nil
-}
-
-// lookAtRuns reads the runs that have changed, if anybody follows them.
-func (r *executionReader) lookAtRuns(ctx context.Context, known live.Position) error {
-	if !r.runs.IsFollowed() {
-		r.runs.Begin(known)
-		return nil
-	}
-	for after := r.runs.End(); after < known; after = r.runs.End() {
-		runs, upTo, err := r.readRuns(ctx, after, known)
-		if err != nil {
-			return err
-		}
-		for i := range runs {
-			runs[i].Size = sizeOf(runs[i].Value)
-		}
-		r.runs.Add(runs...)
-		r.runs.Skip(upTo)
-	}
-	return nil
 }
 
 func (r *executionReader) end() {
@@ -116,8 +96,7 @@ func (r *executionReader) end() {
 func (r *executionReader) read(ctx context.Context, after,
 	_ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
-	var known *model.Error
-	if errors.As(err, &known) && known.Code == model.NotFound {
+	if pg.IsMissing(err) {
 		return nil, after, io.EOF
 	}
 	if err != nil || live.Position(execution.Version) <= after {
@@ -151,13 +130,7 @@ func (r *executionReader) readRuns(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept := make([]live.Kept[*model.AgentTestRun], len(runs))
-	for i, run := range runs {
-		after = runAt(run.Version, run.Position)
-		kept[i] = live.Kept[*model.AgentTestRun]{Value: run, At: after}
-	}
-	if len(runs) == 0 {
-		after = max(after, known)
-	}
+	kept, after := keep(runs, func(r *model.AgentTestRun) live.Position { return runAt(r.Version, r.Position) }, after,
+		known)
 	return kept, after, nil
 }

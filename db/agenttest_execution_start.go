@@ -24,8 +24,7 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context,
 	}
 	execution := in.NewExecution()
 	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		return t.startExecution(ctx, execution,
-			in)
+		return t.startExecution(ctx, execution, in)
 	})
 }
 
@@ -64,12 +63,7 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 // idsToRun returns the ids of the tests that the input names, in its order, or oldest first.
 func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
 	if in.TestIds != nil {
-		seen := map[string]bool{}
-		return slices.DeleteFunc(slices.Clone(in.TestIds), func(id string) bool {
-			again := seen[id]
-			seen[id] = true
-			return again
-		}), nil
+		return model.Unique(in.TestIds), nil
 	}
 	path, of := "folderId", pg.Equal(nil, "folder_id", in.FolderID)
 	err := error(nil)
@@ -328,10 +322,7 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if tests, err = testsInOrder(ids, tests); err != nil {
 		return nil, err
 	}
-	agentByID := make(map[string]*model.Agent, len(agents))
-	for _, agent := range agents {
-		agentByID[agent.ID] = agent
-	}
+	agentByID := rowsByID(agents)
 	snapshots := make([]model.RunSnapshot, len(ids))
 	for i, test := range tests {
 		if snapshots[i] = (model.RunSnapshot{Test: test, Agent: agentByID[test.AgentID]}); snapshots[i].Agent == nil {

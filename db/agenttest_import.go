@@ -62,10 +62,7 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 
 // countEnds counts the runs of finished executions by their ends.
 func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestExecution) error {
-	ids := make([]string, len(executions))
-	for i, execution := range executions {
-		ids[i] = execution.ID
-	}
+	ids := idsOf(executions)
 	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
 		Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
 	return err

@@ -101,10 +101,7 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 		}
 	}
 	tests, err := t.lockWholeTests(ctx, forShare, pg.Where("id IN (?)", bun.List(model.Unique(ids))))
-	byID := make(map[string]*model.AgentTestRow, len(tests))
-	for _, test := range tests {
-		byID[test.ID] = test
-	}
+	byID := rowsByID(tests)
 	return byID, err
 }
 

@@ -118,10 +118,7 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	if errors.Is(err, errStale) || err == nil && run.Status.IsFinal() {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return run, nil
+	return run, err
 }
 
 // begun returns the run if it was claimed for the caller when the run before it ended.
@@ -141,18 +138,11 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if !run.Status.IsFinal() {
 		return fmt.Errorf("finish run %s: %s is not final", run.ID, run.Status)
 	}
-	if run.Messages == nil {
-		run.Messages = []model.TestMessage{}
-	}
-	if run.ToolCalls == nil {
-		run.ToolCalls = []*model.ToolCall{}
-	}
-	if run.CheckResults == nil {
-		run.CheckResults = []model.CheckResult{}
-	}
-	if run.CriteriaResults == nil {
-		run.CriteriaResults = []model.CriterionResult{}
-	}
+	// The columns have lists, not null.
+	run.Messages = append([]model.TestMessage{}, run.Messages...)
+	run.ToolCalls = append([]*model.ToolCall{}, run.ToolCalls...)
+	run.CheckResults = append([]model.CheckResult{}, run.CheckResults...)
+	run.CriteriaResults = append([]model.CriterionResult{}, run.CriteriaResults...)
 	err := t.transition(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
 		return stored.Finished(run)
 	})

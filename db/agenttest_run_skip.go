@@ -103,10 +103,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		return nil
 	}
 	execution.Skip(int32(len(skipped)), at)
-	ids := make([]string, len(skipped))
-	for i, run := range skipped {
-		ids[i] = run.ID
-	}
+	ids := idsOf(skipped)
 	// A run that decided says more than one that was not needed. Its status is written with it.
 	_, err := t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),

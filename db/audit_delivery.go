@@ -126,10 +126,7 @@ func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent,
 	// What was delivered is written down even if the program has to end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliveryTimeout)
 	defer cancel()
-	ids := make([]string, len(delivered))
-	for i, event := range delivered {
-		ids[i] = event.ID
-	}
+	ids := idsOf(delivered)
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if len(ids) > 0 {
 			if _, err := t.db.Update((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).

@@ -95,10 +95,7 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 		return t.revise(ctx, campaign, nil, "name", "status", "max_attempts", "retry_delay_minutes", "default_region",
 			"updated_at")
 	})
-	if err != nil {
-		return nil, err
-	}
-	return campaign, nil
+	return campaign, err
 }
 
 // DeleteCampaign deletes an archived campaign with its items: it marks it, however many these are. CONFLICT when it is

@@ -227,10 +227,7 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]*model.CampaignItem, len(held))
-	for _, item := range held {
-		byID[item.ID] = item
-	}
+	byID := rowsByID(held)
 	items := make([]*model.CampaignItem, 0, len(held))
 	seen := make(map[string]bool, len(held))
 	for _, id := range ids {

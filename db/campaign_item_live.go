@@ -33,26 +33,6 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 	return live.Channel(ctx, r.items.Follow(live.Position(version), p.release)), nil
 }
 
-// lookAtItems reads the items that have changed, if anybody follows them.
-func (r *campaignReader) lookAtItems(ctx context.Context, known live.Position) error {
-	if !r.items.IsFollowed() {
-		r.items.Begin(known)
-		return nil
-	}
-	for after := r.items.End(); after < known; after = r.items.End() {
-		items, upTo, err := r.readItems(ctx, after, known)
-		if err != nil {
-			return err
-		}
-		for i := range items {
-			items[i].Size = sizeOf(items[i].Value)
-		}
-		r.items.Add(items...)
-		r.items.Skip(upTo)
-	}
-	return nil
-}
-
 // readItems reads, in the order of their last changes, items that changed after the version. Whoever changes items
 // holds their campaign, which numbers the changes, until the commit: a change that is seen has none before it that is
 // not.
@@ -65,14 +45,7 @@ func (r *campaignReader) readItems(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept := make([]live.Kept[*model.CampaignItem], len(items))
-	for i, item := range items {
-		after = live.Position(item.Version)
-		kept[i] = live.Kept[*model.CampaignItem]{Value: item, At: after}
-	}
-	if len(items) == 0 {
-		after = max(after, known)
-	}
+	kept, after := keep(items, func(i *model.CampaignItem) live.Position { return live.Position(i.Version) }, after, known)
 	return kept, after, nil
 }
 

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -76,7 +75,7 @@ func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 	}
 	isOver := campaign.Status == model.CampaignStatusArchived
 	r.tell(p, campaign, isOver)
-	if err := r.lookAtItems(ctx, live.Position(campaign.ItemVersion)); err != nil {
+	if err := catchUp(ctx, r.items, live.Position(campaign.ItemVersion), r.readItems); err != nil {
 		return nothingYet, err
 	}
 	p.version.Store(campaign.Version())
@@ -125,8 +124,7 @@ func (r *campaignReader) end() {
 func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position,
 	error) {
 	campaign, err := r.tenant.Campaign(ctx, r.id)
-	var known *model.Error
-	if errors.As(err, &known) && known.Code == model.NotFound {
+	if pg.IsMissing(err) {
 		return nil, after, io.EOF
 	}
 	if err != nil || campaignAt(campaign) <= after {

@@ -65,37 +65,40 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 				selected[i] = bun.Safe(as) + " AS " + selected[i]
 			}
 		}
-		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
-			p.tenant.archived(table).ColumnExpr("?", bun.List(selected)).OrderExpr("?", identifiers(p.keys[table]))).String())
-		if err != nil {
-			yield(nil, fmt.Errorf("read %s: %w", table, err))
-			return
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var row sql.RawBytes
-			if err := rows.Scan(&row); err != nil {
-				yield(nil, fmt.Errorf("read %s: %w", table, err))
-				return
-			}
-			line := json.RawMessage(row)
-			// JSON that a client formatted is kept as it came.
-			if bytes.ContainsAny(line, "\n\r") {
-				compact := &bytes.Buffer{}
-				if err := json.Compact(compact, line); err != nil {
-					yield(nil, fmt.Errorf("read %s: %w", table, err))
-					return
-				}
-				line = compact.Bytes()
-			}
-			if !yield(line, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
+		if err := p.eachRow(ctx, table, selected, func(line json.RawMessage) bool { return yield(line, nil) }); err != nil {
 			yield(nil, fmt.Errorf("read %s: %w", table, err))
 		}
 	}
+}
+
+// eachRow calls yield with the rows of a table, for as long as it returns true.
+func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Safe,
+	yield func(json.RawMessage) bool) error {
+	rows, err := p.tenant.db.QueryContext(ctx, p.tenant.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
+		p.tenant.archived(table).ColumnExpr("?", bun.List(selected)).OrderExpr("?", identifiers(p.keys[table]))).String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var row sql.RawBytes
+		if err := rows.Scan(&row); err != nil {
+			return err
+		}
+		line := json.RawMessage(row)
+		// JSON that a client formatted is kept as it came.
+		if bytes.ContainsAny(line, "\n\r") {
+			compact := &bytes.Buffer{}
+			if err := json.Compact(compact, line); err != nil {
+				return err
+			}
+			line = compact.Bytes()
+		}
+		if !yield(line) {
+			return nil
+		}
+	}
+	return rows.Err()
 }
 
 // filesPage is how many documents are read at a time.

@@ -101,18 +101,9 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		return nothingYet, err
 	}
 	r.lookedAt, r.seen = time.Now(), seen
-	known := r.compare(rows, 1)
-	for after := r.documents.End(); after < known; after = r.documents.End() {
-		documents, upTo, err := r.read(ctx, after, known)
-		if err != nil {
-			r.lookedAt, r.seen = time.Time{}, digest{}
-			return nothingYet, err
-		}
-		for i := range documents {
-			documents[i].Size = sizeOf(documents[i].Value)
-		}
-		r.documents.Add(documents...)
-		r.documents.Skip(upTo)
+	if err := catchUp(ctx, r.documents, r.compare(rows, 1), r.read); err != nil {
+		r.lookedAt, r.seen = time.Time{}, digest{}
+		return nothingYet, err
 	}
 	return nothingYet, nil
 }

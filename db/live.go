@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
-	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -226,11 +224,10 @@ func (p *topic) run() {
 		var retry time.Duration
 		for {
 			next, err := p.reader.look(p.ctx, p, isWoken)
-			var known *model.Error
 			switch {
 			case p.ctx.Err() != nil:
 				return
-			case errors.As(err, &known) && known.Code == model.NotFound, err == nil && next == nothingEver:
+			case pg.IsMissing(err), err == nil && next == nothingEver:
 				p.over()
 				return
 			case err != nil:
@@ -259,6 +256,40 @@ func (p *topic) over() {
 	p.mu.Unlock()
 	p.reader.end()
 	p.forget()
+}
+
+// catchUp adds to a log what read returns, up to the known position, if anybody follows it.
+func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, read live.Read[V]) error {
+	if !log.IsFollowed() {
+		log.Begin(known)
+		return nil
+	}
+	for after := log.End(); after < known; after = log.End() {
+		events, upTo, err := read(ctx, after, known)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			events[i].Size = sizeOf(events[i].Value)
+		}
+		log.Add(events...)
+		log.Skip(upTo)
+	}
+	return nil
+}
+
+// keep makes events of rows that changed after the position, in the order of their changes, and returns the position
+// of the last one. Where there is none, nothing is left to read up to the known position.
+func keep[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Kept[R], live.Position) {
+	kept := make([]live.Kept[R], len(rows))
+	for i, row := range rows {
+		after = at(row)
+		kept[i] = live.Kept[R]{Value: row, At: after}
+	}
+	if len(rows) == 0 {
+		after = max(after, known)
+	}
+	return kept, after
 }
 
 // pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is

@@ -35,6 +35,24 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 	return types, nil
 }
 
+// idsOf returns the ids of rows, in their order.
+func idsOf[R model.Node](rows []R) []string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.Cursor().ID
+	}
+	return ids
+}
+
+// rowsByID returns rows by their ids.
+func rowsByID[R model.Node](rows []R) map[string]R {
+	byID := make(map[string]R, len(rows))
+	for _, row := range rows {
+		byID[row.Cursor().ID] = row
+	}
+	return byID
+}
+
 // node is an id with its type.
 type node struct{ Type, ID string }
 

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -52,10 +53,7 @@ func newBudgets(
 	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
 	tell func(context.Context, string, *model.CompanySubscription) error,
 ) *budgets {
-	if log == nil {
-		log = slog.Default()
-	}
-	return &budgets{log: log, of: of, tell: tell, awaited: map[string]bool{}, closing: make(chan struct{})}
+	return &budgets{log: cmp.Or(log, slog.Default()), of: of, tell: tell, awaited: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // look schedules a check of the company's budget in the background.

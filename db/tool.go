@@ -111,10 +111,7 @@ func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	if err != nil || len(agents) == 0 {
 		return err
 	}
-	ids := make([]string, len(agents))
-	for i, a := range agents {
-		ids[i] = a.ID
-	}
+	ids := idsOf(agents)
 	clash, err := t.db.Select((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.List(ids)).
 		Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
 	if err != nil {

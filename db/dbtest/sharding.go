@@ -123,43 +123,11 @@ func (j *judge) fits(statement string) bool {
 	return fits
 }
 
+var literals = regexp.MustCompile(`'(?:[^']|'')*'`)
+
 // withoutLiterals returns a statement with empty literals, and one space for any white space.
 func withoutLiterals(statement string) string {
-	var text strings.Builder
-	text.Grow(len(statement))
-	for i := 0; i < len(statement); i++ {
-		switch c := statement[i]; {
-		case c == '\'':
-			end := endOfLiteral(statement, i)
-			if end < 0 { // it has no end
-				text.WriteString(statement[i:])
-				return text.String()
-			}
-			text.WriteString("''")
-			i = end
-		case !isSpace(c):
-			text.WriteByte(c)
-		case text.Len() > 0 && i+1 < len(statement) && !isSpace(statement[i+1]):
-			text.WriteByte(' ')
-		}
-	}
-	return text.String()
-}
-
-func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
-
-// endOfLiteral returns the index of the quote that ends the literal which begins at the index, -1 for none.
-func endOfLiteral(statement string, begin int) int {
-	for i := begin + 1; i < len(statement); i++ {
-		if statement[i] != '\'' {
-			continue
-		}
-		if i+1 == len(statement) || statement[i+1] != '\'' {
-			return i
-		}
-		i++
-	}
-	return -1
+	return strings.Join(strings.Fields(literals.ReplaceAllString(statement, "''")), " ")
 }
 
 func (j *judge) fitsWithoutLiterals(text string) bool {

@@ -4,6 +4,7 @@ package fair
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -101,13 +102,7 @@ func (g *Gate) next() (next string, ok bool) {
 }
 
 func (g *Gate) forget(party string, e *entrant) {
-	rest := g.waiting[party]
-	for i := range rest {
-		if rest[i] == e {
-			rest = append(rest[:i], rest[i+1:]...)
-			break
-		}
-	}
+	rest := slices.DeleteFunc(g.waiting[party], func(other *entrant) bool { return other == e })
 	if g.waiting[party] = rest; len(rest) == 0 {
 		delete(g.waiting, party)
 	}

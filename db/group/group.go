@@ -3,6 +3,7 @@ package group
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -78,13 +79,6 @@ func (g *Group[K, M]) take(key K) []waiting[M] {
 }
 
 func (g *Group[K, M]) isApart(taken []waiting[M], member M) bool {
-	if g.Apart == nil {
-		return false
-	}
-	for _, w := range taken {
-		if g.Apart(w.member, member) {
-			return true
-		}
-	}
-	return false
+	return g.Apart != nil &&
+		slices.ContainsFunc(taken, func(w waiting[M]) bool { return g.Apart(w.member, member) })
 }

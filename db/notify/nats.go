@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +61,7 @@ func OpenNATS(o NATS) (Bus, error) {
 		slow:          make(chan struct{}, 1),
 		subscriptions: map[Key]*nats.Subscription{}, asked: make(chan struct{}, 1),
 	}
-	log := o.Log
-	if log == nil {
-		log = slog.Default()
-	}
+	log := cmp.Or(o.Log, slog.Default())
 	found := func(conn *nats.Conn) {
 		log.Info("signals travel over NATS", "server", conn.ConnectedUrlRedacted())
 		raise(b.connected)

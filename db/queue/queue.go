@@ -7,6 +7,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,15 +107,10 @@ type Queue struct {
 // New returns the Queue of a database that has the tables of Migrate and of the migrations. It only enqueues until
 // Start is called.
 func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
-	if o.Window == 0 {
-		o.Window = DefaultWindow
-	}
-	if o.Window < 1 {
+	if o.Window = cmp.Or(o.Window, DefaultWindow); o.Window < 1 {
 		return nil, fmt.Errorf("open queue: the window must be at least 1, not %d", o.Window)
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	inserter, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		// River announces new jobs at most this often.
 		FetchCooldown: river.FetchCooldownMin,

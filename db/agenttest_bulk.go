@@ -295,7 +295,6 @@ func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTest
 	return ordered, nil
 }
 
-// testsOf returns tests that remember each other.
 func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
 	tests := make([]model.AgentTest, len(rows))
 	for i, row := range rows {

@@ -50,7 +50,6 @@ func (t *Tenant) followExecution(ctx context.Context, id string) (*topic, *execu
 	return p, r, nil
 }
 
-// executionReader reads an execution and its runs as they change.
 type executionReader struct {
 	tenant     *Tenant
 	id         string
@@ -92,7 +91,6 @@ func (r *executionReader) end() {
 	r.runs.Close()
 }
 
-// read reads the execution as it is now.
 func (r *executionReader) read(ctx context.Context, after,
 	_ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)

@@ -52,7 +52,6 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 	})
 }
 
-// plannedRow is a test, or a row of one, in a plan.
 type plannedRow struct{ testID, rowKey string }
 
 // runsToRepeat returns the tests to run again, and notes in the new execution those that were deleted.

@@ -44,7 +44,6 @@ func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at
 	return faults.As(model.Unprocessable)
 }
 
-// namesTaken returns which other tests have the names of these at their places.
 func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (map[placed]string, error) {
 	var ids, agents, names []string
 	for _, test := range tests {

@@ -53,7 +53,6 @@ func (c itemsCounted) keep(change *bun.UpdateQuery, higher int) *bun.UpdateQuery
 	return keepCounters(change, higher, func(place int) any { return c[place] })
 }
 
-// keepCounters is keep for what each counter changes by.
 func keepCounters(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
 	counters, values := make([]string, 2*len(countedStates)), make([]any, 2*len(countedStates))
 	for i := range counters {

@@ -43,7 +43,6 @@ func (t *Tenant) followCampaign(ctx context.Context, id string) (*topic, *campai
 	return p, r, nil
 }
 
-// campaignReader reads a campaign and its items as they change.
 type campaignReader struct {
 	tenant    *Tenant
 	id        string
@@ -120,7 +119,6 @@ func (r *campaignReader) end() {
 	r.items.Close()
 }
 
-// read reads the campaign as it is now.
 func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position,
 	error) {
 	campaign, err := r.tenant.Campaign(ctx, r.id)

@@ -377,7 +377,6 @@ func inDatasets(ids []string) pg.Selection {
 
 var quoteTerm = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
-// query finds what holds any of the terms.
 func query(terms []string) string {
 	quoted := make([]string, len(terms))
 	for i, term := range terms {

@@ -152,7 +152,6 @@ func definitionBy(given map[string]json.RawMessage) map[string]any {
 	return map[string]any{"definition": (*model.Agent)(nil)}
 }
 
-// resultOfItem is what the result of an item leaves out.
 func resultOfItem(given map[string]json.RawMessage) map[string]any {
 	if given["result"] == nil {
 		return nil

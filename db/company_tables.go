@@ -198,7 +198,6 @@ func ArchivedTables() []string {
 	return names
 }
 
-// archived are the rows of a table that an archive holds.
 func (t *Tenant) archived(table string) *bun.SelectQuery {
 	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.CompanyID())
 	switch kept := archivedTableOf(table).kept; {

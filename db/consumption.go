@@ -60,7 +60,6 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 	return b, t.setNameStatus(ctx, b.ByAgent)
 }
 
-// usageSum is the sum of one value of an axis.
 type usageSum struct {
 	Axis       int
 	Month, Day int // of those that the range touches, counted from 1

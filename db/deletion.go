@@ -58,7 +58,6 @@ func notOfMarked(column, table string) string {
 		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`
 }
 
-// markedTables are those whose rows are marked.
 var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns", "agents"}
 
 // ofTest is the column of runs that says which test they are of. It reads as NULL once that is marked.

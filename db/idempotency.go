@@ -176,7 +176,6 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 	return err
 }
 
-// forgetRequests removes expired requests.
 func (s *Store) forgetRequests(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id "+
 		"AND r.until < now()")

@@ -55,7 +55,6 @@ func (s *shape) value(path string, text json.RawMessage, t reflect.Type) {
 	}
 }
 
-// jsonWanted says what JSON of a type is.
 func jsonWanted(t reflect.Type) string {
 	name, format := jsonTypeOf(t)
 	switch {
@@ -77,7 +76,6 @@ func jsonWanted(t reflect.Type) string {
 	return "a text"
 }
 
-// isEnum reports whether the type is an enum of the schema.
 func isEnum(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t.Implements(reflect.TypeFor[interface{ IsValid() bool }]())
 }

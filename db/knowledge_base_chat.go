@@ -51,7 +51,6 @@ func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, fi
 	return pg.Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamedThat(filter))
 }
 
-// chatDataset connects a dataset to a chat.
 type chatDataset struct {
 	bun.BaseModel `bun:"table:knowledge_base_chat_datasets,alias:chat_dataset"`
 	model.Owned

@@ -39,7 +39,6 @@ type topics struct {
 	open map[topicKey]*topic
 }
 
-// topicKey names what is followed by its table and its id.
 type topicKey struct {
 	table *followedTable
 	notify.Key
@@ -65,7 +64,6 @@ type topic struct {
 	isDue, isWoken bool
 }
 
-// reader reads a topic for all its followers.
 type reader interface {
 	// look passes on events, and reads what is new if the rows may have changed.
 	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
@@ -128,7 +126,6 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 	return p
 }
 
-// release removes a follower.
 func (p *topic) release() {
 	p.topics.mu.Lock()
 	p.users--

@@ -53,7 +53,6 @@ func rowsByID[R model.Node](rows []R) map[string]R {
 	return byID
 }
 
-// node is an id with its type.
 type node struct{ Type, ID string }
 
 var typesOf = pg.NewQuery(func(t *pg.Tables) (string, []string) {

@@ -50,7 +50,6 @@ var (
 	}
 )
 
-// ofChat joins the chats of messages.
 const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = " +
 	"?TableAlias.chat_id"
 

@@ -97,7 +97,6 @@ var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String(), columns
 })
 
-// mockedCalls says how often a target was called that is mocked.
 type mockedCalls struct {
 	TargetID string
 	Calls    int32

@@ -119,7 +119,6 @@ func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.
 	return kept, live.Position(after), err
 }
 
-// written makes events of messages.
 func written(messages []live.Kept[*model.SimulationChatMessage]) []live.Kept[model.SimulationChatEvent] {
 	events := make([]live.Kept[model.SimulationChatEvent], len(messages))
 	for i, m := range messages {

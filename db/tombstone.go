@@ -24,7 +24,6 @@ func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 	return err
 }
 
-// recordTombstonesOfCampaigns does the same for the campaigns of an agent, which are deleted with it.
 func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id

@@ -131,7 +131,6 @@ func (t *Tenant) DeleteTool(ctx context.Context, id string) error {
 	})
 }
 
-// agentTool connects a tool to an agent.
 type agentTool struct {
 	bun.BaseModel `bun:"table:agent_tools,alias:agent_tool"`
 	model.Owned

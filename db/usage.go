@@ -233,7 +233,6 @@ func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afte
 	return t.addSums(w, []*model.UsageEntry{entry})
 }
 
-// budgetOf is a company that has one.
 type budgetOf struct{ CompanyID string }
 
 // findBudget is the statement that finds a company if it has a budget. It takes no keys.

@@ -46,7 +46,6 @@ type Parcel struct {
 // that is 2xx, whose text is shown to whoever may see the webhook.
 type Post func(ctx context.Context, p Parcel) (status int, err error)
 
-// postOffice delivers messages to webhooks.
 type postOffice struct {
 	store *Store
 	post  Post
@@ -201,7 +200,6 @@ func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webh
 	return to[0], messages[0], nil
 }
 
-// pack makes a parcel of a message.
 func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel, error) {
 	sealed := [][]byte{to.SealedSecret}
 	if to.PreviousSecretUntil != nil && now().Before(*to.PreviousSecretUntil) {

@@ -10,7 +10,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// listeners are the webhooks that are told of events, by the event.
 type listeners map[model.WebhookEvent][]string
 
 // listening returns the webhooks that are told of the events, held against being deleted until the end of the
@@ -167,7 +166,6 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !hasPassed[test.ID] }), err
 }
 
-// tellOfDocument tells that the indexing of a document has ended.
 func (t tenantTx) tellOfDocument(ctx context.Context, d *model.Document) error {
 	event := model.WebhookEventDocumentReady
 	if d.Status == model.DocumentStatusFailed {

@@ -95,7 +95,6 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 // isChat reports whether the scopes are the scope chat, which stands alone.
 func isChat(scopes []APIKeyScope) bool { return len(scopes) == 1 && scopes[0] == APIKeyScopeChat }
 
-// narrowing checks what a token is to be narrowed to.
 func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if in.Origins != nil && f.some("origins", len(in.Origins), maxTokenOrigins) {
 		for i, origin := range in.Origins {

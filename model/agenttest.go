@@ -238,7 +238,6 @@ func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 	}
 }
 
-// check adds what is wrong with the test.
 func (t *SimulationTest) check(faults *Fields) {
 	faults.name("name", t.Name, 255)
 	faults.name("scenario", t.Scenario, maxScenario)

@@ -152,7 +152,6 @@ func (t *AgentTestRow) passAt() float64 {
 	return *t.PassAt
 }
 
-// weight is the sum of the weights of all checks and criteria.
 func (t *AgentTestRow) weight() (sum int32) {
 	for _, weight := range t.CriteriaWeights {
 		if weight != nil {

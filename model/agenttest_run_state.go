@@ -114,7 +114,6 @@ func (e *AgentTestExecution) Skip(runs int32, at time.Time) {
 	e.end(runs, at)
 }
 
-// end ends runs, and the execution with the last of them.
 func (e *AgentTestExecution) end(runs int32, at time.Time) {
 	if e.Unfinished -= runs; e.Unfinished > 0 {
 		return

@@ -160,7 +160,6 @@ func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 	return in
 }
 
-// cronFields are the five fields of cron.
 var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 // times are the times of Cron in its time zone. The error says what is wrong with which of the two.

@@ -36,7 +36,6 @@ func WithAtMost(ctx context.Context, bytes int64) context.Context {
 	return WithBudget(ctx, b)
 }
 
-// part is a budget that is a part of another, or of none.
 type part struct {
 	of   Budget
 	left atomic.Int64

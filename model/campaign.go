@@ -70,7 +70,6 @@ func MissingCampaign(argument, id string) *Error {
 		Fields: Fields{argument: {"names no campaign"}}}
 }
 
-// campaignStatuses is where each state of a campaign leads.
 var campaignStatuses = map[CampaignStatus][]CampaignStatus{
 	CampaignStatusDraft:     {CampaignStatusRunning, CampaignStatusArchived},
 	CampaignStatusRunning:   {CampaignStatusPaused, CampaignStatusCompleted, CampaignStatusArchived},

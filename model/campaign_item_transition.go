@@ -140,7 +140,6 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 	return nil, i.refuse(in, c)
 }
 
-// refuse says where the item can go instead.
 func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	var labels []string
 	for _, move := range itemTransitions {
@@ -188,7 +187,6 @@ func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 		nil
 }
 
-// record numbers what happened.
 func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent {
 	events := make([]*CampaignItemEvent, len(all))
 	for n, h := range all {

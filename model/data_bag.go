@@ -139,7 +139,6 @@ func faultWithin(value any, depth int) string {
 	return faultOfValue(value, depth+1)
 }
 
-// withoutNulls is the object without the members that are null.
 func (o JSONObject) withoutNulls() JSONObject {
 	members, err := ordered.Members(o)
 	if !bytes.Contains(o, []byte("null")) || err != nil {

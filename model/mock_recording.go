@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// mockRecorder makes mocks of the calls that are on record of a chat.
 type mockRecorder struct {
 	recording *ChatRecording
 	// upTo is the last message that the test starts from. The calls that answer it are the first that the
@@ -40,7 +39,6 @@ type outcome struct {
 	body     string
 }
 
-// rule returns the rule that answers with the outcome.
 func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	rule := MockRule{When: when, CallIndex: callIndex}
 	if !o.failed {
@@ -133,7 +131,6 @@ func (r *mockRecorder) record(mocking *ToolMocking, id string, calls []*ToolCall
 	}
 }
 
-// mocks reports whether a tool or sub-agent is mocked.
 func (m *ToolMocking) mocks(kind ToolCallKind, id string) bool {
 	if kind == ToolCallKindSubAgent {
 		return m.MockAllSubAgents ||

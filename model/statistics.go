@@ -121,7 +121,6 @@ func (s *spread) accumulate() {
 	}
 }
 
-// sumOf returns the spread of the sum.
 func sumOf(spreads []spread) spread {
 	sum := spread{chances: []float64{1}, least: 1}
 	for _, s := range spreads {

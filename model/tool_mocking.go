@@ -232,7 +232,6 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	return &Error{Code: Unprocessable, Fields: faults, Message: strings.Join(sentences, "; ")}
 }
 
-// connection is what an agent is connected to.
 type connection struct{ id, technicalName string }
 
 func listed(connected []connection) string {

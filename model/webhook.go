@@ -32,10 +32,8 @@ var retries = []time.Duration{
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// typePing is the type of messages that only try a webhook.
 const typePing = "webhook.ping"
 
-// messageTypes are the types of the messages of events.
 var messageTypes = map[WebhookEvent]string{
 	WebhookEventAgentTestExecutionEnded: "agent_test_execution.ended",
 	WebhookEventAgentTestsTurnedRed:     "agent_tests.turned_red",

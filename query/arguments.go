@@ -12,7 +12,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// argument returns one argument of a field.
 func argument(field *ast.Field, name string, variables map[string]any) any {
 	if given := field.Arguments.ForName(name); given != nil && given.Value.Kind == ast.Variable {
 		if value, ok := variables[given.Value.Raw]; ok {

@@ -20,7 +20,6 @@ const (
 	mostReads  = pg.MostReads / 2 // each may count its rows as well
 )
 
-// compiler builds a plan.
 type compiler struct {
 	operation *graphql.OperationContext
 	table     *Table
@@ -77,13 +76,11 @@ func (r *read) fix() {
 	}
 }
 
-// readsVariable reports whether a value is, or holds, a variable.
 func readsVariable(value *ast.Value) bool {
 	return value.Kind == ast.Variable ||
 		slices.ContainsFunc(value.Children, func(c *ast.ChildValue) bool { return readsVariable(c.Value) })
 }
 
-// fields returns what is selected of an object of the type.
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > mostValues {
 		return nil // There is no plan any more.
@@ -106,7 +103,6 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 	return fields
 }
 
-// writer is writeRow or writeKey.
 type writer interface {
 	~func(a *response, dst []byte, of int) []byte
 }
@@ -171,7 +167,6 @@ func (c *compiler) add(r *read) *read {
 	return r
 }
 
-// leads returns how what the keys of a read lead to is written.
 func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) writeKey {
 	of := field.Definition.Type
 	switch rel.shape {
@@ -211,7 +206,6 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	}
 }
 
-// list writes all rows of a key.
 func list(read int, write writeRow) writeKey {
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
@@ -322,7 +316,6 @@ func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind 
 		c.table.columns[row][strings.ToLower(member.Name)])
 }
 
-// follow returns how what a relation leads to from the rows of a read is written.
 func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedField, kind string) writeRow {
 	if c.joins(rel, from, field) {
 		return c.joined(rel, from, field)

@@ -7,7 +7,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// computation is a field that is computed of columns of its row.
 type computation struct {
 	columns []string
 	write   func(dst []byte, values func(column int) []byte) []byte
@@ -56,7 +55,6 @@ func optionalTime(value []byte) *time.Time {
 	return &at
 }
 
-// of returns how the field is written for a row of the read.
 func (c computation) of(r *read) writeRow {
 	at := make([]int, len(c.columns))
 	for i, column := range c.columns {

@@ -77,7 +77,6 @@ func (c *compiler) edge(of string, r *read, set ast.SelectionSet) writeRow {
 	})
 }
 
-// cursor writes the place of a row in its list.
 func cursor(r *read) writeRow {
 	read, created, id := r.index, r.column("created_at"), r.column("id")
 	return func(a *response, dst []byte, row int) []byte {

@@ -8,7 +8,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// found is what a read of the plan has found so far.
 type found struct {
 	rows rows
 	part pg.Part
@@ -124,7 +123,6 @@ func (f *found) collect(r *read, parent *found) {
 	}
 }
 
-// take stores a row.
 func (a *response) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {

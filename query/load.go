@@ -54,7 +54,6 @@ func (l Loading) begin(ctx context.Context) context.Context {
 
 func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*loaders) }
 
-// loaders are the dataloaders of one response.
 type loaders struct {
 	table *Table
 	// ctx is the response's, not that of the field that happens to ask first.
@@ -87,7 +86,6 @@ func windowOf(args model.PageArgs, filter pg.Filter) string {
 // readKeys reads what all keys lead to, and returns how to find what one of them leads to.
 type readKeys[V any] func(keys []string) (finder[V], error)
 
-// finder finds what one key leads to.
 type finder[V any] func(key string) (V, error)
 
 // loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given

@@ -93,8 +93,7 @@ type read struct {
 	// statements read the rows of one key, and of several.
 	statements [2]pg.Statement
 
-	mu sync.Mutex
-	// pages are the statements of a list by the shape of the page.
+	mu    sync.Mutex
 	pages map[pg.Shape]pageStatements
 }
 
@@ -127,7 +126,6 @@ func (r *read) column(name string) int {
 	return len(r.columns) - 1
 }
 
-// page returns the statements for a page.
 func (r *read) page(store *db.Store, part pg.Part) pageStatements {
 	shape := part.Shape()
 	r.mu.Lock()

@@ -46,7 +46,6 @@ func many(rows pg.Rows) relation  { return relation{shape: toMany, rows: rows, c
 func page(list pg.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
 func count(list pg.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
 
-// part makes a column of the rows the response.
 func (r relation) part(column string) relation {
 	r.value = column
 	return r
@@ -58,7 +57,6 @@ func (r relation) first() relation {
 	return r
 }
 
-// by takes the key from a row by a function.
 func (r relation) by(key func(row any) string) relation {
 	r.key = key
 	return r
@@ -84,7 +82,6 @@ func (r *relation) same() any {
 	return leading{r.shape, r.column, r.rows, r.list}
 }
 
-// leading is where a relation leads.
 type leading struct {
 	shape  shape
 	column string
@@ -170,7 +167,6 @@ func executedTest(row any) string { return orNone(row.(*model.AgentTestExecution
 // folderOfExecuted is the folder of the test that was executed, if it still exists and is in one.
 func folderOfExecuted(row any) string { return orNone(row.(*model.AgentTestExecutionTest).FolderID) }
 
-// orNone is the key, empty for none.
 func orNone(key *string) string {
 	if key == nil {
 		return ""

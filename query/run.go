@@ -11,7 +11,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// response is a response in the making.
 type response struct {
 	plan *plan
 	// reader reads, or tenant on connections that other requests use at the same time.
@@ -37,7 +36,6 @@ type response struct {
 	isMeasuring    bool
 }
 
-// responses recycles the memory of responses.
 var responses = sync.Pool{New: func() any { return &response{} }}
 
 // mostKept is how much memory of one read is kept for others, in bytes of values.
@@ -162,7 +160,6 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	return dst[start:], nil
 }
 
-// read returns a response with everything read.
 func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	if len(p.reads) == 0 {
 		return newResponse(p, model.BudgetOf(ctx), variables), nil

@@ -162,7 +162,6 @@ var logic = map[string][]string{
 	"SimulationTest.coverage":             nil,
 }
 
-// roots are the fields of Query.
 var roots = map[string]root{
 	"agent":              byID(db.AgentRows),
 	"agents":             all(db.AgentList).that(agentsThat),

@@ -182,7 +182,6 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 	}
 }
 
-// part is a field of a value object.
 type part struct {
 	// head is the field's name in the response, with what stands around it.
 	head  string
@@ -258,7 +257,6 @@ func goField(in reflect.Type, name string) (reflect.StructField, bool) {
 	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })
 }
 
-// jsonName is the name that encoding/json gives a field.
 func jsonName(field reflect.StructField) string {
 	if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
 		return name

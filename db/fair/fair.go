@@ -21,7 +21,6 @@ type Gate struct {
 	arrived uint64
 }
 
-// entrant waits for a place.
 type entrant struct {
 	arrival  uint64
 	admitted chan struct{}

@@ -25,7 +25,6 @@ const (
 	unfinished    = "postgres-new-" // prefix of a cluster that initdb has not completed
 )
 
-// cluster is a data directory and what is needed to serve it.
 type cluster struct {
 	dir      string // absolute, without symbolic links, so that every program sees the same names
 	data     string
@@ -35,7 +34,6 @@ type cluster struct {
 	user     *syscall.Credential // who runs the server; nil: who runs this program
 }
 
-// openCluster makes the directory.
 func openCluster(o Options) (*cluster, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

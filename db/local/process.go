@@ -24,7 +24,6 @@ var shutdown = []struct {
 	{syscall.SIGKILL, 5 * time.Second},
 }
 
-// process is a running child.
 type process struct {
 	cmd  *exec.Cmd
 	pid  int

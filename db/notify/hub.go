@@ -229,7 +229,6 @@ func (h *Hub) deliver(sig signal) {
 	}
 }
 
-// deliverPayload delivers what arrived from elsewhere.
 func (h *Hub) deliverPayload(payload []byte) {
 	var sig signal
 	if err := json.Unmarshal(payload, &sig); err != nil {

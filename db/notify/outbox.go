@@ -191,7 +191,6 @@ func raise(token chan struct{}) {
 	}
 }
 
-// take empties the outbox.
 func (o *outbox) take() []signal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -227,7 +226,6 @@ func (o *outbox) putBack(signals []signal) (lost int) {
 	return lost
 }
 
-// payloads are the signals as they travel.
 func payloads(signals []signal) []string {
 	texts := make([]string, 0, len(signals))
 	for _, s := range signals {

@@ -10,7 +10,6 @@ type Stats struct {
 	IsListening bool
 }
 
-// counts are those of Stats.
 type counts struct {
 	sent, received, lost atomic.Uint64
 }

@@ -36,7 +36,6 @@ func (s Scope) Batch() *Batch { return &Batch{scope: s} }
 // Add adds a statement.
 func (b *Batch) Add(q Query, into any, values ...any) { b.of = append(b.of, Bind(q, into, values...)) }
 
-// requiredRow is what a statement of Required returns.
 type requiredRow struct{ IsThere bool }
 
 // Require adds a statement made by Required: unless it finds a row, nothing of the Batch is kept.
@@ -97,7 +96,6 @@ func (b *Batch) value(field *schema.Field, row Row) any {
 
 const companyColumn = "company_id"
 
-// columnsOfRow is the query that writes columns of a row.
 type columnsOfRow struct {
 	row     reflect.Type
 	columns string

@@ -51,7 +51,6 @@ type pipelines struct {
 	alone int
 }
 
-// pipelined is the reads of one request.
 type pipelined struct {
 	ctx     context.Context
 	scope   Scope

@@ -15,8 +15,7 @@ var errUnread = errors.New("rows that nobody wants")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.
 type pipeline struct {
-	of *pipelines
-	// sent are the requests in flight.
+	of   *pipelines
 	sent []*pipelined
 	// movedAt is when something was received last. The mutex of pipelines guards it.
 	movedAt time.Time

@@ -55,7 +55,6 @@ type cachedStatement struct {
 	areDecoded []bool
 }
 
-// statementCache keeps the statements of the most recently used queries.
 type statementCache struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[Query, *cachedStatement]
@@ -102,7 +101,6 @@ type Want struct {
 	Columns []string
 }
 
-// wantedRows is the query of a Want.
 type wantedRows struct {
 	rows    Rows
 	columns string
@@ -180,7 +178,6 @@ func (c *cachedStatement) charge(budget model.Budget, values [][]byte) error {
 	return charge(budget, values, decoded)
 }
 
-// scan appends a row.
 func (c *cachedStatement) scan(rows reflect.Value, values [][]byte) error {
 	row := reflect.New(rows.Type().Elem().Elem())
 	for i, value := range values {

@@ -161,7 +161,6 @@ type arguments struct {
 	formats []int16
 }
 
-// of makes them those of the read.
 func (a *arguments) of(companyID string, read *Read) {
 	a.values, a.formats = a.values[:0], a.formats[:0]
 	a.add([]byte(companyID), pgtype.TextFormatCode)

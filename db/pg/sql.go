@@ -49,7 +49,6 @@ func literal(value any) any {
 	return value
 }
 
-// placesFrom writes places, from the nth on.
 func placesFrom(n int) placing {
 	return func(any) any {
 		n++

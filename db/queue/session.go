@@ -171,7 +171,6 @@ func (s *session) close(ctx context.Context) error {
 	return err
 }
 
-// release frees the lock.
 func (s *session) release() {
 	s.unwatch()
 	<-s.watched

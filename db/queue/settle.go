@@ -11,7 +11,6 @@ import (
 // settleTimeout bounds one try to record outcomes.
 const settleTimeout = 10 * time.Second
 
-// outcome is the result of an attempt.
 type outcome struct {
 	*Delivery
 	// err is what Work returned. cause is why its context ended, nil if it did not.
@@ -38,7 +37,6 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 	}
 }
 
-// attempts holds attempts as columns for unnest.
 type attempts struct {
 	ids      []string
 	riverIDs []int64

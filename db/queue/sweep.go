@@ -203,7 +203,6 @@ func across[R any](ctx context.Context, q *Queue, column, query string, args ...
 	return found, errors.Join(errs...)
 }
 
-// collect returns the rows of a query as structs.
 func collect[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
 	rows, err := q.pool.Query(ctx, query, args...)
 	if err == nil {

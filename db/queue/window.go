@@ -28,7 +28,6 @@ const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 // companyLock separates the locks of companies from other advisory locks.
 const companyLock = 0x6a6f6273
 
-// waitingJob is a job that can be admitted, as its next attempt.
 type waitingJob struct {
 	ID, Kind          string
 	Attempt, Failures int32

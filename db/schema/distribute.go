@@ -52,7 +52,6 @@ const catalogTables = `SELECT t.relname::text AS name,
 	AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e')
 		ORDER BY t.oid`
 
-// catalogReference is a foreign key.
 type catalogReference struct{ Table, Name, Definition, To string }
 
 const catalogReferences = `SELECT t.relname::text AS table, conname::text AS name,

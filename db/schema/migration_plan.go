@@ -148,7 +148,6 @@ func stepsOfMigration(text string) (steps []MigrationStep) {
 	return steps
 }
 
-// mostOfStatement bounds what is shown of a statement.
 const mostOfStatement = 70
 
 func beginOf(statement string) string {

@@ -215,8 +215,7 @@ func (t *Tenant) updateTest(
 			}
 		}
 		// What is known of the most recent run is the run's to write.
-		_, err = t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK())
 	})
 }
 

@@ -173,8 +173,7 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 		for _, test := range coming {
 			test.UpdatedAt = model.After(test.UpdatedAt, at)
 		}
-		_, err = t.db.Update(&coming).Column("folder_id", "updated_at").Bulk().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(&coming).Column("folder_id", "updated_at").Bulk())
 	})
 	return testsOf(moved), err
 }
@@ -256,10 +255,9 @@ func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.db.Update((*model.AgentTestRow)(nil)).Set("deleted_at = ?", now()).
+	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).Set("deleted_at = ?", now()).
 		Set("folder_id = NULL").Set("last_run_id = NULL").Set("last_run_status = NULL").Set("last_run_at = NULL").
-		Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return err
+		Where("id IN (?)", bun.List(ids)))
 }
 
 // holdTests holds the agents of tests against others that give tests names, and then the tests.

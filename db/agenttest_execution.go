@@ -265,8 +265,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}
-	_, err = t.progress(execution).Exec(ctx)
-	return err
+	return exec(ctx, t.progress(execution))
 }
 
 // OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.

@@ -56,9 +56,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
 		return err
 	}
-	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
-		Where("id IN (?)", bun.List(marked)).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).Set("deleted_at = ?", now()).Set("retry_of_id = NULL").
+		Where("id IN (?)", bun.List(marked)))
 }
 
 // leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such

@@ -344,12 +344,11 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 	for i, id := range testIDs {
 		runIDs[i] = newest[id]
 	}
-	_, err := t.db.Update((*model.AgentTestRow)(nil)).
+	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs),
 			pgdialect.Array(runIDs)).
 		Set("last_run_id = newest.run_id").Set("last_run_status = ?", model.AgentTestRunStatusQueued).
-		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id").Exec(ctx)
-	return err
+		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id"))
 }
 
 // enqueueRuns puts runs into the queue with the change.

@@ -66,8 +66,7 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context,
 		if err := folder.Update(in, now()); err != nil {
 			return err
 		}
-		_, err := t.db.Update(folder).WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(folder).WherePK())
 	})
 }
 
@@ -111,8 +110,7 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	if err := t.number(ctx, tests); err != nil {
 		return err
 	}
-	_, err := t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk().Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk())
 }
 
 // folderFor returns the folder that a test of the agent is put into, held until the end of the

@@ -63,9 +63,8 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 // countEnds counts the runs of finished executions by their ends.
 func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestExecution) error {
 	ids := idsOf(executions)
-	_, err := t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
-		Where("?TableAlias.id IN (?)", bun.List(ids)).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
+		Where("?TableAlias.id IN (?)", bun.List(ids)))
 }
 
 // agentIDs are those of the agents that the tests and folders belong to, in order.
@@ -111,12 +110,11 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 		tests, ids = append(tests, id), append(ids, run.ID)
 		statuses, times = append(statuses, string(run.Status)), append(times, run.FinishedAt.Format(time.RFC3339Nano))
 	}
-	_, err := t.db.Update((*model.AgentTestRow)(nil)).
+	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[], ?::text[], ?::timestamptz[]) AS newest (test_id, run_id, status, at)",
 			pgdialect.Array(tests), pgdialect.Array(ids), pgdialect.Array(statuses), pgdialect.Array(times)).
 		Set("last_run_id = newest.run_id").Set("last_run_status = newest.status").Set("last_run_at = newest.at").
-		Where("?TableAlias.id = newest.test_id").Exec(ctx)
-	return err
+		Where("?TableAlias.id = newest.test_id"))
 }
 
 // DateAgent gives an agent an earlier life: it was created with the first version of its prompt, and the others
@@ -136,10 +134,8 @@ func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) 
 		for i, at := range prompts {
 			times[i] = at.Format(time.RFC3339Nano)
 		}
-		_, err = t.db.Update((*model.PromptVersion)(nil)).
+		return exec(ctx, t.db.Update((*model.PromptVersion)(nil)).
 			TableExpr("unnest(?::timestamptz[]) WITH ORDINALITY AS written (at, version)", pgdialect.Array(times)).
-			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version").
-			Exec(ctx)
-		return err
+			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version"))
 	})
 }

@@ -171,21 +171,16 @@ func lostOr(run *model.AgentTestRun, err error) error {
 
 // endAbandonedRuns ends runs that were enqueued and have left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
-	type place struct{ CompanyID, ID string }
-	runs := []place{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
-	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
-		some := []place{}
-		err := s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
+	runs, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+		return s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
 				"?TableAlias.execution_id").
 			Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
 			Where("?TableAlias.status IN (?)",
 				bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
 			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").
-			Apply(ofCompany("?TableAlias.company_id")).Scan(ctx, &some)
-		runs = append(runs, some...)
-		return err
+			Apply(ofCompany("?TableAlias.company_id"))
 	})
 	errs := make([]error, len(runs))
 	for i, run := range runs {

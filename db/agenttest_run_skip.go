@@ -105,12 +105,11 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	execution.Skip(int32(len(skipped)), at)
 	ids := idsOf(skipped)
 	// A run that decided says more than one that was not needed. Its status is written with it.
-	_, err := t.db.Update((*model.AgentTestRow)(nil)).
+	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),
 			pgdialect.Array(decisive)).
 		Set("last_run_id = decided.run_id").Where("?TableAlias.id = decided.test_id").
-		Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx)
-	return err
+		Where("last_run_id IN (?)", bun.List(ids)))
 }
 
 // nextNeeded makes the first runs of an execution that wait, from a position on, those that follow.

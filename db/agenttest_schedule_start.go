@@ -138,8 +138,7 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 
 // keepStart writes what came of being due.
 func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
-	_, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at",
+	return exec(ctx, t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at",
 		"last_execution_id", "last_error", "last_failed_at", "updated_at").
-		WherePK().Exec(ctx)
-	return err
+		WherePK())
 }

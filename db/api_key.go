@@ -163,6 +163,5 @@ func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) 
 
 // TouchAPIKey records that a key was used.
 func (t *Tenant) TouchAPIKey(ctx context.Context, id string, at time.Time) error {
-	_, err := t.db.Update((*model.APIKey)(nil)).Set("last_used_at = ?", at).Where("id = ?", id).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update((*model.APIKey)(nil)).Set("last_used_at = ?", at).Where("id = ?", id))
 }

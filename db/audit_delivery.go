@@ -134,9 +134,8 @@ func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent,
 				return err
 			}
 		}
-		_, err := t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+
+		return exec(ctx, t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+
 			" WHERE company_id = ? AND target = 'Webhook'",
-			failures, wait.Microseconds(), t.CompanyID()).Exec(ctx)
-		return err
+			failures, wait.Microseconds(), t.CompanyID()))
 	})
 }

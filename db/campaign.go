@@ -129,8 +129,7 @@ func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	for _, id := range ids {
 		t.wake(id)
 	}
-	_, err := t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)))
 }
 
 // mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.
@@ -188,8 +187,7 @@ func (t *Tenant) AddCampaignField(ctx context.Context,
 func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
-	_, err := counted.keep(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1).Exec(ctx)
-	return err
+	return exec(ctx, counted.keep(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1))
 }
 
 // deleteItems deletes some of the items of a campaign, which is held, and reports whether there may be more.

@@ -262,9 +262,8 @@ func (t *Tenant) changeItems(
 		if err != nil {
 			return err
 		}
-		_, err = counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).
-			Where("id = ?", campaignID).Exec(ctx)
-		return err
+		return exec(ctx, counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).
+			Where("id = ?", campaignID))
 	})
 }
 

@@ -85,15 +85,10 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 // recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed
 // them, one after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
-	type place struct{ CompanyID, ID string }
-	campaigns := []place{}
-	err := s.across(ctx, func(ofCompany func(string) pg.Selection) error {
-		some := []place{}
-		err := s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
-			Where("NOT ("+areCounted+")").Where("deleted_at IS NULL").
-			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep).Scan(ctx, &some)
-		campaigns = append(campaigns, some...)
-		return err
+	campaigns, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+		return s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
+			Where("NOT (" + areCounted + ")").Where("deleted_at IS NULL").
+			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep)
 	})
 	errs := make([]error, len(campaigns))
 	for i, c := range campaigns {

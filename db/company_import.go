@@ -117,9 +117,8 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
 	}
-	_, err := program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)",
-		company.ID, archiveID, now()).Exec(ctx)
-	return err
+	return exec(ctx, program.NewRaw("INSERT INTO company_imports (company_id, archive_id, imported_at) VALUES (?, ?, ?)",
+		company.ID, archiveID, now()))
 }
 
 // noteDigest keeps the digest of what was taken in.

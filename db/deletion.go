@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"time"
@@ -73,36 +72,37 @@ func (s *Store) removeMarked(ctx context.Context) error {
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
-// inTurns calls part for each of the companies in turn, for as long as it says that there may be more, and removeTime
-// at most: what is left then is found by the next sweep. What one company cannot do keeps no other from it.
+// inTurns is inTurns of companies, for removeTime at most: what is left then is found by the next sweep.
 func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
+	_, err := inTurns(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
+	return err
+}
+
+// inTurns calls part for each in turn, for as long as it says that there may be more, and returns those that are left
+// when the time is over. What one cannot do keeps no other from it.
+func inTurns[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
-	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < removeTime; {
-		id := companies[0]
-		companies = companies[1:]
-		hasMore, err := part(s.Tenant(id))
+	for begun := time.Now(); len(waiting) > 0 && time.Since(begun) < most; {
+		next := waiting[0]
+		waiting = waiting[1:]
+		hasMore, err := part(next)
 		if errs = append(errs, err); hasMore && err == nil {
-			companies = append(companies, id)
+			waiting = append(waiting, next)
 		}
 	}
-	return errors.Join(errs...)
+	return waiting, errors.Join(errs...)
 }
 
 // companiesWithMarks returns the companies that have something marked, in any order.
-func (s *Store) companiesWithMarks(ctx context.Context) (companies []string, err error) {
-	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
-		some, marks := []string{}, []string{}
-		for _, table := range markedTables {
-			marked := s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").
-				Apply(ofCompany("company_id"))
-			marks = append(marks, marked.String())
+func (s *Store) companiesWithMarks(ctx context.Context) ([]string, error) {
+	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+		marks := make([]string, len(markedTables))
+		for i, table := range markedTables {
+			marks[i] = s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").
+				Apply(ofCompany("company_id")).String()
 		}
-		err := s.db.Program().NewRaw(strings.Join(marks, " UNION ")).Scan(ctx, &some)
-		companies = append(companies, some...)
-		return err
+		return s.db.Program().NewRaw(strings.Join(marks, " UNION "))
 	})
-	rand.Shuffle(len(companies), func(i, j int) { companies[i], companies[j] = companies[j], companies[i] })
-	return companies, err
 }
 
 // removePart removes some of what is marked, and reports whether there may be more.
@@ -195,9 +195,7 @@ func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 		For(string(forUpdate)).Scan(ctx); err != nil {
 		return err
 	}
-	_, err := t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)).
-		Exec(ctx)
-	return err
+	return exec(ctx, t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)))
 }
 
 // removeFromCampaign removes items of a campaign that is marked, and the campaign after the last one.

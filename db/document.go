@@ -142,8 +142,7 @@ func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content i
 		return err
 	}
 	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
-	_, err := t.db.Update(of).Column("digest").WherePK().Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update(of).Column("digest").WherePK())
 }
 
 func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.Reader) error {

@@ -204,8 +204,7 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
 			return nil
 		}
 		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.After(agent.UpdatedAt, now())
-		_, err = t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK())
 	})
 	return agent, err
 }

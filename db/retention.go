@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -27,8 +25,7 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 	}
 	retention.OwnBy(t.CompanyID())
 	if retention.Days == 0 {
-		_, err := t.db.Delete(retention).WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Delete(retention).WherePK())
 	}
 	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").
 		Exec(ctx)
@@ -40,30 +37,18 @@ const forgetTime = 2 * time.Second
 
 // retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with
 // an error.
-func (s *Store) retentions(ctx context.Context) (retentions []*model.Retention, err error) {
-	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
-		some := []*model.Retention{}
-		err := s.db.Program().NewSelect().Model(&some).Apply(ofCompany("?TableAlias.company_id")).Scan(ctx)
-		retentions = append(retentions, some...)
-		return err
+func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
+	return ofAll[*model.Retention](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+		return s.db.Program().NewSelect().Model((*model.Retention)(nil)).Apply(ofCompany("?TableAlias.company_id"))
 	})
-	rand.Shuffle(len(retentions), func(i, j int) { retentions[i], retentions[j] = retentions[j], retentions[i] })
-	return retentions, err
 }
 
 // forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its
 // time is over. What one company cannot delete keeps no other from it.
 func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
-	var errs []error
-	for begun := time.Now(); len(retentions) > 0 && time.Since(begun) < forgetTime; {
-		r := retentions[0]
-		retentions = retentions[1:]
-		hasMore, err := s.Tenant(r.CompanyID).forgetPart(ctx, r)
-		if errs = append(errs, err); hasMore && err == nil {
-			retentions = append(retentions, r)
-		}
-	}
-	return retentions, errors.Join(errs...)
+	return inTurns(retentions, forgetTime, func(r *model.Retention) (bool, error) {
+		return s.Tenant(r.CompanyID).forgetPart(ctx, r)
+	})
 }
 
 // How much is deleted at a time: what takes well below a second.

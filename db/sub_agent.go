@@ -97,8 +97,7 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if parent, err = t.Agent(ctx, relation.AgentID); err != nil {
 			return err
 		}
-		_, err = t.db.Update(relation).WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(relation).WherePK())
 	})
 	return relation, parent, err
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/uptrace/bun"
 
@@ -64,6 +65,14 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	return t.db.Begin(ctx, nil, func(ctx context.Context, tx *pg.Tx) error {
 		return fn(ctx, tenantTx{t.in(tx.Company(t.CompanyID()))})
 	})
+}
+
+// exec runs a statement whose result nobody needs.
+func exec(ctx context.Context, q interface {
+	Exec(ctx context.Context, dest ...any) (sql.Result, error)
+}) error {
+	_, err := q.Exec(ctx)
+	return err
 }
 
 // signalOf is the key under which what has the id signals.

@@ -18,18 +18,16 @@ const (
 
 // recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
 func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
-	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
+	return exec(ctx, t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at =
-			excluded.deleted_at`, t.CompanyID(), noun, id, now()).Exec(ctx)
-	return err
+			excluded.deleted_at`, t.CompanyID(), noun, id, now()))
 }
 
 func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
-	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
+	return exec(ctx, t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
 		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at =
-			excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID).Exec(ctx)
-	return err
+			excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID))
 }
 
 // existing are the rows of each noun that leaves a tombstone.

@@ -145,8 +145,7 @@ func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.Webhoo
 			return err
 		}
 		again.Again(now())
-		_, err := t.db.Update(again).Column("status", "failures", "due_at").WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(again).Column("status", "failures", "due_at").WherePK())
 	})
 }
 

@@ -242,8 +242,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 		if failing == to.FailingSince && isEnabled == to.IsEnabled {
 			return nil
 		}
-		_, err = t.db.Update(to).Column("failing_since", "is_enabled", "disabled_reason", "updated_at").WherePK().Exec(ctx)
-		return err
+		return exec(ctx, t.db.Update(to).Column("failing_since", "is_enabled", "disabled_reason", "updated_at").WherePK())
 	})
 }
 
@@ -251,9 +250,8 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	_, err := t.db.Update((*model.WebhookDelivery)(nil)).Set("due_at = ?", now()).Where("id = ?", message.ID).
-		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Update((*model.WebhookDelivery)(nil)).Set("due_at = ?", now()).Where("id = ?", message.ID).
+		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending))
 }
 
 // forgetDeliveries deletes the messages of a webhook that are too many, and those that are too old.
@@ -262,9 +260,8 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 		return t.db.Select((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
 	}
 	last := of().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").Offset(model.MaxDeliveries).Limit(1)
-	_, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
-		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesKeptSince(now()), last).Exec(ctx)
-	return err
+	return exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
+		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesKeptSince(now()), last))
 }
 
 // forgetOldDeliveries deletes what all webhooks were told too long ago, a part at a time.

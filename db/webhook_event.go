@@ -45,9 +45,8 @@ func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.Web
 	for _, d := range deliveries {
 		d.OwnBy(t.CompanyID())
 	}
-	_, err = t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").
-		Returning("NULL").Exec(ctx)
-	return err
+	return exec(ctx, t.db.NewInsert().Model(&deliveries).On("CONFLICT (company_id, webhook_id, occasion) DO NOTHING").
+		Returning("NULL"))
 }
 
 // tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their

@@ -147,16 +147,33 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	return errors.Join(errs...)
 }
 
-// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked
-// are left out, with an error.
-func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) (companies []string, err error) {
+// placeOfRow says where a row of any company is.
+type placeOfRow struct{ CompanyID, ID string }
+
+// scanner is a query that selects rows.
+type scanner interface {
+	Scan(ctx context.Context, dest ...any) error
+}
+
+// ofAll returns what the query that find makes selects of all companies, in any order. What cannot be read is left
+// out, with an error.
+func ofAll[R any](ctx context.Context, s *Store, find func(ofCompany func(column string) pg.Selection) scanner) (found []R,
+	err error) {
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
-		some := []string{}
-		err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").Where("EXISTS ("+condition+")", args...).
-			Apply(ofCompany("?TableAlias.id")).Scan(ctx, &some)
-		companies = append(companies, some...)
+		some := []R{}
+		err := find(ofCompany).Scan(ctx, &some)
+		found = append(found, some...)
 		return err
 	})
-	rand.Shuffle(len(companies), func(i, j int) { companies[i], companies[j] = companies[j], companies[i] })
-	return companies, err
+	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found, err
+}
+
+// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked
+// are left out, with an error.
+func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) ([]string, error) {
+	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+		return s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
+			Where("EXISTS ("+condition+")", args...).Apply(ofCompany("?TableAlias.id"))
+	})
 }

@@ -206,9 +206,7 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 func Locks(t testing.TB) map[string]string {
 	t.Helper()
 	alone := URL(t)
-	conn, err := pgx.Connect(context.Background(), alone)
-	require.NoError(t, err)
-	_, err = conn.Exec(context.Background(), `DO $$ DECLARE secured regclass; BEGIN
+	executeIn(t, alone, `DO $$ DECLARE secured regclass; BEGIN
 			FOR secured IN SELECT oid FROM pg_class WHERE relrowsecurity LOOP
 				EXECUTE format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY', secured);
 			END LOOP;
@@ -216,20 +214,25 @@ func Locks(t testing.TB) map[string]string {
 		CREATE OR REPLACE VIEW company.agents AS SELECT * FROM agents;
 		CREATE OR REPLACE VIEW company.chunks AS SELECT company_id, id, dataset_id, document_id, position, search
 			FROM chunks`)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close(context.Background()))
 	return map[string]string{"the program and the database": URL(t), "the program alone": alone}
 }
 
 // Arrays makes the database at the address keep vectors as arrays, even where the server has pgvector.
 func Arrays(t testing.TB, address string) {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), address)
+	executeIn(t, address, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER COLUMN embedding SET "+
+		"STORAGE MAIN")
+}
+
+// executeIn runs a statement in the database at the address.
+func executeIn(t testing.TB, address, statement string, args ...any) {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, address)
 	require.NoError(t, err)
-	_, err = conn.Exec(context.Background(), "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER "+
-		"COLUMN embedding SET STORAGE MAIN")
+	_, err = conn.Exec(ctx, statement, args...)
 	require.NoError(t, err)
-	require.NoError(t, conn.Close(context.Background()))
+	require.NoError(t, conn.Close(ctx))
 }
 
 // Open returns a store on the database at the address, closed after the test. Without a Tracer the test fails if one of

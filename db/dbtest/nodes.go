@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/schema"
@@ -30,25 +29,18 @@ func nodes() []string {
 func onNodes(t testing.TB, name string, isMigrated bool) string {
 	t.Helper()
 	ctx := context.Background()
-	execute := func(address, statement string, args ...any) {
-		conn, err := pgx.Connect(ctx, address)
-		require.NoError(t, err)
-		_, err = conn.Exec(ctx, statement, args...)
-		require.NoError(t, err)
-		require.NoError(t, conn.Close(ctx))
-	}
 	coordinator := inDatabase(nodes()[0], name)
 	for i, node := range nodes() {
-		execute(node, "CREATE DATABASE "+name)
-		t.Cleanup(func() { execute(node, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
-		execute(inDatabase(node, name), "CREATE EXTENSION citus")
+		executeIn(t, node, "CREATE DATABASE "+name)
+		t.Cleanup(func() { executeIn(t, node, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+		executeIn(t, inDatabase(node, name), "CREATE EXTENSION citus")
 		u, err := url.Parse(node)
 		require.NoError(t, err)
 		join := "SELECT citus_set_coordinator_host($1, $2::int)"
 		if i > 0 {
 			join = "SELECT citus_add_node($1, $2::int)"
 		}
-		execute(coordinator, join, u.Hostname(), u.Port())
+		executeIn(t, coordinator, join, u.Hostname(), u.Port())
 	}
 	if isMigrated {
 		migrator, err := schema.NewMigrator(ctx, coordinator)

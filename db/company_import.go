@@ -123,10 +123,8 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 
 // noteDigest keeps the digest of what was taken in.
 func (tx *Tx) noteDigest(ctx context.Context, companyID, archiveID string, digest []byte) error {
-	program := tx.Program()
-	_, err := program.NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?", digest,
-		companyID, archiveID).Exec(ctx)
-	return err
+	return exec(ctx, tx.Program().NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?",
+		digest, companyID, archiveID))
 }
 
 func (i *CompanyImport) begin(ctx context.Context) (err error) {

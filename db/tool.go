@@ -18,11 +18,6 @@ func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
 	return tool, t.db.One(ctx, "tool", id, tool)
 }
 
-func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*model.Tool, error) {
-	tool := &model.Tool{}
-	return tool, t.lock(ctx, "tool", id, tool, strength)
-}
-
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their
 // connection, and the other way round.
 var (
@@ -67,9 +62,9 @@ func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*mod
 
 // UpdateTool changes what the input gives.
 func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*model.Tool, error) {
-	var tool *model.Tool
-	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
-		if tool, err = t.lockTool(ctx, in.ToolID, forUpdate); err != nil {
+	tool := &model.Tool{}
+	return tool, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, "tool", in.ToolID, tool, forUpdate); err != nil {
 			return err
 		}
 		if err := model.Unchanged("tool", tool.ID, in.ExpectedUpdatedAt, tool.UpdatedAt); err != nil {
@@ -84,12 +79,11 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 				return err
 			}
 		}
-		if _, err = t.db.Update(tool).WherePK().Exec(ctx); err != nil {
+		if err := exec(ctx, t.db.Update(tool).WherePK()); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionUpdateTool, tool.ID)
 	})
-	return tool, err
 }
 
 // seal encrypts a secret of the company's row with the id.

@@ -157,8 +157,8 @@ type scanner interface {
 
 // ofAll returns what the query that find makes selects of all companies, in any order. What cannot be read is left
 // out, with an error.
-func ofAll[R any](ctx context.Context, s *Store, find func(ofCompany func(column string) pg.Selection) scanner) (found []R,
-	err error) {
+func ofAll[R any](ctx context.Context, s *Store,
+	find func(ofCompany func(column string) pg.Selection) scanner) (found []R, err error) {
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []R{}
 		err := find(ofCompany).Scan(ctx, &some)

@@ -71,21 +71,21 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 	}
 	_, text := signer.newSecret(tokenKind, key.CompanyID)
 	token := &AccessToken{
-		Hash: hashOf(text), APIKeyID: key.ID, APIKey: key, Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
+		Hash: HashOfSecret(text), APIKeyID: key.ID, APIKey: key, Scopes: Unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
 	}
 	if in.Subscription != nil {
 		token.Subscription = *in.Subscription
 	}
 	if in.Origins != nil {
-		token.Origins = unique(in.Origins)
+		token.Origins = Unique(in.Origins)
 	}
 	if in.AgentIds != nil {
-		token.AgentIDs = unique(in.AgentIds)
+		token.AgentIDs = Unique(in.AgentIds)
 	}
 	switch {
 	case !isChat(token.Scopes):
 	case in.Visitor != nil:
-		token.Holder = hashOf("visitor\x00" + key.ID + "\x00" + *in.Visitor)
+		token.Holder = HashOfSecret("visitor\x00" + key.ID + "\x00" + *in.Visitor)
 	default:
 		token.Holder = token.Hash
 	}
@@ -111,7 +111,7 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if in.Visitor != nil {
 		f.text("visitor", *in.Visitor, 1, maxVisitorLength)
 	}
-	if !isChat(unique(in.Scopes)) {
+	if !isChat(Unique(in.Scopes)) {
 		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {
 			if isGiven {
 				f.Add(name, "narrows the scope chat alone")
@@ -168,7 +168,7 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 	if !ok {
 		return "", nil, false
 	}
-	return companyID, hashOf(text), true
+	return companyID, HashOfSecret(text), true
 }
 
 // Principal is whom the token stands for.

@@ -126,7 +126,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 func TestWhoseChatsATokenHas(t *testing.T) {
 	t.Parallel()
 	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat},
-		Hash: hashOf("key")}
+		Hash: HashOfSecret("key")}
 	holder := func(visitor *string) string {
 		token, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: key.Scopes, TTLSeconds: 60,
 			Visitor: visitor}, now)

@@ -136,7 +136,7 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	setText(&a.OutboundWelcomeMessage, in.OutboundWelcomeMessage)
 	setText(&a.InboundWelcomeMessage, in.InboundWelcomeMessage)
 	if in.Tags != nil {
-		a.Tags = unique(in.Tags)
+		a.Tags = Unique(in.Tags)
 	}
 	if in.Fields != nil {
 		a.Fields = values(in.Fields)
@@ -287,8 +287,8 @@ func (f *Fields) draft(path string, prompt *string) {
 	}
 }
 
-// unique returns the values without repetition, in the order of their first appearance.
-func unique[T comparable](given []T) []T {
+// Unique returns the values without repetition, in the order of their first appearance.
+func Unique[T comparable](given []T) []T {
 	all := make([]T, 0, len(given))
 	seen := make(map[T]bool, len(given))
 	for _, v := range given {

@@ -232,16 +232,7 @@ func (f *Fields) calls(path string, c *NeverCalledExpectation) {
 }
 
 func (f *Fields) said(path string, s *SaidExpectation) {
-	if (s.Text == nil) == (s.Matches == nil) {
-		f.Add(path, "must give exactly one of text and matches")
-	}
-	if s.Text != nil {
-		f.name(path+".text", *s.Text, maxCheckText)
-	}
-	if s.Matches != nil {
-		f.text(path+".matches", *s.Matches, 1, 1_000)
-	}
-	f.expression(path+".matches", s.Matches)
+	f.either(path, "text", s.Text, s.Matches)
 	if !s.Role.IsValid() {
 		f.Add(path+".role", "must be one of assistant, user")
 	}
@@ -250,16 +241,21 @@ func (f *Fields) said(path string, s *SaidExpectation) {
 
 func (f *Fields) extracts(path string, e *ExtractsExpectation) {
 	f.text(path+".name", e.Name, 1, 100)
-	if (e.Equals == nil) == (e.Matches == nil) {
-		f.Add(path, "must give exactly one of equals and matches")
+	f.either(path, "equals", e.Equals, e.Matches)
+}
+
+// either records the faults of a text, under its name, and of an expression, of which exactly one must be given.
+func (f *Fields) either(path, name string, text, matches *string) {
+	if (text == nil) == (matches == nil) {
+		f.Add(path, "must give exactly one of %s and matches", name)
 	}
-	if e.Equals != nil {
-		f.name(path+".equals", *e.Equals, maxCheckText)
+	if text != nil {
+		f.name(path+"."+name, *text, maxCheckText)
 	}
-	if e.Matches != nil {
-		f.text(path+".matches", *e.Matches, 1, 1_000)
+	if matches != nil {
+		f.text(path+".matches", *matches, 1, 1_000)
 	}
-	f.expression(path+".matches", e.Matches)
+	f.expression(path+".matches", matches)
 }
 
 func (f *Fields) named(path string, name *string) {

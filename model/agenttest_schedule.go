@@ -125,7 +125,7 @@ func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Tim
 		return err
 	}
 	if s.TestIds != nil {
-		s.TestIds = unique(s.TestIds)
+		s.TestIds = Unique(s.TestIds)
 	}
 	switch {
 	case !s.IsEnabled:

@@ -56,8 +56,8 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 	}
 	body, secret := signer.newSecret(keyKind, companyID)
 	return &APIKey{
-		ID: NewID("key"), Name: in.Name, Prefix: prefixOf(body), Hash: hashOf(secret),
-		Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
+		ID: NewID("key"), Name: in.Name, Prefix: prefixOf(body), Hash: HashOfSecret(secret),
+		Scopes: Unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
 	}, secret, faults.Err()
 }
 
@@ -71,7 +71,7 @@ func (f *Fields) scopes(scopes []APIKeyScope) {
 			f.Add(fmt.Sprintf("scopes.%d", i), "must be one of %s", scopeNames())
 		}
 	}
-	if slices.Contains(scopes, APIKeyScopeChat) && len(unique(scopes)) > 1 {
+	if slices.Contains(scopes, APIKeyScopeChat) && len(Unique(scopes)) > 1 {
 		f.Add("scopes", "must not hold another scope beside chat")
 	}
 }
@@ -97,7 +97,7 @@ func ParseAPIKey(secret string) (companyID, prefix string, ok bool) {
 
 // Matches reports, in constant time, whether the secret is the key's.
 func (k *APIKey) Matches(secret string) bool {
-	return subtle.ConstantTimeCompare(k.Hash, hashOf(secret)) == 1
+	return subtle.ConstantTimeCompare(k.Hash, HashOfSecret(secret)) == 1
 }
 
 // Principal is whom the key stands for. One with the scope chat has the chats that it starts itself.

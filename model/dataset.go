@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,7 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 }
 
 // ChangedAt is when the dataset was changed last, or made.
-func (d *Dataset) ChangedAt() time.Time {
-	if d.UpdatedAt == nil {
-		return d.CreatedAt
-	}
-	return *d.UpdatedAt
-}
+func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.CreatedAt) }
 
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
 // dataset would break a bound.

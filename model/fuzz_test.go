@@ -53,10 +53,10 @@ func FuzzSecret(f *testing.F) {
 			case isKey:
 				require.True(t, strings.HasPrefix(secret, prefix))
 				require.Equal(t, "ag_"+nameOfCompany(company)+"_", prefix[:len(prefix)-prefixLength])
-				require.True(t, (&APIKey{Hash: hashOf(secret)}).Matches(secret))
+				require.True(t, (&APIKey{Hash: HashOfSecret(secret)}).Matches(secret))
 			case isToken:
 				require.True(t, strings.HasPrefix(secret, "agt_"+nameOfCompany(owner)+"_"))
-				require.Equal(t, hashOf(secret), hash)
+				require.Equal(t, HashOfSecret(secret), hash)
 			}
 		}
 	})

@@ -43,7 +43,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 	default:
 		key.Prefix = in.Secret[:importedPrefixLength]
 	}
-	key.Hash = hashOf(in.Secret)
+	key.Hash = HashOfSecret(in.Secret)
 	if err == nil {
 		err = faults.Err()
 	}
@@ -73,6 +73,3 @@ func IsForeignSecret(text string) bool {
 	}
 	return variety >= leastImportedVariety
 }
-
-// HashOfSecret is what is kept of a key's secret.
-func HashOfSecret(secret string) []byte { return hashOf(secret) }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -49,12 +50,7 @@ const defaultKnowledgePrompt = "Answer from the knowledge below. When it does no
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // ChangedAt is when the chat was changed last, or made.
-func (c *KnowledgeBaseChat) ChangedAt() time.Time {
-	if c.UpdatedAt == nil {
-		return c.CreatedAt
-	}
-	return *c.UpdatedAt
-}
+func (c *KnowledgeBaseChat) ChangedAt() time.Time { return *cmp.Or(c.UpdatedAt, &c.CreatedAt) }
 
 // The settings of a knowledge base chat that nobody has set.
 var (
@@ -181,9 +177,6 @@ func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels .
 	}
 	return &tried, faults.As(Unprocessable)
 }
-
-// Unique returns the ids without repetition, in the order of their first appearance.
-func Unique(ids []string) []string { return unique(ids) }
 
 // Validate returns BAD_INPUT when no chat is named.
 func (in ConnectKnowledgeBaseChatInput) Validate() error {

@@ -128,7 +128,8 @@ func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 
 func prefixOf(body string) string { return body[:len(body)-secretLength+prefixLength] }
 
-func hashOf(secret string) []byte {
+// HashOfSecret is what is kept of a secret.
+func HashOfSecret(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }

@@ -96,7 +96,7 @@ type MockFailure struct {
 func (m *ToolMocking) Denies() bool { return m.SideEffects == SideEffectsDeny }
 
 // expressions counts the regular expressions of all conditions.
-func (m *ToolMocking) expressions() int {
+func (m *ToolMocking) expressions() (n int) {
 	count := func(rules []MockRule) (n int) {
 		for _, r := range rules {
 			for _, c := range r.When {
@@ -107,7 +107,6 @@ func (m *ToolMocking) expressions() int {
 		}
 		return n
 	}
-	n := 0
 	for _, t := range m.MockedTools {
 		n += count(t.Rules)
 	}

@@ -86,7 +86,7 @@ func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	set(&w.URL, in.URL)
 	set(&w.Description, in.Description)
 	if in.Events != nil || w.Events == nil {
-		w.Events = unique(in.Events)
+		w.Events = Unique(in.Events)
 	}
 	if set(&w.IsEnabled, in.IsEnabled); in.IsEnabled != nil {
 		w.DisabledReason, w.FailingSince = nil, nil

@@ -126,7 +126,7 @@ func FailedTests(tallies []TestTally) []ToldTest {
 			failed = append(failed, ToldTest{tallies[i].TestedID, tallies[i].TestName})
 		}
 	}
-	return unique(failed)
+	return Unique(failed)
 }
 
 // Warned is what webhooks are told of a subscription with a Warning.

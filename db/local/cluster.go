@@ -173,9 +173,7 @@ func (c *cluster) explain(binary string, err error) error {
 		c.dir, c.userName(), path)
 }
 
-func (c *cluster) enter(dir string) error {
-	return c.command("postgres", dir, "--version").Run()
-}
+func (c *cluster) enter(dir string) error { return c.command("postgres", dir, "--version").Run() }
 
 func (c *cluster) userName() string {
 	uid := os.Geteuid()

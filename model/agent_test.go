@@ -84,7 +84,7 @@ func TestTooManyTagsAreRefusedAtOnce(t *testing.T) {
 func TestUnique(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"b", "a", ""}, Unique([]string{"b", "a", "b", "", "", "a"}))
-	require.NotNil(t, Unique(nil))
+	require.NotNil(t, Unique[string](nil))
 }
 
 func TestTechnicalNames(t *testing.T) {

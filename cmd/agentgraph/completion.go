@@ -15,7 +15,6 @@ type completionCommand struct {
 	Shell string
 }
 
-// newCompletion returns the command "completion".
 func newCompletion() *cobra.Command {
 	c := &completionCommand{}
 	return cli.New(c, &cobra.Command{

@@ -110,7 +110,6 @@ type helpCommand struct {
 	Command []string
 }
 
-// newHelp returns the command "help".
 func newHelp() *cobra.Command {
 	c := &helpCommand{}
 	return cli.New(c, &cobra.Command{
@@ -134,7 +133,6 @@ func (c *helpCommand) Run(cmd *cobra.Command) error {
 
 type versionCommand struct{}
 
-// newVersion returns the command "version".
 func newVersion() *cobra.Command {
 	return cli.New(versionCommand{}, &cobra.Command{Use: "version", Short: "Print the version.",
 		Example: "agentgraph version"}, nil)

@@ -23,7 +23,6 @@ type auditExport struct {
 	Until time.Time
 }
 
-// newAuditExport returns the command "export".
 func newAuditExport() *cobra.Command {
 	c := &auditExport{}
 	return cli.New(c, &cobra.Command{

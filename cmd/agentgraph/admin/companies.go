@@ -27,7 +27,6 @@ type companiesCreate struct {
 	Name string
 }
 
-// newCompaniesCreate returns the command "create".
 func newCompaniesCreate() *cobra.Command {
 	c := &companiesCreate{}
 	return cli.New(c, &cobra.Command{
@@ -56,7 +55,6 @@ type companiesList struct {
 	outputFlag
 }
 
-// newCompaniesList returns the command "list".
 func newCompaniesList() *cobra.Command {
 	c := &companiesList{}
 	return cli.New(c, &cobra.Command{
@@ -94,7 +92,6 @@ type companiesDelete struct {
 	Confirm string
 }
 
-// newCompaniesDelete returns the command "delete".
 func newCompaniesDelete() *cobra.Command {
 	c := &companiesDelete{}
 	return cli.New(c, &cobra.Command{

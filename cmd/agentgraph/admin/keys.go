@@ -26,7 +26,6 @@ type keysCreate struct {
 	Name string
 }
 
-// newKeysCreate returns the command "create".
 func newKeysCreate() *cobra.Command {
 	c := &keysCreate{}
 	return cli.New(c, &cobra.Command{
@@ -97,7 +96,6 @@ type keysImport struct {
 	SecretFromStdin bool
 }
 
-// newKeysImport returns the command "import".
 func newKeysImport() *cobra.Command {
 	c := &keysImport{}
 	return cli.New(c, &cobra.Command{
@@ -143,7 +141,6 @@ type keysList struct {
 	outputFlag
 }
 
-// newKeysList returns the command "list".
 func newKeysList() *cobra.Command {
 	c := &keysList{}
 	return cli.New(c, &cobra.Command{
@@ -198,7 +195,6 @@ type keysRevoke struct {
 	ID string
 }
 
-// newKeysRevoke returns the command "revoke".
 func newKeysRevoke() *cobra.Command {
 	c := &keysRevoke{}
 	return cli.New(c, &cobra.Command{

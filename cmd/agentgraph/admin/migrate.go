@@ -25,7 +25,6 @@ type migrateUp struct {
 	Plan bool
 }
 
-// newMigrateUp returns the command "up".
 func newMigrateUp() *cobra.Command {
 	c := &migrateUp{}
 	return cli.New(c, &cobra.Command{
@@ -81,7 +80,6 @@ type migrateDown struct {
 	Yes bool
 }
 
-// newMigrateDown returns the command "down".
 func newMigrateDown() *cobra.Command {
 	c := &migrateDown{}
 	return cli.New(c, &cobra.Command{
@@ -111,7 +109,6 @@ type migrateStatus struct {
 	outputFlag
 }
 
-// newMigrateStatus returns the command "status".
 func newMigrateStatus() *cobra.Command {
 	c := &migrateStatus{}
 	return cli.New(c, &cobra.Command{

@@ -25,7 +25,6 @@ type planSet struct {
 	Budget  *model.Credits
 }
 
-// newPlanSet returns the command "set".
 func newPlanSet() *cobra.Command {
 	c := &planSet{}
 	return cli.New(c, &cobra.Command{
@@ -65,7 +64,6 @@ type planShow struct {
 	outputFlag
 }
 
-// newPlanShow returns the command "show".
 func newPlanShow() *cobra.Command {
 	c := &planShow{}
 	return cli.New(c, &cobra.Command{
@@ -91,7 +89,6 @@ type planClear struct {
 	outputFlag
 }
 
-// newPlanClear returns the command "clear".
 func newPlanClear() *cobra.Command {
 	c := &planClear{}
 	return cli.New(c, &cobra.Command{
@@ -167,7 +164,6 @@ type planList struct {
 	outputFlag
 }
 
-// newPlanList returns the command "list".
 func newPlanList() *cobra.Command {
 	c := &planList{}
 	return cli.New(c, &cobra.Command{

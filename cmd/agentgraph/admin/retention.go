@@ -27,7 +27,6 @@ type retentionSet struct {
 	Ledger        *int32
 }
 
-// newRetentionSet returns the command "set".
 func newRetentionSet() *cobra.Command {
 	c := &retentionSet{}
 	return cli.New(c, &cobra.Command{
@@ -82,7 +81,6 @@ type retentionShow struct {
 	outputFlag
 }
 
-// newRetentionShow returns the command "show".
 func newRetentionShow() *cobra.Command {
 	c := &retentionShow{}
 	return cli.New(c, &cobra.Command{

@@ -56,7 +56,6 @@ type listCommand struct {
 	JSON   bool
 }
 
-// newListCommand returns the command "list".
 func newListCommand() *cobra.Command {
 	c := &listCommand{}
 	return cli.New(c, &cobra.Command{

@@ -20,7 +20,6 @@ type compareCommand struct {
 	JSON       bool
 }
 
-// newCompareCommand returns the command "compare".
 func newCompareCommand() *cobra.Command {
 	c := &compareCommand{}
 	return cli.New(c, &cobra.Command{

@@ -25,7 +25,6 @@ type executionsCommand struct {
 	JSON    bool
 }
 
-// newExecutionsCommand returns the command "executions".
 func newExecutionsCommand() *cobra.Command {
 	c := &executionsCommand{}
 	return cli.New(c, &cobra.Command{

@@ -17,7 +17,6 @@ type rejudgeCommand struct {
 	Criteria  string
 }
 
-// newRejudgeCommand returns the command "rejudge".
 func newRejudgeCommand() *cobra.Command {
 	c := &rejudgeCommand{}
 	return cli.New(c, &cobra.Command{

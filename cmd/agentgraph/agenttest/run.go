@@ -27,7 +27,6 @@ type runCommand struct {
 	RequireMocked bool
 }
 
-// newRunCommand returns the command "run".
 func newRunCommand() *cobra.Command {
 	c := &runCommand{}
 	return cli.New(c, &cobra.Command{

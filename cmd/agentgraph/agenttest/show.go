@@ -22,7 +22,6 @@ type showCommand struct {
 	style client.Style
 }
 
-// newShowCommand returns the command "show".
 func newShowCommand() *cobra.Command {
 	c := &showCommand{}
 	return cli.New(c, &cobra.Command{

@@ -30,7 +30,6 @@ type contextAdd struct {
 	URL  string
 }
 
-// newContextAdd returns the command "add".
 func newContextAdd() *cobra.Command {
 	c := &contextAdd{}
 	return cli.New(c, &cobra.Command{
@@ -117,7 +116,6 @@ type contextUse struct {
 	Name string
 }
 
-// newContextUse returns the command "use".
 func newContextUse() *cobra.Command {
 	c := &contextUse{}
 	return cli.New(c, &cobra.Command{
@@ -150,7 +148,6 @@ type contextList struct {
 	JSON bool
 }
 
-// newContextList returns the command "list".
 func newContextList() *cobra.Command {
 	c := &contextList{}
 	return cli.New(c, &cobra.Command{
@@ -195,7 +192,6 @@ type contextRemove struct {
 	Name string
 }
 
-// newContextRemove returns the command "remove".
 func newContextRemove() *cobra.Command {
 	c := &contextRemove{}
 	return cli.New(c, &cobra.Command{

@@ -32,7 +32,6 @@ type KnowledgeEvaluate struct {
 	TopN      *int
 }
 
-// newKnowledgeEvaluate returns the command "evaluate".
 func newKnowledgeEvaluate() *cobra.Command {
 	c := &KnowledgeEvaluate{}
 	return cli.New(c, &cobra.Command{

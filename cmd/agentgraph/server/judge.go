@@ -35,7 +35,6 @@ type judgeEval struct {
 	JSON        bool
 }
 
-// newJudgeEval returns the command "eval".
 func newJudgeEval() *cobra.Command {
 	c := &judgeEval{}
 	return cli.New(c, &cobra.Command{

@@ -227,6 +227,14 @@ func (a Argument) summary() string {
 	return text
 }
 
+// Refuse returns the error of the text if the flags are to be refused, else nil.
+func Refuse(isWrong bool, format string, args ...any) error {
+	if !isWrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
 // ExpandPath returns the absolute path of a file or directory. ~/ at its beginning is the user's home.
 func ExpandPath(path string) string {
 	expanded := path

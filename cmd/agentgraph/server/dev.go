@@ -180,7 +180,7 @@ func (c *Dev) openStore(
 		return nil, err
 	}
 	return db.Open(ctx, address, db.Options{
-		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored,
+		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored,
 		AuditKept: c.kept(), Log: log, Tracer: observer.Statements(),
 	})
 }

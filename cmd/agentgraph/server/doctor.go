@@ -221,7 +221,7 @@ func rowSecurity(contents schema.Contents) finding {
 // model asks the provider once whether it takes the key.
 func (c *Doctor) model(ctx context.Context) finding {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
-	if c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
+	if c.Provider.Key == "" && c.Provider.BaseURL == "" {
 		return warning("model", "offline: rules, no language model",
 			"set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")
 	}
@@ -230,7 +230,7 @@ func (c *Doctor) model(ctx context.Context) finding {
 	if err := options.CheckModel(ctx); err != nil {
 		return problem("model", err.Error(), "look at OPENAI_API_KEY and OPENAI_BASE_URL")
 	}
-	return ok("model", "%s; the provider does not refuse the key", c.Model)
+	return ok("model", "%s; the provider does not refuse the key", c.Provider.Model)
 }
 
 // referees asks the providers of the judge and of the contacts of tests, where these have models of their own.
@@ -238,15 +238,15 @@ func (c *Doctor) referees(ctx context.Context) []finding {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	if c.JudgeModel == "" && c.ContactModel == "" && (c.OpenaiAPIKey != "" || c.OpenaiBaseURL != "") {
-		return []finding{warning("judge", "none of its own: "+c.Model+" judges itself",
+	if c.Judge.Model == "" && c.Contact.Model == "" && (c.Provider.Key != "" || c.Provider.BaseURL != "") {
+		return []finding{warning("judge", "none of its own: "+c.Provider.Model+" judges itself",
 			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents")}
 	}
 	var findings []finding
 	for _, role := range []struct {
 		name, model, variable string
 		check                 func(context.Context) error
-	}{{"judge", c.JudgeModel, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.ContactModel, "AGENTGRAPH_CONTACT",
+	}{{"judge", c.Judge.Model, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.Contact.Model, "AGENTGRAPH_CONTACT",
 		options.CheckContact}} {
 		if role.model == "" {
 			continue

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,60 +10,66 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// agentFlags say how agents speak, what they answer from and what they may reach.
-type agentFlags struct {
-	modelFlags
-	refereeFlags
-	knowledgeFlags
-	conversationFlags
-	priceFlags
-}
-
-func (f *agentFlags) Declare() cli.Flags {
-	return slices.Concat(f.modelFlags.Declare(), f.refereeFlags.Declare(), f.knowledgeFlags.Declare(),
-		f.conversationFlags.Declare(), f.priceFlags.Declare())
-}
-
-// Validate checks all groups of flags.
+// Validate refuses bounds that would let nothing through, and settings of a model that is not named.
 func (f agentFlags) Validate() error {
-	return errors.Join(f.modelFlags.Validate(), f.refereeFlags.Validate(), f.knowledgeFlags.Validate(),
-		f.conversationFlags.Validate(), f.priceFlags.Validate())
+	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
+		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
+		cli.Refuse(f.Workers < 0, "--workers must not be negative"),
+		cli.Refuse(f.RunsPerCompany <= 0, "--runs-per-company must be above 0"),
+	), f.validatePrices())
+}
+
+// validateModels refuses a timeout in which no model could answer, and an address or a key of a model that is not
+// named: it would be used for nothing.
+func (f agentFlags) validateModels() error {
+	isUnnamed := func(c openai.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
+	return errors.Join(cli.Refuse(f.Provider.Timeout <= 0, "--model-timeout must be above 0"), cmp.Or(
+		cli.Refuse(isUnnamed(f.Judge), "--judge-base-url and --judge-api-key need a --judge-model"),
+		cli.Refuse(isUnnamed(f.Contact), "--contact-base-url and --contact-api-key need a --contact-model"),
+	))
+}
+
+// validateKnowledge refuses an incomplete reranker, a program that is not there, and a bound below 0.
+func (f agentFlags) validateKnowledge() error {
+	if f.MaxStored < 0 {
+		return errors.New("--max-stored-bytes must not be negative")
+	}
+	if f.OCR.Program != "" {
+		if _, err := exec.LookPath(f.OCR.Program); err != nil {
+			return fmt.Errorf("--ocr: %w", err)
+		}
+	}
+	return f.Reranker.Validate()
+}
+
+// validatePrices refuses negative prices, and those above the maximum of one entry.
+func (f agentFlags) validatePrices() error {
+	for _, price := range []model.Credits{f.Prices.Message, f.Prices.InputTokens, f.Prices.OutputTokens} {
+		if price < 0 || price > model.MaxEntryCredits {
+			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " +
+				model.MaxEntryCredits.String())
+		}
+	}
+	return nil
 }
 
 // options returns the engine's options.
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
-	return app.EngineOptions{
-		Provider: openai.Config{
-			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
-		},
-		QuestionModel:   f.QuestionModel,
-		Embedder:        openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel},
-		Reranker:        f.reranker(),
-		OCR:             knowledge.OCR{Program: f.OCR, Languages: f.OCRLanguages},
-		Judge:           openai.Config{BaseURL: f.JudgeBaseURL, Key: f.JudgeAPIKey, Model: f.JudgeModel},
-		Judges:          f.JudgeModels,
-		Contact:         openai.Config{BaseURL: f.ContactBaseURL, Key: f.ContactAPIKey, Model: f.ContactModel},
-		TurnTimeout:     f.TurnTimeout,
-		MaxModelCalls:   f.MaxModelCalls,
-		ToolAllow:       f.ToolAllow,
-		TransferWebhook: f.TransferWebhook,
-		Prices:          f.prices(),
-		Observer:        observer,
-		Log:             log,
-	}
+	options := f.EngineOptions
+	options.Provider.IdleTimeout = f.Provider.Timeout
+	options.Observer, options.Log = observer, log
+	return options
 }
 
 const (
@@ -102,71 +109,20 @@ var natsSubject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // Validate refuses what could not be a subject, and settings of a bus that is not used.
 func (f busFlags) Validate() error {
-	if !natsSubject.MatchString(f.NatsSubject) || len(f.NatsSubject) > 100 {
-		return errors.New("--nats-subject must be up to 100 letters, digits, - and _, with single dots between them")
-	}
-	if f.NatsCredentials != "" && f.NatsURL == "" {
-		return errors.New("--nats-credentials needs --nats-url")
-	}
-	return nil
+	return cmp.Or(
+		cli.Refuse(!natsSubject.MatchString(f.Subject) || len(f.Subject) > 100,
+			"--nats-subject must be up to 100 letters, digits, - and _, with single dots between them"),
+		cli.Refuse(f.Credentials != "" && f.URL == "", "--nats-credentials needs --nats-url"),
+	)
 }
 
 // nats is where signals travel, nil for the database.
 func (f busFlags) nats(log *slog.Logger) *db.NATS {
-	if f.NatsURL == "" {
+	if f.URL == "" {
 		return nil
 	}
-	return &db.NATS{URL: f.NatsURL, Credentials: f.NatsCredentials, Subject: f.NatsSubject, Log: log}
-}
-
-// Validate refuses an address or a key of a model that is not named: it would be used for nothing.
-func (f refereeFlags) Validate() error {
-	if f.JudgeModel == "" && (f.JudgeBaseURL != "" || f.JudgeAPIKey != "") {
-		return errors.New("--judge-base-url and --judge-api-key need a --judge-model")
-	}
-	if f.ContactModel == "" && (f.ContactBaseURL != "" || f.ContactAPIKey != "") {
-		return errors.New("--contact-base-url and --contact-api-key need a --contact-model")
-	}
-	return nil
-}
-
-// Validate refuses an incomplete reranker, a program that is not there, and a bound below 0.
-func (f knowledgeFlags) Validate() error {
-	if f.MaxStored < 0 {
-		return errors.New("--max-stored-bytes must not be negative")
-	}
-	if f.OCR != "" {
-		if _, err := exec.LookPath(f.OCR); err != nil {
-			return fmt.Errorf("--ocr: %w", err)
-		}
-	}
-	return f.reranker().Validate()
-}
-
-func (f knowledgeFlags) reranker() knowledge.Reranker {
-	return knowledge.Reranker{URL: f.RerankURL, Key: f.RerankAPIKey, Models: f.RerankModel}
-}
-
-// Validate refuses bounds that would let nothing through.
-func (f conversationFlags) Validate() error {
-	if f.TurnTimeout <= 0 || f.MaxModelCalls <= 0 {
-		return errors.New("--turn-timeout and --max-model-calls must be above 0")
-	}
-	if f.Workers < 0 {
-		return errors.New("--workers must not be negative")
-	}
-	if f.RunsPerCompany <= 0 {
-		return errors.New("--runs-per-company must be above 0")
-	}
-	return nil
-}
-
-// Validate refuses a timeout in which no model could answer.
-func (f modelFlags) Validate() error {
-	if f.ModelTimeout <= 0 {
-		return errors.New("--model-timeout must be above 0")
-	}
-	return nil
+	f.Log = log
+	return &f.NATS
 }
 
 // listen opens the address. If another program uses it, the error is one sentence with the advice.
@@ -184,19 +140,4 @@ func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return listener, nil
-}
-
-// Validate refuses negative prices, and those above the maximum of one entry.
-func (f priceFlags) Validate() error {
-	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
-		if price < 0 || price > model.MaxEntryCredits {
-			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " +
-				model.MaxEntryCredits.String())
-		}
-	}
-	return nil
-}
-
-func (f priceFlags) prices() model.Prices {
-	return model.Prices{Message: f.PriceMessage, InputTokens: f.PriceInputTokens, OutputTokens: f.PriceOutputTokens}
 }

@@ -88,5 +88,5 @@ func TestFlagsOfTheAuditLog(t *testing.T) {
 	} {
 		require.Error(t, f.Validate(), f)
 	}
-	require.Error(t, knowledgeFlags{MaxStored: -1}.Validate())
+	require.Error(t, agentFlags{MaxStored: -1}.Validate())
 }

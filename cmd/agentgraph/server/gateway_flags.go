@@ -1,7 +1,7 @@
 package server
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -22,42 +22,36 @@ const mostUpload = 25 << 20
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {
-	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxResponse <= 0 || f.RequestTimeout <= 0 {
-		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
+	err := cmp.Or(
+		cli.Refuse(f.BodyBytes <= 0 || f.UploadBytes <= 0 || f.ResponseBytes <= 0 || f.RequestTimeout <= 0,
+			"--max-body, --max-upload, --max-answer and --request-timeout must be above 0"),
+		cli.Refuse(f.BasePath != "" && !isPath(f.BasePath), "--base-path must be a path such as /agents, not %q", f.BasePath),
+		cli.Refuse(f.QueryCost < 0, "--query-cost must not be below 0"),
+		cli.Refuse(f.QueryDepth <= 0, "--query-depth must be above 0"),
+		cli.Refuse(f.Batch < 0 || f.Batch > mostBatch, "--max-batch must be between 0 and %d", mostBatch),
+		cli.Refuse(f.PersistedBytes < 0, "--persisted-query-bytes must not be negative"),
+		cli.Refuse(f.UploadBytes > mostUpload, "--max-upload must be at most %d", mostUpload),
+		cli.Refuse(f.Connections.All < 0 || f.Connections.PerAddress < 0,
+			"--max-clients and --max-clients-per-address must not be negative"),
+		cli.Refuse(f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyRateLimit < 0,
+			"--rate-limit, --company-rate-limit and --model-rate-limit must not be negative"),
+	)
+	if err != nil {
+		return err
 	}
-	if f.BasePath != "" && (f.BasePath[0] != '/' || path.Clean(f.BasePath) != strings.TrimSuffix(f.BasePath, "/") &&
-		f.BasePath != "/" || (&url.URL{Path: f.BasePath}).EscapedPath() != f.BasePath) {
-		return fmt.Errorf("--base-path must be a path such as /agents, not %q", f.BasePath)
-	}
-	if f.QueryCost < 0 {
-		return errors.New("--query-cost must not be below 0")
-	}
-	if f.QueryDepth <= 0 {
-		return errors.New("--query-depth must be above 0")
-	}
-	if f.MaxBatch < 0 || f.MaxBatch > mostBatch {
-		return fmt.Errorf("--max-batch must be between 0 and %d", mostBatch)
-	}
-	if f.Persisted < 0 {
-		return errors.New("--persisted-query-bytes must not be negative")
-	}
-	if f.MaxUpload > mostUpload {
-		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
-	}
-	if f.MaxClients < 0 || f.MaxPerAddress < 0 {
-		return errors.New("--max-clients and --max-clients-per-address must not be negative")
-	}
-	if f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyLimit < 0 {
-		return errors.New("--rate-limit, --company-rate-limit and --model-rate-limit must not be negative")
-	}
-	for _, origin := range f.CORSOrigin {
+	for _, origin := range f.CORSOrigins {
 		if !isOrigin(origin) {
 			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or "+
 				"https://*.example.com, not %q", origin)
 		}
 	}
-	_, err := f.Key()
+	_, err = f.Key()
 	return err
+}
+
+func isPath(text string) bool {
+	isClean := text == "/" || path.Clean(text) == strings.TrimSuffix(text, "/")
+	return text[0] == '/' && isClean && (&url.URL{Path: text}).EscapedPath() == text
 }
 
 // isOrigin reports whether the text is "*" or an origin as browsers send it, except that its host may begin with "*.".
@@ -74,25 +68,9 @@ const costPerWork = 20
 
 // settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
-	settings := gateway.DefaultSettings()
-	settings.Introspection = f.Introspection
+	settings := f.Settings
 	settings.BasePath = strings.TrimSuffix(f.BasePath, "/")
-	settings.BodyBytes = f.MaxBody
-	settings.UploadBytes = f.MaxUpload
-	settings.ResponseBytes = f.MaxResponse
-	settings.QueryCost = f.QueryCost
 	settings.ResponseWork = f.QueryCost / costPerWork
-	settings.Compress = f.Compress
-	settings.QueryDepth = f.QueryDepth
-	settings.Batch = f.MaxBatch
-	settings.PersistedBytes = f.Persisted
-	settings.RequestTimeout = f.RequestTimeout
-	settings.AllowedOrigins = f.AllowedOrigin
-	settings.CORSOrigins = f.CORSOrigin
-	settings.Connections = gateway.Connections{All: f.MaxClients, PerAddress: f.MaxPerAddress}
-	settings.RateLimit = f.RateLimit
-	settings.CompanyRateLimit = f.CompanyLimit
-	settings.ModelRateLimit = f.ModelRateLimit
 	return settings
 }
 
@@ -104,7 +82,7 @@ func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 	return console.New(invitation)
 }
 
-func (f gatewayFlags) hasConsole() bool { return f.Console == "on" && f.Trusted == "" }
+func (f gatewayFlags) hasConsole() bool { return f.Console == "on" && f.TrustedDirectory == "" }
 
 // existingDirectory returns what sets the path of a directory that must be there.
 func existingDirectory(into *string) func(string) error {
@@ -124,8 +102,8 @@ func existingDirectory(into *string) func(string) error {
 
 // trustedDocuments returns the directory of trusted documents, or nil.
 func (f gatewayFlags) trustedDocuments() fs.FS {
-	if f.Trusted == "" {
+	if f.TrustedDirectory == "" {
 		return nil
 	}
-	return os.DirFS(f.Trusted)
+	return os.DirFS(f.TrustedDirectory)
 }

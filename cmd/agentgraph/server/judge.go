@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -27,8 +28,7 @@ func NewJudge() *cobra.Command {
 }
 
 type judgeEval struct {
-	modelFlags
-	refereeFlags
+	agentFlags
 	File        string
 	Votes       int
 	Concurrency int
@@ -45,7 +45,7 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the " +
 			"60 verdicts that come with the program."},
-	}, &c.modelFlags, &c.refereeFlags, cli.Flags{
+	}, c.models(), c.referees(), cli.Flags{
 		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
 		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
@@ -54,13 +54,11 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 
 // Validate checks all groups of flags.
 func (c *judgeEval) Validate() error {
-	if c.Votes != 1 && c.Votes != 3 && c.Votes != 5 {
-		return errors.New("--votes must be 1, 3 or 5")
-	}
-	if c.Concurrency < 1 || c.Concurrency > 50 {
-		return errors.New("--concurrency must be 1 to 50")
-	}
-	return errors.Join(c.modelFlags.Validate(), c.refereeFlags.Validate())
+	return cmp.Or(
+		cli.Refuse(c.Votes != 1 && c.Votes != 3 && c.Votes != 5, "--votes must be 1, 3 or 5"),
+		cli.Refuse(c.Concurrency < 1 || c.Concurrency > 50, "--concurrency must be 1 to 50"),
+		c.validateModels(),
+	)
 }
 
 // labelled is a conversation with verdicts that are known. Messages and calls are as in the JSON report of "test run".
@@ -169,20 +167,16 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 }
 
 func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*judgeMeasured, error) {
-	flags := agentFlags{modelFlags: c.modelFlags, refereeFlags: c.refereeFlags}
-	if c.JudgeModel == "" && c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
+	if c.Judge.Model == "" && c.Provider.Key == "" && c.Provider.BaseURL == "" {
 		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or "+
 			"AGENTGRAPH_JUDGE_MODEL with its key"))
 	}
-	_, evaluator, release, err := app.NewEngine(flags.options(nil, slog.New(slog.DiscardHandler)))
+	_, evaluator, release, err := app.NewEngine(c.options(nil, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	measured := &judgeMeasured{Model: c.Model, Votes: c.Votes}
-	if c.JudgeModel != "" {
-		measured.Model = c.JudgeModel
-	}
+	measured := &judgeMeasured{Model: cmp.Or(c.Judge.Model, c.Provider.Model), Votes: c.Votes}
 	for _, conversation := range conversations {
 		for _, criterion := range conversation.Criteria {
 			measured.Verdicts = append(measured.Verdicts, judgeVerdict{Conversation: conversation.Name,
@@ -194,11 +188,7 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	for i := range measured.Verdicts {
 		v := &measured.Verdicts[i]
 		group.Go(func() error {
-			by := v.of.EndedBy
-			if by == "" {
-				by = "contact"
-			}
-			result, err := evaluator.JudgeAlone(ctx, v.of.run(), by, v.Criterion, c.Votes)
+			result, err := evaluator.JudgeAlone(ctx, v.of.run(), cmp.Or(v.of.EndedBy, "contact"), v.Criterion, c.Votes)
 			if err != nil {
 				v.Error = err.Error()
 				return ctx.Err()

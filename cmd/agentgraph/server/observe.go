@@ -1,13 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
 	"sync"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -17,13 +18,10 @@ const closeTime = 5 * time.Second
 
 // Validate refuses profiles without an address, and negative times.
 func (f observeFlags) Validate() error {
-	if f.Pprof && f.MetricsListen == "" {
-		return errors.New("--pprof needs --metrics-listen: profiles are served beside the metrics")
-	}
-	if f.SlowOperation < 0 || f.SlowStatement < 0 {
-		return errors.New("--slow-operation and --slow-statement must not be negative")
-	}
-	return nil
+	return cmp.Or(
+		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen: profiles are served beside the metrics"),
+		cli.Refuse(f.SlowOperation < 0 || f.SlowStatement < 0, "--slow-operation and --slow-statement must not be negative"),
+	)
 }
 
 // sampleNoMemory spares the samples of allocations, a fiftieth of the processor time of turns, which only profiles of
@@ -35,9 +33,8 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 	if !f.Pprof {
 		sampleNoMemory()
 	}
-	observer, err := observe.Start(ctx, observe.Options{
-		Listen: f.MetricsListen, Pprof: f.Pprof, SlowStatement: f.SlowStatement, Version: version, Log: log,
-	})
+	f.Version, f.Log = version, log
+	observer, err := observe.Start(ctx, f.Options)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -64,11 +64,13 @@ func (Schema) Run(cmd *cobra.Command) error {
 
 // Validate checks all groups of flags.
 func (c *Serve) Validate() error {
-	if c.MaxConnections < 2 {
-		return errors.New("--max-connections must be at least 2")
-	}
-	if c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay {
-		return fmt.Errorf("--drain-delay must be between 0s and %s", mostDrainDelay)
+	err := cmp.Or(
+		cli.Refuse(c.MaxConnections < 2, "--max-connections must be at least 2"),
+		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay, "--drain-delay must be between 0s and %s",
+			mostDrainDelay),
+	)
+	if err != nil {
+		return err
 	}
 	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
 		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
@@ -98,8 +100,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
 		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey,
-		RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
-		Tracer: observer.Statements(), NATS: c.nats(log),
+		RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored, AuditKept: c.kept(),
+		Log: log, Tracer: observer.Statements(), NATS: c.nats(log),
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,9 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 //go:generate go run ./generate
@@ -26,11 +29,11 @@ func SettingGroups() []SettingGroup {
 	s, d := new(Serve), new(Dev)
 	return []SettingGroup{
 		{"Server", slices.Concat(s.DatabaseFlag.Declare(), s.serverFlags.Declare(), s.SecretKeyFlag.Declare())},
-		{"Models", slices.Concat(s.modelFlags.Declare(), s.refereeFlags.Declare())},
-		{"Knowledge", s.knowledgeFlags.Declare()},
-		{"Conversations and tests", slices.Concat(s.conversationFlags.Declare(), s.priceFlags.Declare())},
+		{"Models", slices.Concat(s.models(), s.referees())},
+		{"Knowledge", s.knowledge()},
+		{"Conversations and tests", slices.Concat(s.conversations(), s.prices())},
 		{"Requests", s.limits(serveLimits)},
-		{"Browsers", s.browserFlags.Declare()},
+		{"Browsers", s.browsers()},
 		{"Replicas", s.busFlags.Declare()},
 		{"Audit events", s.auditFlags.Declare()},
 		{"Observability", s.observeFlags.Declare()},
@@ -98,28 +101,12 @@ func (f *devFlags) Declare() cli.Flags {
 
 // gatewayFlags bound what clients may request. Sizes and times must be above 0; a cost or a rate of 0 means no bound.
 type gatewayFlags struct {
-	Introspection  bool
-	BasePath       string
-	MaxBody        int64
-	MaxUpload      int64
-	MaxResponse    int64
-	QueryCost      int
-	QueryDepth     int
-	MaxBatch       int
-	Persisted      int
-	Trusted        string
-	Compress       bool
-	MaxClients     int
-	MaxPerAddress  int
-	RequestTimeout time.Duration
-	Plan           bool
-	RateLimit      int
-	CompanyLimit   int
-	ModelRateLimit int
-	LogLevel       slog.Level
-
-	browserFlags
+	gateway.Settings
 	admin.SecretKeyFlag
+	TrustedDirectory string
+	Plan             bool
+	LogLevel         slog.Level
+	Console          string
 }
 
 // rateLimits are the defaults of the rate limits. On one machine there is nobody to protect from others.
@@ -130,9 +117,10 @@ var (
 	devLimits   = rateLimits{key: "0", company: "0", model: "0"}
 )
 
-// declare returns all flags of the gateway, with the default rate limits.
+// declare returns all flags of the gateway, with the default rate limits. What has no flag gets its default.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
-	return slices.Concat(f.limits(rates), f.browserFlags.Declare(), f.SecretKeyFlag.Declare())
+	f.Settings = gateway.DefaultSettings()
+	return slices.Concat(f.limits(rates), f.browsers(), f.SecretKeyFlag.Declare())
 }
 
 // limits returns the flags that bound requests, with the default rate limits.
@@ -141,17 +129,17 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
 			Help: "Requests that one API key may make per minute, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit. See [rate limits](#rate-limits)."},
-		{Into: &f.CompanyLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
+		{Into: &f.CompanyRateLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
 			Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit."},
 		{Into: &f.ModelRateLimit, Name: "model-rate-limit", Env: "AGENTGRAPH_MODEL_RATE_LIMIT", Default: rates.model,
 			Help: "Operations that use a model that one API key may start per minute, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit."},
-		{Into: &f.MaxBody, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576",
+		{Into: &f.BodyBytes, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576",
 			Help: "Largest request body, in bytes, without files."},
-		{Into: &f.MaxUpload, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400",
+		{Into: &f.UploadBytes, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400",
 			Help: "Largest total size of a request's files, in bytes; 26214400 at most."},
-		{Into: &f.MaxResponse, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
+		{Into: &f.ResponseBytes, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
 			Help: "Largest response, in bytes.",
 			Docs: "It bounds the memory of a response while it is made, twice its own size. See " +
 				"[what a query may cost](#what-a-query-may-cost)."},
@@ -165,23 +153,23 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 				"[what a query may cost](#what-a-query-may-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Most levels of nested fields in one operation."},
-		{Into: &f.MaxBatch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
+		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
 			Help: "Most operations in one request that has a list of them, 10 at most; 0 refuses lists."},
-		{Into: &f.MaxClients, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
+		{Into: &f.Connections.All, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
 			Help: "Most client connections at a time; 0 for no limit.",
 			Docs: "Connections beyond it are closed as they come."},
-		{Into: &f.MaxPerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
+		{Into: &f.Connections.PerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
 			Default: "1000",
 			Help: "Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, " +
 				"may open as many as they like.",
 			Docs: "An IPv6 network of 64 bits counts as one address."},
 		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
 			Negatable: true, Help: "Let clients read the schema."},
-		{Into: existingDirectory(&f.Trusted), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
+		{Into: existingDirectory(&f.TrustedDirectory), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
 			Placeholder: "DIR",
 			Help: "Directory with the only GraphQL documents that clients may use, by their ids. " +
 				"The console, which has its own, is off then."},
-		{Into: &f.Persisted, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES",
+		{Into: &f.PersistedBytes, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES",
 			Default: "8388608",
 			Help:    "Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."},
 		{Into: &f.Compress, Name: "compress", Env: "AGENTGRAPH_COMPRESS", Default: "true", Negatable: true,
@@ -197,43 +185,33 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	}
 }
 
-// browserFlags say which pages may call the gateway.
-type browserFlags struct {
-	Console       string
-	CORSOrigin    []string
-	AllowedOrigin []string
-}
-
-func (f *browserFlags) Declare() cli.Flags {
+// browsers says which pages may call the gateway.
+func (f *gatewayFlags) browsers() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"},
 			Help: "Whether browsers are shown the web console, at /console: on or off.",
 			Docs: "See [the console](console.md)."},
-		{Into: &f.CORSOrigin, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
+		{Into: &f.CORSOrigins, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
 			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; " +
 				"* for all. Without one, browsers keep other pages from calling it.",
 			Docs: "See [browsers](#browsers)."},
-		{Into: &f.AllowedOrigin, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
+		{Into: &f.AllowedOrigins, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
 			Help: "Host, other than the gateway's own, whose pages may open a socket but not call."},
 	}
 }
 
 // busFlags say what carries signals between replicas.
-type busFlags struct {
-	NatsURL         string
-	NatsCredentials string
-	NatsSubject     string
-}
+type busFlags struct{ db.NATS }
 
 func (f *busFlags) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.NatsURL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
+		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
 			Help: "NATS servers that carry signals and text between replicas in place of the database, separated by " +
 				"commas, such as nats://user:password@nats:4222.",
 			Docs: "See [another bus](scaling.md#another-bus)."},
-		{Into: &f.NatsCredentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
+		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
-		{Into: &f.NatsSubject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
+		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
 			Help: "What the subjects at NATS begin with. Gateways on different databases need different ones."},
 	}
 }
@@ -260,15 +238,13 @@ func (f *auditFlags) Declare() cli.Flags {
 
 // observeFlags say what to observe about the program.
 type observeFlags struct {
-	MetricsListen string
-	Pprof         bool
+	observe.Options
 	SlowOperation time.Duration
-	SlowStatement time.Duration
 }
 
 func (f *observeFlags) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
+		{Into: &f.Options.Listen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. " +
 				"Without one there are no metrics.",
 			Docs: "See [metrics](#metrics)."},

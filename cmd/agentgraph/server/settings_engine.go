@@ -1,30 +1,34 @@
 package server
 
 import (
-	"time"
+	"slices"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/model"
 )
 
-// modelFlags choose the language model.
-type modelFlags struct {
-	OpenaiAPIKey  string
-	OpenaiBaseURL string
-	Model         string
-	ModelTimeout  time.Duration
-	QuestionModel string
+// agentFlags say how agents speak, what they answer from and what they may reach.
+type agentFlags struct {
+	app.EngineOptions
+	Workers        int
+	RunsPerCompany int
+	MaxStored      int64
 }
 
-func (f *modelFlags) Declare() cli.Flags {
+func (f *agentFlags) Declare() cli.Flags {
+	return slices.Concat(f.models(), f.referees(), f.knowledge(), f.conversations(), f.prices())
+}
+
+// models choose the language model.
+func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
-		{Into: &f.OpenaiAPIKey, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
+		{Into: &f.Provider.Key, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."},
-		{Into: &f.OpenaiBaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
+		{Into: &f.Provider.BaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
 			Help: "Address of the provider, before /chat/completions."},
-		{Into: &f.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
+		{Into: &f.Provider.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
 			Help: "The model that speaks for the agents."},
-		{Into: &f.ModelTimeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
+		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},
 		{Into: &f.QuestionModel, Name: "question-model", Env: "AGENTGRAPH_QUESTION_MODEL", Placeholder: "MODEL",
 			Help: "A small model of the same provider that turns a message, with those before it, into a question to " +
@@ -32,76 +36,54 @@ func (f *modelFlags) Declare() cli.Flags {
 	}
 }
 
-// refereeFlags choose the models that judge tests of agents and play their contacts.
-type refereeFlags struct {
-	JudgeModel     string
-	JudgeBaseURL   string
-	JudgeAPIKey    string
-	JudgeModels    []string
-	ContactModel   string
-	ContactBaseURL string
-	ContactAPIKey  string
-}
-
-func (f *refereeFlags) Declare() cli.Flags {
+// referees choose the models that judge tests of agents and play their contacts.
+func (f *agentFlags) referees() cli.Flags {
 	const provider = "Default: that of the language model."
 	const key = "Default: that of the language model, when the address is the same."
 	return cli.Flags{
-		{Into: &f.JudgeModel, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
+		{Into: &f.Judge.Model, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
 			Help: "The model that judges tests of agents. Default: that of the agents, which then judges itself.",
 			Docs: "See [a judge of its own](testing.md#a-judge-of-its-own)."},
-		{Into: &f.JudgeBaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
+		{Into: &f.Judge.BaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
 			Help: "Address of the judge's provider, before /chat/completions. " + provider},
-		{Into: &f.JudgeAPIKey, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
+		{Into: &f.Judge.Key, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "Key of the judge's provider. " + key},
-		{Into: &f.JudgeModels, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
+		{Into: &f.Judges, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
 			Help: "Other models of the judge's provider, by which users may have conversations of tests judged again.",
 			Docs: "See [judged again](testing.md#judged-again)."},
-		{Into: &f.ContactModel, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
+		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
 			Help: "The model that plays the contacts in tests of agents. Default: that of the agents."},
-		{Into: &f.ContactBaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
+		{Into: &f.Contact.BaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
 			Help: "Address of the contacts' provider, before /chat/completions. " + provider},
-		{Into: &f.ContactAPIKey, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",
+		{Into: &f.Contact.Key, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",
 			Secret: true, Help: "Key of the contacts' provider. " + key},
 	}
 }
 
-// knowledgeFlags choose the models that help to find knowledge, and bound what is stored.
-type knowledgeFlags struct {
-	EmbeddingModel   string
-	EmbeddingBaseURL string
-	EmbeddingAPIKey  string
-	RerankURL        string
-	RerankAPIKey     string
-	RerankModel      []string
-	OCR              string
-	OCRLanguages     string
-	MaxStored        int64
-}
-
-func (f *knowledgeFlags) Declare() cli.Flags {
+// knowledge chooses the models that help to find knowledge, and bounds what is stored.
+func (f *agentFlags) knowledge() cli.Flags {
 	return cli.Flags{
-		{Into: &f.EmbeddingModel, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
+		{Into: &f.Embedder.Model, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
 			Help: "The model that compares questions and documents by meaning. Without one they are compared by words.",
 			Docs: "See [knowledge](knowledge.md)."},
-		{Into: &f.EmbeddingBaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
+		{Into: &f.Embedder.BaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
 			Placeholder: "URL",
 			Help: "Address of the embedding model's provider, before /embeddings. " +
 				"Default: that of the language model."},
-		{Into: &f.EmbeddingAPIKey, Name: "embedding-api-key", Env: "AGENTGRAPH_EMBEDDING_API_KEY", Placeholder: "KEY",
+		{Into: &f.Embedder.Key, Name: "embedding-api-key", Env: "AGENTGRAPH_EMBEDDING_API_KEY", Placeholder: "KEY",
 			Secret: true,
 			Help: "Key of the embedding model's provider. Default: that of the language model, when the address is " +
 				"the same."},
-		{Into: &f.RerankURL, Name: "rerank-url", Env: "AGENTGRAPH_RERANK_URL", Placeholder: "URL",
+		{Into: &f.Reranker.URL, Name: "rerank-url", Env: "AGENTGRAPH_RERANK_URL", Placeholder: "URL",
 			Help: "Full address of a reranker with the API of Cohere or Jina."},
-		{Into: &f.RerankAPIKey, Name: "rerank-api-key", Env: "AGENTGRAPH_RERANK_API_KEY", Placeholder: "KEY",
+		{Into: &f.Reranker.Key, Name: "rerank-api-key", Env: "AGENTGRAPH_RERANK_API_KEY", Placeholder: "KEY",
 			Secret: true, Help: "Key of the reranker."},
-		{Into: &f.RerankModel, Name: "rerank-model", Env: "AGENTGRAPH_RERANK_MODELS", Placeholder: "NAME",
+		{Into: &f.Reranker.Models, Name: "rerank-model", Env: "AGENTGRAPH_RERANK_MODELS", Placeholder: "NAME",
 			Help: "Model of the reranker that knowledge base chats may name."},
-		{Into: &f.OCR, Name: "ocr", Env: "AGENTGRAPH_OCR", Placeholder: "PROGRAM",
+		{Into: &f.OCR.Program, Name: "ocr", Env: "AGENTGRAPH_OCR", Placeholder: "PROGRAM",
 			Help: "Path or name of Tesseract, to read the writing in images and scanned PDFs. " +
 				"Without it they hold no text."},
-		{Into: &f.OCRLanguages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
+		{Into: &f.OCR.Languages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
 			Placeholder: "LANGUAGES",
 			Help:        "The languages of such writing, as Tesseract calls those that are installed with it: eng+fra."},
 		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
@@ -111,17 +93,8 @@ func (f *knowledgeFlags) Declare() cli.Flags {
 	}
 }
 
-// conversationFlags bound conversations and say what they may reach.
-type conversationFlags struct {
-	TurnTimeout     time.Duration
-	MaxModelCalls   int
-	ToolAllow       []string
-	Workers         int
-	RunsPerCompany  int
-	TransferWebhook string
-}
-
-func (f *conversationFlags) Declare() cli.Flags {
+// conversations are bounded, and may reach what these flags say.
+func (f *agentFlags) conversations() cli.Flags {
 	return cli.Flags{
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
 			Help: "How long an agent may take to answer one message, including its calls and their delays."},
@@ -141,20 +114,14 @@ func (f *conversationFlags) Declare() cli.Flags {
 	}
 }
 
-// priceFlags are the prices of simulated chats and test runs, in credits with at most six decimals.
-type priceFlags struct {
-	PriceMessage      model.Credits
-	PriceInputTokens  model.Credits
-	PriceOutputTokens model.Credits
-}
-
-func (f *priceFlags) Declare() cli.Flags {
+// prices are those of simulated chats and test runs, in credits with at most six decimals.
+func (f *agentFlags) prices() cli.Flags {
 	return cli.Flags{
-		{Into: &f.PriceMessage, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",
+		{Into: &f.Prices.Message, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",
 			Placeholder: "CREDITS", Help: "Price of a message that an agent writes in a simulated chat or a test."},
-		{Into: &f.PriceInputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002",
+		{Into: &f.Prices.InputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002",
 			Placeholder: "CREDITS", Help: "Price of a thousand tokens that language models read for it."},
-		{Into: &f.PriceOutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS",
+		{Into: &f.Prices.OutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS",
 			Default: "0.008", Placeholder: "CREDITS",
 			Help: "Price of a thousand tokens that language models write for it."},
 	}

@@ -45,7 +45,7 @@ func NewExport() *cobra.Command {
 // Run writes the archive, and says what is in it.
 func (c *Export) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	err = withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
+	err = withStore(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
 		done := "imported"
 		if c.DryRun {
 			done = "checked"

@@ -46,11 +46,7 @@ func (c *auditExport) Validate() error {
 // Run prints the events.
 func (c *auditExport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		last := c.Until
 		if last.IsZero() {
 			last = time.Now().UTC()

@@ -40,7 +40,7 @@ func newCompaniesCreate() *cobra.Command {
 // Run prints the id of the new company.
 func (c *companiesCreate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
 		company, err := store.CreateCompany(ctx, c.Name)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ type companyShown struct {
 // Run prints one line for each company.
 func (c *companiesList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
 		companies, err := store.Companies(ctx)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func newCompaniesDelete() *cobra.Command {
 // Run deletes the company, if the one who asks knows its name, and says how much that was.
 func (c *companiesDelete) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
@@ -145,6 +145,31 @@ type companyFlag struct {
 func (f *companyFlag) Declare() cli.Flags {
 	return slices.Concat(f.DatabaseFlag.Declare(), cli.Flags{
 		{Into: &f.Company, Name: "company", Required: true, Help: "The company's id, or its name."},
+	})
+}
+
+// companyCommand is a command about a company that has no flags of its own.
+type companyCommand struct {
+	companyFlag
+	outputFlag
+	do func(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error
+}
+
+// Run does it.
+func (c *companyCommand) Run(cmd *cobra.Command) error {
+	return c.withTenant(cmd.Context(), nil, func(tenant *db.Tenant) error {
+		return c.do(cmd.Context(), cmd, tenant, c.outputFlag)
+	})
+}
+
+// withTenant opens the database for one command about the company. The secret key may be empty.
+func (f companyFlag) withTenant(ctx context.Context, secretKey []byte, do func(*db.Tenant) error) error {
+	return withStore(ctx, f.DatabaseURL, secretKey, func(store *db.Store) error {
+		tenant, err := f.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		return do(tenant)
 	})
 }
 

@@ -59,28 +59,20 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
 // migrations first.
 func CheckSchema(ctx context.Context, address string, migrate bool) error {
-	migrator, err := schema.NewMigrator(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = migrator.Close() }()
-	if migrate {
-		return migrator.Up(ctx)
-	}
-	schema, err := migrator.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	return schema.Err()
+	return withMigrator(ctx, address, func(m *schema.Migrator) error {
+		if migrate {
+			return m.Up(ctx)
+		}
+		schema, err := m.Schema(ctx)
+		if err != nil {
+			return err
+		}
+		return schema.Err()
+	})
 }
 
-// withStore opens the database for one command. The schema must fit.
-func withStore(ctx context.Context, address string, do func(*db.Store) error) error {
-	return withSecrets(ctx, address, nil, do)
-}
-
-// withSecrets is withStore with the secret key, which may be empty.
-func withSecrets(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
+// withStore opens the database for one command. The schema must fit, and the secret key may be empty.
+func withStore(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, address, false); err != nil {
 		return err
 	}

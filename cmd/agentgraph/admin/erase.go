@@ -42,11 +42,7 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 // Run erases the contact and says how much that was, and where the number still stands.
 func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
 		number, _, err := in.Number()
 		if err != nil {

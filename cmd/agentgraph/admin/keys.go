@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -74,11 +75,7 @@ func (c *keysCreate) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, secretKey, func(tenant *db.Tenant) error {
 		_, secret, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: c.Name, Scopes: c.scopes(),
 			ExpiresAt: c.expiresAt()})
 		if err != nil {
@@ -121,11 +118,7 @@ func (c *keysImport) Run(cmd *cobra.Command) error {
 		return fmt.Errorf("read the secret: %w", err)
 	}
 	secret := strings.TrimRight(string(text), "\r\n")
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		key, err := tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: c.Name, Scopes: c.scopes(),
 			ExpiresAt: c.expiresAt(), Secret: secret})
 		if err != nil {
@@ -136,13 +129,8 @@ func (c *keysImport) Run(cmd *cobra.Command) error {
 	})
 }
 
-type keysList struct {
-	companyFlag
-	outputFlag
-}
-
 func newKeysList() *cobra.Command {
-	c := &keysList{}
+	c := &companyCommand{do: listKeys}
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List the keys.",
 		Example: `agentgraph keys list --company "Your company"`,
@@ -161,33 +149,26 @@ type keyShown struct {
 	RevokedAt  *time.Time          `json:"revokedAt"`
 }
 
-// Run prints one line for each key.
-func (c *keysList) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
+// listKeys prints one line for each key.
+func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+	keys, err := tenant.APIKeys(ctx)
+	if err != nil {
+		return err
+	}
+	shown, table := []keyShown{}, [][]string{}
+	for _, key := range keys {
+		state := "good"
+		if !key.Usable(time.Now()) {
+			state = "expired"
 		}
-		keys, err := tenant.APIKeys(ctx)
-		if err != nil {
-			return err
+		if key.RevokedAt != nil {
+			state = "revoked"
 		}
-		shown, table := []keyShown{}, [][]string{}
-		for _, key := range keys {
-			state := "good"
-			if !key.Usable(time.Now()) {
-				state = "expired"
-			}
-			if key.RevokedAt != nil {
-				state = "revoked"
-			}
-			shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt,
-				key.ExpiresAt, key.RevokedAt})
-			table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
-		}
-		return c.print(cmd.OutOrStdout(), shown, table)
-	})
+		shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt,
+			key.ExpiresAt, key.RevokedAt})
+		table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
+	}
+	return output.print(cmd.OutOrStdout(), shown, table)
 }
 
 type keysRevoke struct {
@@ -208,11 +189,7 @@ func newKeysRevoke() *cobra.Command {
 // Run revokes the key.
 func (c *keysRevoke) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		key, err := tenant.RevokeAPIKey(ctx, c.ID)
 		if err != nil {
 			return err

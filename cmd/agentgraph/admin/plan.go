@@ -46,11 +46,7 @@ func (c *planSet) setBudget(text string) error {
 // Run sets the plan and shows it.
 func (c *planSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits,
 			Budget: c.Budget}); err != nil {
 			return err
@@ -59,57 +55,27 @@ func (c *planSet) Run(cmd *cobra.Command) error {
 	})
 }
 
-type planShow struct {
-	companyFlag
-	outputFlag
-}
-
 func newPlanShow() *cobra.Command {
-	c := &planShow{}
+	c := &companyCommand{do: showPlan}
 	return cli.New(c, &cobra.Command{
 		Use: "show", Short: "Show the plan and how much of it is used.",
 		Example: `agentgraph plan show --company "Your company"`,
 	}, nil, &c.companyFlag, &c.outputFlag)
 }
 
-// Run prints the plan.
-func (c *planShow) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
-		return showPlan(ctx, cmd, tenant, c.outputFlag)
-	})
-}
-
-type planClear struct {
-	companyFlag
-	outputFlag
-}
-
 func newPlanClear() *cobra.Command {
-	c := &planClear{}
+	c := &companyCommand{do: clearPlan}
 	return cli.New(c, &cobra.Command{
 		Use: "clear", Short: "Remove the plan, and the budget with it.",
 		Example: `agentgraph plan clear --company "Your company"`,
 	}, nil, &c.companyFlag, &c.outputFlag)
 }
 
-// Run removes the plan.
-func (c *planClear) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
-		if err := tenant.ClearPlan(ctx); err != nil {
-			return err
-		}
-		return showPlan(ctx, cmd, tenant, c.outputFlag)
-	})
+func clearPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+	if err := tenant.ClearPlan(ctx); err != nil {
+		return err
+	}
+	return showPlan(ctx, cmd, tenant, output)
 }
 
 // planShown is a plan, and how much of it is used.
@@ -175,7 +141,7 @@ func newPlanList() *cobra.Command {
 // Run prints one line for each company, oldest first.
 func (c *planList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
 		type companyPlan struct {
 			Company string     `json:"company"`
 			Name    string     `json:"name"`

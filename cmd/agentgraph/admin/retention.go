@@ -49,17 +49,13 @@ func newRetentionSet() *cobra.Command {
 // Run sets what is given, all or nothing, and shows what holds then.
 func (c *retentionSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
+	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		given := map[model.RetentionKind]*int32{
 			model.RetentionChats: c.Chats, model.RetentionExecutions: c.Executions,
 			model.RetentionCampaignItems: c.CampaignItems, model.RetentionTombstones: c.Tombstones,
 			model.RetentionLedger: c.Ledger,
 		}
-		err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		err := tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
 			for _, kind := range model.AllRetentionKinds {
 				if days := given[kind]; days != nil {
 					if err := tenant.SetRetention(ctx, model.SetRetentionInput{Kind: kind, Days: *days}); err != nil {
@@ -76,31 +72,15 @@ func (c *retentionSet) Run(cmd *cobra.Command) error {
 	})
 }
 
-type retentionShow struct {
-	companyFlag
-	outputFlag
-}
-
 func newRetentionShow() *cobra.Command {
-	c := &retentionShow{}
+	c := &companyCommand{do: showRetention}
 	return cli.New(c, &cobra.Command{
 		Use: "show", Short: "Show for how many days data is kept.",
 		Example: `agentgraph retention show --company "Your company"`,
 	}, nil, &c.companyFlag, &c.outputFlag)
 }
 
-// Run prints one line for each kind of data.
-func (c *retentionShow) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		tenant, err := c.tenant(ctx, store)
-		if err != nil {
-			return err
-		}
-		return showRetention(ctx, cmd, tenant, c.outputFlag)
-	})
-}
-
+// showRetention prints one line for each kind of data.
 func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
 	retentions, err := tenant.Retentions(ctx)
 	if err != nil {

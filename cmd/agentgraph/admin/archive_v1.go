@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
@@ -88,8 +86,7 @@ const barWidth = 30
 
 // readProgress shows how much of each list was read: as a bar on a terminal, else as a line for each list.
 func readProgress(log io.Writer) func(what string, read, total int64) {
-	file, isFile := log.(*os.File)
-	isTerminal := isFile && term.IsTerminal(int(file.Fd()))
+	isTerminal := cli.IsTerminal(log)
 	return func(what string, read, total int64) {
 		switch {
 		case isTerminal:

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -24,10 +23,7 @@ func (f *outputFlag) Declare() cli.Flags {
 // print writes the value as JSON, or else the table, a line for each row.
 func (f outputFlag) print(out io.Writer, value any, table [][]string) error {
 	if f.JSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
+		return cli.WriteJSON(out, value)
 	}
 	lines := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, row := range table {

@@ -87,9 +87,9 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 	}
 	out := cmd.OutOrStdout()
 	if c.JSON {
-		return client.WriteJSON(out, tests)
+		return cli.WriteJSON(out, tests)
 	}
-	if client.IsTerminal(out) {
+	if cli.IsTerminal(out) {
 		return showTests(out, tests)
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)

@@ -56,7 +56,7 @@ func (c *compareCommand) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		err = client.WriteJSON(cmd.OutOrStdout(), comparison)
+		err = cli.WriteJSON(cmd.OutOrStdout(), comparison)
 	} else {
 		_, err = fmt.Fprint(cmd.OutOrStdout(), comparison.summary())
 	}

@@ -79,7 +79,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		return client.WriteJSON(cmd.OutOrStdout(), executions)
+		return cli.WriteJSON(cmd.OutOrStdout(), executions)
 	}
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tVERDICT\tPASSED\tCREATED\tAGENT")

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // progress shows runs as they end. A terminal shows a bar with the counts, and above it the runs that did not pass.
@@ -29,8 +29,8 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	p := &progress{out: out, style: client.StyleOf(out)}
 	p.counts.Store(execution.Counts)
 	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, count(execution.Counts.Total, "run")))
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		p.bars = mpb.New(mpb.WithOutput(file))
+	if cli.IsTerminal(out) {
+		p.bars = mpb.New(mpb.WithOutput(out))
 		p.bar = p.bars.AddBar(int64(execution.Counts.Total),
 			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d")),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -18,7 +19,7 @@ func (r report) writeJSON(path string) error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := client.WriteJSON(&text, r); err != nil {
+	if err := cli.WriteJSON(&text, r); err != nil {
 		return err
 	}
 	return client.WriteFile(path, text.Bytes())

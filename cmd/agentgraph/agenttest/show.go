@@ -95,7 +95,7 @@ func (c *showCommand) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		return client.WriteJSON(cmd.OutOrStdout(), whole)
+		return cli.WriteJSON(cmd.OutOrStdout(), whole)
 	}
 	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err

@@ -77,7 +77,7 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	if !c.forPeople(cmd.OutOrStdout()) {
-		return client.WriteJSON(cmd.OutOrStdout(), agents)
+		return cli.WriteJSON(cmd.OutOrStdout(), agents)
 	}
 	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
 	for _, a := range agents {

@@ -24,7 +24,7 @@ func (f *outputFlag) Declare() cli.Flags {
 }
 
 // forPeople reports whether people read the output.
-func (f outputFlag) forPeople(out io.Writer) bool { return !f.JSON && client.IsTerminal(out) }
+func (f outputFlag) forPeople(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
 
 // shortened cuts text that has more characters than fit.
 func shortened(text string, most int) string {

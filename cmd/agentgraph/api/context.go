@@ -175,7 +175,7 @@ func (c *contextList) Run(cmd *cobra.Command) error {
 		shown = append(shown, contextShown{name, contexts.Servers[name].URL, name == contexts.Current})
 	}
 	if c.JSON {
-		return client.WriteJSON(cmd.OutOrStdout(), shown)
+		return cli.WriteJSON(cmd.OutOrStdout(), shown)
 	}
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	for _, named := range shown {

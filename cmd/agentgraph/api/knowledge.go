@@ -96,7 +96,7 @@ func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 	if c.forPeople(cmd.OutOrStdout()) {
 		return show(cmd.OutOrStdout(), saved, tried)
 	}
-	return client.WriteJSON(cmd.OutOrStdout(), map[string]*measured{"saved": saved, "tried": tried})
+	return cli.WriteJSON(cmd.OutOrStdout(), map[string]*measured{"saved": saved, "tried": tried})
 }
 
 // evaluate returns how well the chat answers as it is and, if there are any, with settings to try.

@@ -68,7 +68,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 	_, whole, err := server.Execute(ctx, request)
 	// What is not JSON does not come from a gateway, and the error says so.
 	if text := bytes.TrimSpace(whole); json.Valid(text) {
-		if client.IsTerminal(cmd.OutOrStdout()) {
+		if cli.IsTerminal(cmd.OutOrStdout()) {
 			var indented bytes.Buffer
 			_ = json.Indent(&indented, text, "", "  ")
 			text = indented.Bytes()

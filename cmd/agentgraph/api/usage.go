@@ -101,7 +101,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	if !c.forPeople(cmd.OutOrStdout()) {
-		return client.WriteJSON(cmd.OutOrStdout(), whole)
+		return cli.WriteJSON(cmd.OutOrStdout(), whole)
 	}
 	var usage usageShown
 	if err := json.Unmarshal(whole, &usage); err != nil {

@@ -3,7 +3,6 @@
 package apply
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -134,7 +132,7 @@ func (c *Diff) Run(cmd *cobra.Command) error {
 // tell shows the plan and returns the exit code.
 func (p *plan) tell(out io.Writer, asJSON bool) error {
 	if asJSON {
-		if err := client.WriteJSON(out, p.report()); err != nil {
+		if err := cli.WriteJSON(out, p.report()); err != nil {
 			return err
 		}
 	} else {
@@ -188,7 +186,7 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 	}
 	// People are asked and told elsewhere, as standard output has the result and nothing else.
 	err = carryOut(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
-	return errors.Join(client.WriteJSON(cmd.OutOrStdout(), made.report()), err)
+	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), made.report()), err)
 }
 
 // carryOut does what the plan says, and tells it.
@@ -229,31 +227,16 @@ func ask(ctx context.Context, out io.Writer, made *plan, prune, yes bool) error 
 	if yes || !isDeleting {
 		return nil
 	}
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
+	if !cli.IsTerminal(os.Stdin) {
 		return client.Exit(client.ExitUsage, errors.New("--prune needs --yes where nobody can be asked; --dry-run shows "+
 			"what it deletes"))
 	}
 	made.show(out)
 	_, _ = fmt.Fprint(out, "Do all of this? [y/N] ")
-	if !agrees(ctx, os.Stdin) {
+	if !cli.Agrees(ctx, os.Stdin) {
 		return client.Exit(client.ExitCancelled, errors.New("nothing was changed"))
 	}
 	return nil
-}
-
-// agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
-func agrees(ctx context.Context, in io.Reader) bool {
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case line := <-answer:
-		return line == "y" || line == "yes"
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Pull writes a company as files.

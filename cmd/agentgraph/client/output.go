@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,21 +11,9 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
-
-// IsTerminal reports whether out is a terminal.
-func IsTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// WriteJSON writes the value, indented.
-func WriteJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
 
 // Printable returns text on one line and without control characters: models write such texts, and terminals obey
 // control characters.
@@ -47,7 +34,7 @@ type Style bool
 
 // StyleOf respects https://no-color.org and terminals without colors.
 func StyleOf(out io.Writer) Style {
-	return Style(IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+	return Style(cli.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 
 // Bold returns the text in bold.

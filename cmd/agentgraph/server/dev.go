@@ -302,7 +302,7 @@ func keep(path, secret string) error {
 
 // write shows the banner: as lines on a terminal, else as one line of JSON.
 func (b banner) write(out io.Writer, version string) error {
-	if !isTerminal(out) {
+	if !cli.IsTerminal(out) {
 		return json.NewEncoder(out).Encode(b)
 	}
 	key := "none: this database is not the demo's; create one with \"agentgraph keys create\""

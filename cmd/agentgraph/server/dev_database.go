@@ -1,17 +1,15 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/term"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db/local"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
@@ -80,30 +78,15 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		return name, nil
 	}
 	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
-	if isTerminal(in) && isTerminal(log) {
+	if cli.IsTerminal(in) && cli.IsTerminal(log) {
 		_, _ = fmt.Fprintf(log, "%s\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
-		if agrees(ctx, in) {
+		if cli.Agrees(ctx, in) {
 			return name, nil
 		}
 		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
 	}
 	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, " +
 		"or unset DATABASE_URL for a database of its own; nothing was written")
-}
-
-// agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
-func agrees(ctx context.Context, in io.Reader) bool {
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case line := <-answer:
-		return line == "y" || line == "yes"
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // others names some tables, and counts the rest.
@@ -116,8 +99,3 @@ func others(tables []string) string {
 }
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}

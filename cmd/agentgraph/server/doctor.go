@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -107,12 +106,9 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 
 func (c *Doctor) write(out io.Writer, findings []finding) error {
 	if c.JSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(findings)
+		return cli.WriteJSON(out, findings)
 	}
-	isColoured := isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	isColoured := cli.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	colours := map[string]string{"ok": "32", "warning": "33", "problem": "31"}
 	for _, f := range findings {
 		state := fmt.Sprintf("%-7s", f.State)

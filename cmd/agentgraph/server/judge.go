@@ -150,7 +150,7 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.JSON {
-		err = client.WriteJSON(cmd.OutOrStdout(), measured)
+		err = cli.WriteJSON(cmd.OutOrStdout(), measured)
 	} else {
 		err = measured.write(cmd.OutOrStdout())
 	}

@@ -62,7 +62,7 @@ func (c *executionsCommand) Validate() error {
 
 const executionsDocument = executionFields +
 	`query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
-	agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
+	page: agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
 		nodes { ...execution } pageInfo { hasNextPage endCursor }
 	}
 }`
@@ -118,27 +118,13 @@ func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]
 // readOf reads the newest executions of an agent or, for nil, of all agents.
 func (c *executionsCommand) readOf(ctx context.Context, server *client.Client,
 	agentID *string) ([]executionShown, error) {
-	const maxPage = 100
-	executions, filter, with := []executionShown{}, client.Variables{}, client.Variables{"agent": agentID}
+	filter := client.Variables{}
 	if len(c.Status) > 0 {
 		filter["statuses"] = c.Status
 	}
 	if len(c.Verdict) > 0 {
 		filter["verdicts"] = c.Verdict
 	}
-	with["filter"] = filter
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage && len(executions) < c.Limit; {
-		with["first"], with["after"] = min(c.Limit-len(executions), maxPage), page.EndCursor
-		var read struct {
-			AgentTestExecutions struct {
-				Nodes    []executionShown
-				PageInfo client.PageInfo
-			}
-		}
-		if err := server.Ask(ctx, executionsDocument, with, &read); err != nil {
-			return nil, err
-		}
-		executions, page = append(executions, read.AgentTestExecutions.Nodes...), read.AgentTestExecutions.PageInfo
-	}
-	return executions, nil
+	with := client.Variables{"agent": agentID, "filter": filter}
+	return client.ReadAll[executionShown](ctx, server, executionsDocument, with, c.Limit)
 }

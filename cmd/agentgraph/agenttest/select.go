@@ -14,7 +14,7 @@ import (
 func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, agentIDs []string) ([]string, error) {
 	ids := make([]string, len(texts))
 	for i, text := range texts {
-		found, err := server.FindOf(ctx, of, text, agentIDs)
+		found, err := server.Find(ctx, of, text, agentIDs...)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func refuseEmpty(cmd *cobra.Command, flag string, values []string) error {
 
 // testsDocument reads a page of tests.
 const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
-	agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
+	page: agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
 		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
 		pageInfo { hasNextPage endCursor }
 	}
@@ -42,27 +42,14 @@ const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
 
 // readTests reads the tests of one agent, in one folder, or both; "" stands for all.
 func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {
-	tests := []listedTest{}
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var read struct {
-			AgentTests struct {
-				Nodes    []listedTest
-				PageInfo client.PageInfo
-			}
-		}
-		with := client.Variables{"after": page.EndCursor}
-		if agentID != "" {
-			with["agent"] = agentID
-		}
-		if folderID != "" {
-			with["folder"] = folderID
-		}
-		if err := server.Ask(ctx, testsDocument, with, &read); err != nil {
-			return nil, err
-		}
-		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
+	with := client.Variables{}
+	if agentID != "" {
+		with["agent"] = agentID
 	}
-	return tests, nil
+	if folderID != "" {
+		with["folder"] = folderID
+	}
+	return client.ReadAll[listedTest](ctx, server, testsDocument, with, 0)
 }
 
 // target returns the member of an execution's input that says which tests it runs. Several agents or folders come to

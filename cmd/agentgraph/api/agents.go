@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -34,7 +33,7 @@ agentgraph agents --channel Phone --name clinic`,
 }
 
 const agentsDocument = `query ($filter: AgentFilter, $after: String) {
-	agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
+	page: agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
 		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name }
 			knowledgeBaseChatName }
 		pageInfo { hasNextPage endCursor }
@@ -72,7 +71,7 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 	if c.Channel != "" {
 		filter["channel"] = c.Channel
 	}
-	agents, err := readAgents(ctx, server, filter)
+	agents, err := client.ReadAll[agentShown](ctx, server, agentsDocument, client.Variables{"filter": filter}, 0)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -92,22 +91,3 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 
 // maxName is how many characters of a name a table shows.
 const maxName = 30
-
-// readAgents reads all agents that pass the filter.
-func readAgents(ctx context.Context, server *client.Client, filter client.Variables) ([]agentShown, error) {
-	agents := []agentShown{}
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var read struct {
-			Agents struct {
-				Nodes    []agentShown
-				PageInfo client.PageInfo
-			}
-		}
-		if err := server.Ask(ctx, agentsDocument, client.Variables{"filter": filter, "after": page.EndCursor},
-			&read); err != nil {
-			return nil, err
-		}
-		agents, page = append(agents, read.Agents.Nodes...), read.Agents.PageInfo
-	}
-	return agents, nil
-}

@@ -29,6 +29,8 @@ const (
 	silentTime = 45 * time.Second
 	// maxAnswer bounds one response or one event, in bytes.
 	maxAnswer = 64 << 20
+	// maxPage is how many nodes a page has at most.
+	maxPage = 100
 )
 
 // Client sends GraphQL requests to a server.
@@ -110,7 +112,45 @@ func (c *Client) Ask(ctx context.Context, document string, with Variables, into 
 func (c *Client) Execute(ctx context.Context, request Request) (data, whole json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	response, err := c.send(ctx, request, "application/json")
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	response, text, err := c.exchange(ctx, body, http.Header{})
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err = result(response.StatusCode, text)
+	return data, text, err
+}
+
+// ReadAll returns the nodes of all pages, up to most unless that is 0. The document has the variable $after, and calls
+// its list page.
+func ReadAll[T any](ctx context.Context, c *Client, document string, with Variables, most int) ([]T, error) {
+	with, all := maps.Clone(with), []T{}
+	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
+		with["after"] = page.EndCursor
+		if most > 0 {
+			with["first"] = min(most-len(all), maxPage)
+		}
+		var read struct {
+			Page struct {
+				Nodes    []T
+				PageInfo PageInfo
+			}
+		}
+		if err := c.Ask(ctx, document, with, &read); err != nil {
+			return nil, err
+		}
+		all, page = append(all, read.Page.Nodes...), read.Page.PageInfo
+	}
+	return all, nil
+}
+
+// exchange sends a request and reads the whole response.
+func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (*http.Response, []byte, error) {
+	header.Set("Accept", "application/json")
+	response, err := c.send(ctx, body, header)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,8 +159,7 @@ func (c *Client) Execute(ctx context.Context, request Request) (data, whole json
 	if err != nil {
 		return nil, nil, c.unreachable(err)
 	}
-	data, err = result(response.StatusCode, text)
-	return data, text, err
+	return response, text, nil
 }
 
 // Subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
@@ -130,7 +169,11 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	defer cancel(nil)
 	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server was silent for %s", silentTime)) })
 	defer silent.Stop()
-	response, err := c.send(ctx, request, "text/event-stream")
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	response, err := c.send(ctx, body, http.Header{"Accept": {"text/event-stream"}})
 	if err != nil {
 		return err
 	}
@@ -169,17 +212,14 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-func (c *Client) send(ctx context.Context, operation Request, accept string) (*http.Response, error) {
-	body, err := json.Marshal(operation)
-	if err != nil {
-		return nil, err
-	}
+// send sends a body, which is JSON unless the header says otherwise.
+func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", accept)
+	request.Header = header
+	request.Header.Set("Content-Type", cmp.Or(header.Get("Content-Type"), "application/json"))
 	request.Header.Set("X-Api-Key", c.key)
 	request.Header.Set("User-Agent", c.agent)
 	response, err := c.http.Do(request)

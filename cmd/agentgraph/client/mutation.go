@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime/multipart"
 	"net/http"
 
@@ -29,25 +28,13 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	response, text, err := c.exchange(ctx, body, http.Header{
+		"Content-Type": {contentType}, "Idempotency-Key": {key},
+		// A form is refused without it, since other sites could send it.
+		"X-Requested-By": {"agentgraph"},
+	})
 	if err != nil {
 		return err
-	}
-	request.Header.Set("Content-Type", contentType)
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("X-Api-Key", c.key)
-	request.Header.Set("User-Agent", c.agent)
-	request.Header.Set("Idempotency-Key", key)
-	// A form is refused without it, since other sites could send it.
-	request.Header.Set("X-Requested-By", "agentgraph")
-	response, err := c.http.Do(request)
-	if err != nil {
-		return c.unreachable(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return c.unreachable(err)
 	}
 	if response.StatusCode == http.StatusConflict && response.Header.Get("Retry-After") != "" {
 		return &refusal{response.StatusCode, model.Unavailable, "the request is still being carried out"}
@@ -67,21 +54,11 @@ func encode(document string, with Variables, file *File) (body []byte, contentTy
 	}
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
-	if err := form.WriteField("operations", string(operation)); err != nil {
-		return nil, "", err
-	}
-	if err := form.WriteField("map", fmt.Sprintf(`{"0":[%q]}`, file.Variable)); err != nil {
-		return nil, "", err
-	}
-	part, err := form.CreateFormFile("0", file.Name)
-	if err != nil {
-		return nil, "", err
-	}
-	if _, err := part.Write(file.Content); err != nil {
-		return nil, "", err
-	}
-	if err := form.Close(); err != nil {
-		return nil, "", err
-	}
+	// Writing to memory cannot fail.
+	_ = form.WriteField("operations", string(operation))
+	_ = form.WriteField("map", fmt.Sprintf(`{"0":[%q]}`, file.Variable))
+	part, _ := form.CreateFormFile("0", file.Name)
+	_, _ = part.Write(file.Content)
+	_ = form.Close()
 	return out.Bytes(), form.FormDataContentType(), nil
 }

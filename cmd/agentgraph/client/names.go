@@ -50,14 +50,9 @@ var (
 // maxCandidates bounds how many things an error names.
 const maxCandidates = 5
 
-// Find returns the thing with the id or the name, whatever its case. The error lists the candidates if several have the
-// name.
-func (c *Client) Find(ctx context.Context, of Kind, text string) (Named, error) {
-	return c.find(ctx, of, text, false, nil)
-}
-
-// FindOf is Find among the things of the agents, or of all agents without any.
-func (c *Client) FindOf(ctx context.Context, of Kind, text string, agentIDs []string) (Named, error) {
+// Find returns the thing with the id or the name, whatever its case, among those of the agents, or of all agents without
+// any. The error lists the candidates if several have the name.
+func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Named, error) {
 	return c.find(ctx, of, text, false, agentIDs)
 }
 
@@ -136,24 +131,13 @@ func (n namedNode) named() Named {
 
 // NamedLike returns the things that have the text in their names, whatever its case.
 func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Named, err error) {
-	for page := (PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var read struct {
-			Page struct {
-				Nodes    []namedNode
-				PageInfo PageInfo
-			}
+	nodes, err := ReadAll[namedNode](ctx, c, of.list, Variables{"text": text}, 0)
+	for _, node := range nodes {
+		if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
+			all = append(all, node.named())
 		}
-		if err := c.Ask(ctx, of.list, Variables{"text": text, "after": page.EndCursor}, &read); err != nil {
-			return nil, err
-		}
-		for _, node := range read.Page.Nodes {
-			if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
-				all = append(all, node.named())
-			}
-		}
-		page = read.Page.PageInfo
 	}
-	return all, nil
+	return all, err
 }
 
 func keep(all []Named, isKept func(Named) bool) []Named {

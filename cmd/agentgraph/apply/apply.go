@@ -214,15 +214,14 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 		return client.ExitWith(ctx, err)
 	}
 	_, _ = fmt.Fprintln(out, made.summary(warnings))
-	made.showNotes(out)
+	showNotes(out, made.notes)
 	return nil
 }
 
 // ask asks before something is deleted.
 func ask(ctx context.Context, out io.Writer, made *plan, prune, yes bool) error {
 	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool {
-		return ch.verb == "delete" || prune &&
-			len(ch.gone) > 0
+		return ch.verb == "delete" || prune && len(ch.gone) > 0
 	})
 	if yes || !isDeleting {
 		return nil
@@ -282,7 +281,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		return err
 	}
 	files := there.files(c.IDs)
-	there.tellNotes(cmd.ErrOrStderr())
+	showNotes(cmd.ErrOrStderr(), there.notes)
 	if err := there.checkDocuments(); err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}

@@ -70,50 +70,36 @@ func (t *thing) made() error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	switch t.kind {
-	case dataset:
-		return from(text, func(in model.CreateDatasetInput) error { _, err := model.NewDataset(in, now); return err })
-	case knowledgeBaseChat:
-		return from(text, func(in model.CreateKnowledgeBaseChatInput) error {
-			// Which models are configured, the server knows.
-			if s := in.PromptSettings; s != nil {
-				s.RerankModel = nil
-			}
-			_, err := model.NewKnowledgeBaseChat(in, now)
-			return err
-		})
-	case tool:
-		return from(text, func(in model.CreateToolInput) error {
-			_, err := model.NewTool(in, now, func(string, []byte) ([]byte, error) { return nil, nil })
-			return err
-		})
-	case agent:
-		return from(text, func(in model.CreateAgentInput) error { _, err := model.NewAgent(in, now); return err })
-	case folder:
-		return from(text, func(in model.CreateAgentTestFolderInput) error {
-			_, err := model.NewAgentTestFolder(in, now)
-			return err
-		})
-	case simulation:
-		return from(text, func(in model.CreateSimulationTestInput) error {
-			_,
-				err := model.NewSimulationTest(in, now)
-			return err
-		})
-	case classification:
-		return from(text, func(in model.CreateClassificationTestInput) error {
-			_, err := model.NewClassificationTest(in, now)
-			return err
-		})
-	}
-	return from(text, func(in model.CreateCampaignInput) error { _, err := model.NewCampaign(in, now); return err })
+	return makers[t.kind](text)
 }
 
-func from[T any](text []byte, made func(T) error) error {
-	var in T
-	if err := json.Unmarshal(text, &in); err != nil {
+// makers make a thing of each kind of a creation's input, and return what refuses it.
+var makers = map[*kind]func(text []byte) error{
+	dataset: maker(model.NewDataset),
+	knowledgeBaseChat: maker(func(in model.CreateKnowledgeBaseChatInput, now time.Time) (*model.KnowledgeBaseChat, error) {
+		// Which models are configured, the server knows.
+		if s := in.PromptSettings; s != nil {
+			s.RerankModel = nil
+		}
+		return model.NewKnowledgeBaseChat(in, now)
+	}),
+	tool: maker(func(in model.CreateToolInput, now time.Time) (*model.Tool, error) {
+		return model.NewTool(in, now, func(string, []byte) ([]byte, error) { return nil, nil })
+	}),
+	agent:          maker(model.NewAgent),
+	folder:         maker(model.NewAgentTestFolder),
+	simulation:     maker(model.NewSimulationTest),
+	classification: maker(model.NewClassificationTest),
+	campaign:       maker(model.NewCampaign),
+}
+
+func maker[In, Out any](create func(In, time.Time) (Out, error)) func(text []byte) error {
+	return func(text []byte) error {
+		var in In
+		if err := json.Unmarshal(text, &in); err != nil {
+			return err
+		}
+		_, err := create(in, time.Now())
 		return err
 	}
-	return made(in)
 }

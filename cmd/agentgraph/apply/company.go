@@ -67,9 +67,7 @@ func testsOf(group object, at path) []wanted {
 func withDefaults(raw, group object) object {
 	if shared, ok := group.get("variables"); ok && shared != nil {
 		together := slices.Clone(shared.(object))
-		own, _ := raw.get("variables")
-		values, _ := own.(object)
-		for _, m := range values {
+		for _, m := range raw.object("variables") {
 			together = together.with(m.name, m.value)
 		}
 		raw = raw.with("variables", together)
@@ -208,8 +206,8 @@ func (t *thing) withHeaderNames(raw object) object {
 		for _, h := range t.headers {
 			names = append(names, h.name)
 		}
-	} else if now, _ := t.present.get("endpoint"); now != nil {
-		names = now.(object).list("headerNames")
+	} else if now := t.present.object("endpoint"); now != nil {
+		names = now.list("headerNames")
 	}
 	return raw.with("endpoint", endpoint.without("headers").with("headerNames", names))
 }

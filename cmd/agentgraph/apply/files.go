@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,11 +180,13 @@ func readSources(places []string) ([]*source, error) {
 
 // readSource reads a file that a path names: the path itself, or a file in that directory.
 func readSource(place, name string) (*source, error) {
-	open := func() (*os.File, error) { return os.Open(name) }
-	if place != name {
-		open = func() (*os.File, error) { return openWithin(place, filepath.Base(name)) }
+	var file *os.File
+	var err error
+	if place == name {
+		file, err = os.Open(name)
+	} else {
+		file, err = openWithin(place, filepath.Base(name))
 	}
-	file, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -208,9 +211,12 @@ func openWithin(directory, name string) (*os.File, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no file %s", whole)
-	case err != nil && leadsOut(whole):
-		return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, and is not followed", whole, directory)
-	case err == nil && !info.Mode().IsRegular():
+	case err != nil:
+		// Without the limit of the directory it can be opened.
+		if _, err := os.Stat(whole); err == nil {
+			return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, and is not followed", whole, directory)
+		}
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", whole)
 	}
 	file, err := root.Open(name)
@@ -218,12 +224,6 @@ func openWithin(directory, name string) (*os.File, error) {
 		return nil, fmt.Errorf("the file %s cannot be read", whole)
 	}
 	return file, nil
-}
-
-// leadsOut reports whether a path that cannot be opened within its directory can be opened without that limit.
-func leadsOut(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 func parseSource(name string, text []byte) (*source, error) {
@@ -238,15 +238,11 @@ func parseSource(name string, text []byte) (*source, error) {
 			return nil, syntaxError(name, err)
 		}
 	}
-	value := valueOf(decoded)
-	if value == nil {
-		value = object{}
-	}
-	content, ok := value.(object)
-	if !ok {
+	value, isObject := valueOf(decoded).(object)
+	if decoded != nil && !isObject {
 		return nil, fmt.Errorf("%s:1: must be a mapping with keys such as agents and tools", name)
 	}
-	read.content = content
+	read.content = value
 	return read, nil
 }
 
@@ -334,11 +330,7 @@ func suggestion(name, schemaURL string) string {
 	}
 	object, _ := at.(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
-	var known []string
-	for property := range properties {
-		known = append(known, property)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(properties))
 	if like := core.SuggestionList(name, known); len(like) > 0 {
 		return "; did you mean " + like[0] + "?"
 	}

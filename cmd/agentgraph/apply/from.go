@@ -173,8 +173,8 @@ func (c *carriedTests) add(t *carried, at place) {
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{counted(len(t.checks), "check"), strings.Replace(counted(len(t.criteria), "criterion"), "criterions",
-		"criteria", 1)}
+	parts := []string{counted(len(t.checks), "check"),
+		strings.Replace(counted(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
 	if rows := test.list("rows"); len(rows) > 0 {
 		parts = append(parts, counted(len(rows), "row"))
 	}
@@ -268,13 +268,6 @@ func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 		return nil, at, errors.New("holds no tests")
 	}
 	return cases, at, nil
-}
-
-// member returns the object in a member; nil if there is none.
-func (o object) object(name string) object {
-	value, _ := o.get(name)
-	inner, _ := value.(object)
-	return inner
 }
 
 // shown writes any value as text, as conditions on arguments compare it.

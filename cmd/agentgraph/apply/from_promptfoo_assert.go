@@ -3,7 +3,6 @@ package apply
 import (
 	"encoding/json"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,14 +128,9 @@ func (a *phrase) readValue() bool {
 	if !isText || !strings.HasPrefix(name, "file://") {
 		return true
 	}
-	if problem := unreadable(name); problem != "" {
-		a.leave(a.kind, "%s %s", name, problem)
-		return false
-	}
-	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
-	text, err := a.p.read(file)
-	if err != nil {
-		a.leave(a.kind, "%v", err)
+	_, text, problem := a.p.file(name)
+	if problem != "" {
+		a.leave(a.kind, "%s", problem)
 		return false
 	}
 	a.value = strings.TrimSpace(string(text))

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,13 +109,4 @@ func plainMessage(one any) (message object, problem string) {
 		texts = append(texts, part.text("text"))
 	}
 	return message.with("content", strings.Join(texts, "\n")), ""
-}
-
-// asJSON writes a value as JSON, as prompts in YAML files become chats.
-func asJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

@@ -57,14 +57,9 @@ func (p *promptfoo) readPrompt(text string, at place) {
 		p.prompts = append(p.prompts, promptfooPrompt{text, at})
 		return
 	}
-	if problem := unreadable(text); problem != "" {
-		leave("%s %s", text, problem)
-		return
-	}
-	file := filepath.Clean(strings.TrimPrefix(text, "file://"))
-	content, err := p.read(file)
-	if err != nil {
-		leave("%v", err)
+	file, content, problem := p.file(text)
+	if problem != "" {
+		leave("%s", problem)
 		return
 	}
 	at = place{&sourceLines{file, map[string]int{}}, ""}
@@ -94,7 +89,7 @@ func promptsIn(ending, content string) []string {
 	case ".yaml", ".yml":
 		if value, err := decoded([]byte(content)); err == nil {
 			if messages, isList := value.(list); isList && areMessages(messages) {
-				return []string{asJSON(messages)}
+				return []string{shown(messages)}
 			}
 		}
 	}

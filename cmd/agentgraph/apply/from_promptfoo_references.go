@@ -148,6 +148,25 @@ func (p *promptfoo) referred(name, of string, at *place) any {
 	return value
 }
 
+// file reads a file that a reference names. problem says why it is not read.
+func (p *promptfoo) file(reference string) (name string, text []byte, problem string) {
+	if problem := unreadable(reference); problem != "" {
+		return "", nil, reference + " " + problem
+	}
+	name = filepath.Clean(strings.TrimPrefix(reference, "file://"))
+	text, err := p.read(name)
+	if err != nil {
+		return "", nil, err.Error()
+	}
+	return name, text, ""
+}
+
+// Endings of files that are code, and of those that hold no text.
+var (
+	codeEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}
+	noText      = []string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}
+)
+
 // unreadable says why a reference to a file is not followed; empty if it is.
 func unreadable(name string) string {
 	file := strings.TrimPrefix(name, "file://")
@@ -157,13 +176,11 @@ func unreadable(name string) string {
 		return "is not on this machine"
 	case ending == ".prompty":
 		return "is of a format of its own: name its messages in a YAML file"
-	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"},
-		ending):
+	case slices.Contains(codeEndings, ending):
 		return "is code, which is not run"
 	case strings.ContainsAny(file, "*?[{"):
 		return "is a pattern: import the files one by one"
-	case slices.Contains([]string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3",
-		".wav", ".mp4"}, ending):
+	case slices.Contains(noText, ending):
 		return "is no text"
 	}
 	return ""

@@ -96,13 +96,12 @@ var writtenExpectation = regexp.MustCompile(`(?s)^((?:not-)?[a-z][a-z0-9-]*)(?:\
 // expectationOf reads an assertion that is written as a text, such as "contains: Hello". Others are what is expected,
 // word for word.
 func expectationOf(text string) object {
-	for _, prefix := range []string{"javascript:", "fn:", "eval:", "python:", "file://"} {
+	if strings.HasPrefix(text, "python:") {
+		return object{{"type", "python"}, {"value", text}}
+	}
+	for _, prefix := range []string{"javascript:", "fn:", "eval:", "file://"} {
 		if strings.HasPrefix(text, prefix) {
-			kind := map[string]string{"python:": "python", "file://": "javascript"}[prefix]
-			if kind == "" {
-				kind = "javascript"
-			}
-			return object{{"type", kind}, {"value", text}}
+			return object{{"type", "javascript"}, {"value", text}}
 		}
 	}
 	if rest, isGrade := strings.CutPrefix(text, "grade:"); isGrade {

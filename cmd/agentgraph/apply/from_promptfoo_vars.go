@@ -34,8 +34,8 @@ func (t *promptfooTest) vars() bool {
 			t.drop("vars.%s: %s", m.name, problem)
 			return false
 		}
-		values, isList := value.(list)
-		if _, areTexts := first(values).(string); !isList || !areTexts || isWhole == true {
+		values, _ := value.(list)
+		if len(values) == 0 || isWhole == true || !isText(values[0]) {
 			values = list{value}
 		}
 		var combined []object
@@ -67,11 +67,9 @@ func (t *promptfooTest) vars() bool {
 	return true
 }
 
-func first(values list) any {
-	if len(values) == 0 {
-		return nil
-	}
-	return values[0]
+func isText(value any) bool {
+	_, isText := value.(string)
+	return isText
 }
 
 // valueOf returns the value of a variable, which may stand in a file.
@@ -83,13 +81,9 @@ func (t *promptfooTest) valueOf(value any) (any, string) {
 	if !isText || !strings.HasPrefix(name, "file://") {
 		return value, ""
 	}
-	if problem := unreadable(name); problem != "" {
-		return nil, name + " " + problem
-	}
-	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
-	text, err := t.p.read(file)
-	if err != nil {
-		return nil, err.Error()
+	file, text, problem := t.p.file(name)
+	if problem != "" {
+		return nil, problem
 	}
 	if ending := filepath.Ext(file); ending == ".json" || ending == ".yaml" || ending == ".yml" {
 		if value, err := decoded(text); err == nil {
@@ -106,10 +100,9 @@ func (t *promptfooTest) split(bags []object) {
 			value, _ := bag.get(m.name)
 			return !isEqual(value, m.value)
 		})
-		switch {
-		case isSame:
+		if isSame {
 			t.texts.bag = append(t.texts.bag, m)
-		default:
+		} else {
 			t.texts.rows = append(t.texts.rows, m)
 		}
 	}

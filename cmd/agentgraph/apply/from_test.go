@@ -64,7 +64,7 @@ func requireAccepted(t *testing.T, name string, file []byte, tests list) {
 	for _, one := range tests {
 		input, err := json.Marshal(one.(object).without("toolMocking"))
 		require.NoError(t, err)
-		require.NoError(t, from(input, func(in model.CreateSimulationTestInput) error {
+		require.NoError(t, maker(func(in model.CreateSimulationTestInput, now time.Time) (any, error) {
 			if in.MaxTurns == 0 {
 				in.MaxTurns = 10
 			}
@@ -78,9 +78,8 @@ func requireAccepted(t *testing.T, name string, file []byte, tests list) {
 					}
 				}
 			}
-			_, err := model.NewSimulationTest(in, time.Now())
-			return err
-		}), string(input))
+			return model.NewSimulationTest(in, now)
+		})(input), string(input))
 	}
 }
 

@@ -1,12 +1,12 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,15 +89,8 @@ func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
 // order sorts what the server has of a kind, and gives each a key.
 func (c *company) order(k *kind) {
 	slices.SortFunc(c.things[k], func(a, b *thing) int {
-		for _, text := range []func(*thing) string{
-			(*thing).name, func(t *thing) string { return c.folderOfNode(t).nameOrNone() },
-			func(t *thing) string { return t.id },
-		} {
-			if order := strings.Compare(text(a), text(b)); order != 0 {
-				return order
-			}
-		}
-		return 0
+		return cmp.Or(strings.Compare(a.name(), b.name()),
+			strings.Compare(c.folderOfNode(a).nameOrNone(), c.folderOfNode(b).nameOrNone()), strings.Compare(a.id, b.id))
 	})
 	named := map[string][]*thing{}
 	for _, t := range c.things[k] {
@@ -119,13 +112,6 @@ func (c *company) order(k *kind) {
 			key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
 		}
 		t.key, taken[prefix+key] = key, true
-	}
-}
-
-// tellNotes says what people should know of the files that are written.
-func (c *company) tellNotes(out io.Writer) {
-	for _, note := range c.notes {
-		_, _ = fmt.Fprintln(out, "Note:", note)
 	}
 }
 

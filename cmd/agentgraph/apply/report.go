@@ -1,5 +1,7 @@
 package apply
 
+import "slices"
+
 // planReport is a plan for programs.
 type planReport struct {
 	Created int            `json:"created"`
@@ -45,17 +47,11 @@ type documentReport struct {
 
 // report returns the plan, and what of it was done, for programs.
 func (p *plan) report() planReport {
-	all := planReport{Changes: []changeReport{}, Notes: append([]string{}, p.notes...),
-		Warnings: append([]string{}, p.warnings...)}
+	all := planReport{
+		Created: p.count("create"), Changed: p.count("change"), Deleted: p.count("delete"), Changes: []changeReport{},
+		Notes: append([]string{}, p.notes...), Warnings: append([]string{}, p.warnings...),
+	}
 	for _, ch := range p.changes {
-		switch ch.verb {
-		case "create":
-			all.Created++
-		case "change":
-			all.Changed++
-		case "delete":
-			all.Deleted++
-		}
 		all.Changes = append(all.Changes, ch.report())
 	}
 	return all
@@ -76,10 +72,8 @@ func (ch *change) report() changeReport {
 	if t.at.in != nil {
 		one.File = new(t.at.String())
 	}
-	for _, all := range [][]difference{ch.own, ch.apart} {
-		for _, d := range all {
-			one.Fields = append(one.Fields, differenceReport{d.name, d.shape.written(d.old), d.shape.written(d.now)})
-		}
+	for _, d := range slices.Concat(ch.own, ch.apart) {
+		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.written(d.old), d.shape.written(d.now)})
 	}
 	for _, d := range ch.added {
 		one.Added = append(one.Added, documentReport{d.name, d.size})

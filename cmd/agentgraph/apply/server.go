@@ -133,13 +133,11 @@ func (c *company) asFiles(t *thing) object {
 		}
 		for _, one := range node.list("subAgents") {
 			s := one.(object)
-			to, _ := s.get("agent")
-			subAgents = append(subAgents, s.with("delegateAgentId", to.(object).text("id")))
+			subAgents = append(subAgents, s.with("delegateAgentId", s.object("agent").text("id")))
 		}
 		return node.with("toolIds", tools).with("subAgents", subAgents)
 	case campaign:
-		of, _ := node.get("agent")
-		id := of.(object).text("id")
+		id := node.object("agent").text("id")
 		var own list
 		for _, one := range node.list("fields") {
 			if !c.byID[id].hasField(one.(object).text("name")) {

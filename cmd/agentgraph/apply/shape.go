@@ -88,9 +88,9 @@ func (s shape) normal(value any, resolve resolve, at path) any {
 
 // empty returns an object whose members all say nothing, so that all of them are cleared.
 func (s shape) empty() object {
-	o := object{}
-	for _, f := range s.members {
-		o = append(o, member{f.name, nil})
+	o := make(object, len(s.members))
+	for i, f := range s.members {
+		o[i].name = f.name
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -26,32 +27,38 @@ var signs = map[string]string{"create": "+", "change": "~", "delete": "-"}
 
 // show writes what the plan is to do, for people.
 func (p *plan) show(out io.Writer) {
-	counts := map[string]int{}
 	for _, ch := range p.changes {
-		counts[ch.verb]++
 		ch.show(out)
 	}
 	if len(p.changes) == 0 {
 		_, _ = fmt.Fprintln(out, "Nothing differs.")
 	} else {
-		_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", counts["create"], counts["change"],
-			counts["delete"])
+		_, _ = fmt.Fprintf(out, "%d to create, %d to change, %d to delete\n", p.count("create"), p.count("change"),
+			p.count("delete"))
 	}
-	p.showNotes(out)
+	showNotes(out, p.notes)
 }
 
-func (p *plan) showNotes(out io.Writer) {
-	for _, note := range p.notes {
+// showNotes says what people should know of a plan, or of the files that are written.
+func showNotes(out io.Writer, notes []string) {
+	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "Note:", note)
 	}
 }
 
+func (p *plan) count(verb string) (n int) {
+	for _, ch := range p.changes {
+		if ch.verb == verb {
+			n++
+		}
+	}
+	return n
+}
+
 func (ch *change) show(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", signs[ch.verb], ch.verb, ch.thing, ch.loss())
-	for _, all := range [][]difference{ch.own, ch.apart} {
-		for _, d := range all {
-			d.show(out, ch.verb == "create")
-		}
+	for _, d := range slices.Concat(ch.own, ch.apart) {
+		d.show(out, ch.verb == "create")
 	}
 	if ch.headers {
 		_, _ = fmt.Fprintln(out, "    endpoint.headers: values are sent, and never shown")

@@ -59,7 +59,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
-	there.tellNotes(cmd.ErrOrStderr())
+	showNotes(cmd.ErrOrStderr(), there.notes)
 	if c.Output != "" {
 		return client.WriteFile(c.Output, text)
 	}

@@ -33,16 +33,15 @@ func (o object) get(name string) (value any, known bool) {
 	return nil, false
 }
 
-func (o object) text(name string) string {
-	value, _ := o.get(name)
-	text, _ := value.(string)
-	return text
-}
+// text, list and object return a member of that type, or the zero value.
+func (o object) text(name string) string   { return as[string](o, name) }
+func (o object) list(name string) list     { return as[list](o, name) }
+func (o object) object(name string) object { return as[object](o, name) }
 
-func (o object) list(name string) list {
+func as[T any](o object, name string) T {
 	value, _ := o.get(name)
-	values, _ := value.(list)
-	return values
+	typed, _ := value.(T)
+	return typed
 }
 
 // with returns the object with a member set.

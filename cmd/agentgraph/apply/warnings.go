@@ -50,19 +50,12 @@ func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings i
 
 // summary says what was done, and how many warnings there were about it.
 func (p *plan) summary(warnings int) string {
-	counts := map[string]int{}
-	for _, ch := range p.changes {
-		counts[ch.verb]++
-	}
 	if len(p.changes) == 0 {
 		return "Nothing differs."
 	}
-	text := fmt.Sprintf("%d created, %d changed, %d deleted", counts["create"], counts["change"], counts["delete"])
-	switch warnings {
-	case 0:
+	text := fmt.Sprintf("%d created, %d changed, %d deleted", p.count("create"), p.count("change"), p.count("delete"))
+	if warnings == 0 {
 		return text
-	case 1:
-		return text + ", 1 warning"
 	}
-	return fmt.Sprintf("%s, %d warnings", text, warnings)
+	return text + ", " + counted(warnings, "warning")
 }

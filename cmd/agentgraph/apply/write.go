@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -42,28 +44,16 @@ func (w *writer) mutate(ctx context.Context, mutation, selection string, input o
 	document := fmt.Sprintf("mutation ($input: %s%sInput!) { answer: %s(input: $input) { %s } }",
 		strings.ToUpper(mutation[:1]), mutation[1:], mutation, selection)
 	key := uuid.NewString()
-	var answer struct{ Answer rawJSON }
+	var answer struct{ Answer json.RawMessage }
 	err := w.api.again(ctx, func() error {
 		return w.api.client.Mutate(ctx, key, document, client.Variables{"input": input}, file, &answer)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer.Answer.object()
-}
-
-type rawJSON []byte
-
-// UnmarshalJSON keeps the text.
-func (r *rawJSON) UnmarshalJSON(text []byte) error {
-	*r = append((*r)[:0], text...)
-	return nil
-}
-
-func (r rawJSON) object() (object, error) {
-	value, err := decodeJSON(r)
-	o, _ := value.(object)
-	return o, err
+	value, err := decodeJSON(answer.Answer)
+	payload, _ := value.(object)
+	return payload, err
 }
 
 // write creates or changes the thing itself.
@@ -78,8 +68,7 @@ func (ch *change) write(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	written, _ := payload.get(t.kind.payload)
-	t.revise(written.(object))
+	t.revise(payload.object(t.kind.payload))
 	return nil
 }
 
@@ -100,9 +89,7 @@ func (ch *change) input() object {
 		value := d.shape.sent(d.now)
 		switch {
 		case isPart:
-			before, _ := input.get(name)
-			parts, _ := before.(object)
-			input = input.with(name, parts.with(part, value))
+			input = input.with(name, input.object(name).with(part, value))
 		case name == "endpoint" && d.now == nil:
 			input = input.with("removeEndpoint", true)
 		case name != "endpoint":
@@ -120,10 +107,7 @@ func (ch *change) input() object {
 
 // endpoint returns a tool's endpoint if it is sent, with the values of its headers if those are.
 func (ch *change) endpoint() any {
-	var isSent bool
-	for _, d := range ch.own {
-		isSent = isSent || d.name == "endpoint" && d.now != nil
-	}
+	isSent := slices.ContainsFunc(ch.own, func(d difference) bool { return d.name == "endpoint" && d.now != nil })
 	if !isSent && !ch.headers {
 		return nil
 	}
@@ -191,46 +175,30 @@ func (ch *change) subAgentID(technicalName string) string {
 
 func contains(values any, value any) bool {
 	l, _ := values.(list)
-	for _, one := range l {
-		if isEqual(one, value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l, func(one any) bool { return isEqual(one, value) })
 }
 
 func (ch *change) add(ctx context.Context, w *writer, d difference) error {
-	switch d.name {
-	case "knowledgeBaseChatId":
+	if d.name == "knowledgeBaseChatId" {
 		return ch.connectChat(ctx, w, d.now)
-	case "toolIds":
-		for _, one := range d.now.(list) {
-			if contains(d.old, one) {
-				continue
-			}
-			if _, err := w.mutate(ctx, "connectTool", "agent { id }",
-				object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil); err != nil {
-				return err
-			}
+	}
+	for _, one := range d.now.(list) {
+		if contains(d.old, one) {
+			continue
 		}
-	case "subAgents":
-		for _, one := range d.now.(list) {
-			if contains(d.old, one) {
-				continue
-			}
-			if err := ch.addSubAgent(ctx, w, one.(object), d.shape.of.sent(one).(object)); err != nil {
-				return err
-			}
-		}
-	case "fields":
-		for _, one := range d.now.(list) {
-			if contains(d.old, one) {
-				continue
-			}
+		var err error
+		switch d.name {
+		case "toolIds":
+			_, err = w.mutate(ctx, "connectTool", "agent { id }",
+				object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
+		case "subAgents":
+			err = ch.addSubAgent(ctx, w, one.(object), d.shape.of.sent(one).(object))
+		case "fields":
 			input := append(object{{"campaignId", ch.thing.id}}, d.shape.of.sent(one).(object)...)
-			if _, err := w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil); err != nil {
-				return err
-			}
+			_, err = w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -246,8 +214,7 @@ func (ch *change) connectChat(ctx context.Context, w *writer, chat any) error {
 	if err != nil {
 		return err
 	}
-	agent, _ := payload.get("agent")
-	ch.thing.revise(agent.(object))
+	ch.thing.revise(payload.object("agent"))
 	return nil
 }
 
@@ -264,8 +231,7 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 	if err != nil {
 		return err
 	}
-	written, _ := payload.get("subAgent")
-	s.id = written.(object).text("id")
+	s.id = payload.object("subAgent").text("id")
 	return nil
 }
 

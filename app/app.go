@@ -80,18 +80,10 @@ type Options struct {
 
 // App is the whole program.
 type App struct {
-	store     *db.Store
-	engine    *engine.Engine
-	evaluator *evaluation.Evaluator
-	server    *gateway.Server
-	settings  gateway.Settings
-	workers   int
-	delay     time.Duration
-	// handler is the server inside its observers.
-	handler http.Handler
-	webhook db.AuditWebhook
-	http    *http.Server
-	log     *slog.Logger
+	options Options
+	server  *gateway.Server
+	// http serves the server inside its observers.
+	http *http.Server
 }
 
 // secretFields are the mutations whose answers show secrets, which must not be stored.
@@ -168,26 +160,13 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Settings: settings,
 	})
 	o.Observer.Watch(o.Store, server, v1.Operations())
-	handler := o.Observer.Handler(server)
-	return &App{
-		settings:  settings,
-		workers:   o.Workers,
-		delay:     o.DrainDelay,
-		store:     o.Store,
-		engine:    o.Engine,
-		evaluator: o.Evaluator,
-		server:    server,
-		handler:   handler,
-		webhook:   o.AuditWebhook,
-		log:       o.Log,
-		http: &http.Server{
-			Handler:           handler,
-			ReadHeaderTimeout: 10 * time.Second,
-			MaxHeaderBytes:    maxHeaderBytes,
-			IdleTimeout:       2 * time.Minute,
-			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
-		},
-	}, nil
+	return &App{options: o, server: server, http: &http.Server{
+		Handler:           o.Observer.Handler(server),
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    maxHeaderBytes,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	}}, nil
 }
 
 // Schema returns the schema as one file, as it is served at gateway.SDLPath.
@@ -210,50 +189,51 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 }
 
 // Handler answers requests as Serve does, for use in another server.
-func (a *App) Handler() http.Handler { return a.handler }
+func (a *App) Handler() http.Handler { return a.http.Handler }
 
 // Serve answers requests and works on jobs until ctx ends. Then it begins no more jobs, and after the delay takes no
 // more requests, and lets those in progress finish. Jobs that take longer than stopTime go to other processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
-	if a.workers > 0 {
-		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
+	o := a.options
+	if o.Workers > 0 {
+		if err := o.Engine.Knowledge().Refresh(ctx, o.Store); err != nil {
 			return err
 		}
-		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.evaluator.RunTest, ExtractChat: a.evaluator.ExtractChat,
-			Index: a.engine.Knowledge().Index}); err != nil {
+		if err := o.Store.Work(ctx, o.Workers, db.Workers{RunTest: o.Evaluator.RunTest, ExtractChat: o.Evaluator.ExtractChat,
+			Index: o.Engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
-	if a.workers > 0 {
-		delivering.Go(func() { a.store.DeliverWebhooks(ctx, a.engine.PostWebhook, a.webhook, a.log) })
+	if o.Workers > 0 {
+		delivering.Go(func() { o.Store.DeliverWebhooks(ctx, o.Engine.PostWebhook, o.AuditWebhook, o.Log) })
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()
 	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)
-	go func() { failed <- a.http.Serve(a.settings.Connections.Listen(a.http, listener)) }()
+	go func() { failed <- a.http.Serve(o.Settings.Connections.Listen(a.http, listener)) }()
 	var err error
 	select {
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		a.log.Info("ending: requests and runs in progress are finished first")
+		o.Log.Info("ending: requests and runs in progress are finished first")
 	}
 	ended := context.WithoutCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() {
 		stopping, cancel := context.WithTimeout(ended, stopTime)
 		defer cancel()
-		stopped <- a.store.StopWork(stopping)
+		stopped <- o.Store.StopWork(stopping)
 	}()
-	if err == nil && a.delay > 0 {
+	if err == nil && o.DrainDelay > 0 {
 		a.server.Retire()
 		select {
 		case err = <-failed:
 			err = fmt.Errorf("serve: %w", err)
-		case <-time.After(a.delay):
+		case <-time.After(o.DrainDelay):
 		}
 	}
 	draining, cancel := context.WithTimeout(ended, drainTime)

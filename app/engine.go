@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -186,9 +187,7 @@ func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error)
 // beside completes the settings of another model with those of the provider. The provider's key goes to nobody but the
 // provider.
 func (o EngineOptions) beside(config openai.Config) openai.Config {
-	if config.BaseURL == "" {
-		config.BaseURL = o.Provider.BaseURL
-	}
+	config.BaseURL = cmp.Or(config.BaseURL, o.Provider.BaseURL)
 	if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
 		config.Key = o.Provider.Key
 	}

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -41,10 +42,7 @@ func Export(ctx context.Context, store *db.Store, companyID string, to io.Writer
 		if err := w.all(ctx, snapshot, o.Secrets); err != nil {
 			return err
 		}
-		if err := w.tar.Close(); err != nil {
-			return err
-		}
-		return compressed.Close()
+		return errors.Join(w.tar.Close(), compressed.Close())
 	})
 }
 
@@ -78,11 +76,8 @@ type writer struct {
 }
 
 func (w *writer) all(ctx context.Context, snapshot *db.Snapshot, secrets bool) error {
-	text, err := json.MarshalIndent(w.manifest, "", "  ")
+	err := w.begin()
 	if err != nil {
-		return err
-	}
-	if err := w.entry(manifestName, append(text, '\n')); err != nil {
 		return err
 	}
 	for _, kind := range order {
@@ -96,6 +91,15 @@ func (w *writer) all(ctx context.Context, snapshot *db.Snapshot, secrets bool) e
 		}
 	}
 	return nil
+}
+
+// begin writes the manifest.
+func (w *writer) begin() error {
+	text, err := json.MarshalIndent(w.manifest, "", "  ")
+	if err != nil {
+		return err
+	}
+	return w.entry(manifestName, append(text, '\n'))
 }
 
 // rows writes those of a table, in parts.

@@ -281,11 +281,7 @@ func (m *v1Move) write(to io.Writer) error {
 	}
 	compressed := gzip.NewWriter(target{to})
 	w := &writer{tar: tar.NewWriter(compressed), manifest: manifest}
-	text, err := json.MarshalIndent(manifest, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := w.entry(manifestName, append(text, '\n')); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
 	for _, table := range db.ArchivedTables() {

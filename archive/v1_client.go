@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,15 +75,7 @@ func (e *v1Error) Error() string {
 // hasStatus reports whether the error is an answer with one of the statuses.
 func hasStatus(err error, statuses ...int) bool {
 	var answered *v1Error
-	if !errors.As(err, &answered) {
-		return false
-	}
-	for _, status := range statuses {
-		if answered.status == status {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &answered) && slices.Contains(statuses, answered.status)
 }
 
 // v1Client reads a v1 server.
@@ -132,7 +126,7 @@ func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.D
 	if response.StatusCode != http.StatusOK {
 		problem := v1Object{}
 		_ = json.Unmarshal(text, &problem) // not all errors have a body
-		answered := &v1Error{path, firstOf(problem.text("detail"), problem.text("title")), response.StatusCode}
+		answered := &v1Error{path, cmp.Or(problem.text("detail"), problem.text("title")), response.StatusCode}
 		if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
 			return -1, answered
 		}
@@ -145,15 +139,6 @@ func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.D
 		return 0, fmt.Errorf("GET %s: the answer cannot be read: %w", path, err)
 	}
 	return 0, nil
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // retryAfter reads the header of that name: seconds, or a time.

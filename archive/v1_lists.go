@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -145,7 +146,7 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 		"is_archived": item.raw("isArchived"),
 		"created_at":  created, "due_at": created, "last_call_date": item.at("lastCallDate"), "attempt_count": attempts,
 	}
-	ended := firstTime(item.at("processedAt"), item.at("lastCallDate"), created)
+	ended := cmp.Or(item.at("processedAt"), item.at("lastCallDate"), created)
 	switch status {
 	case "Processed":
 		row["processed_at"], row["result"] = ended, clean(item.raw("result"))
@@ -153,10 +154,10 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 		row["error"] = "the v1 server does not say why"
 	default:
 		row["next_try_date"] = item.at("nextTryDate")
-		row["due_at"] = firstTime(item.at("nextTryDate"), created)
+		row["due_at"] = cmp.Or(item.at("nextTryDate"), created)
 	}
 	if status == "Processed" || status == "Error" {
-		row["attempt_count"], row["last_call_date"] = max(1, attempts), firstTime(item.at("lastCallDate"), ended)
+		row["attempt_count"], row["last_call_date"] = max(1, attempts), cmp.Or(item.at("lastCallDate"), ended)
 	}
 	events := item.objects("eventList")
 	row["event_count"] = len(events)
@@ -165,17 +166,8 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 	m.rows["campaign_items"][len(m.rows["campaign_items"])-1]["phone_number"] = number
 	for i, event := range events {
 		m.rows["campaign_item_events"] = append(m.rows["campaign_item_events"], map[string]any{
-			"item_id": id, "number": i + 1, "type": event.text("type"), "date": firstTime(event.at("date"), created),
-			"description": firstOf(event.text("description"), event.text("type")),
+			"item_id": id, "number": i + 1, "type": event.text("type"), "date": cmp.Or(event.at("date"), created),
+			"description": cmp.Or(event.text("description"), event.text("type")),
 		})
 	}
-}
-
-func firstTime(times ...any) any {
-	for _, at := range times {
-		if at != nil {
-			return at
-		}
-	}
-	return nil
 }

@@ -27,10 +27,7 @@ func (f *DatabaseFlag) Declare() cli.Flags {
 
 // Validate refuses an empty address, such as that of an empty environment variable.
 func (f DatabaseFlag) Validate() error {
-	if f.DatabaseURL == "" {
-		return errors.New("--database-url or DATABASE_URL must name a database")
-	}
-	return nil
+	return cli.Refuse(f.DatabaseURL == "", "--database-url or DATABASE_URL must name a database")
 }
 
 // SecretKeyFlag has the secret key.

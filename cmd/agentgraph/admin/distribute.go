@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -44,10 +45,7 @@ func (c *Distribute) Run(cmd *cobra.Command) error {
 		err := m.Distribute(ctx, c.Shards, func(done string) {
 			_, failed = fmt.Fprintln(cmd.OutOrStdout(), done)
 		})
-		if err != nil {
-			return err
-		}
-		return failed
+		return cmp.Or(err, failed)
 	})
 }
 

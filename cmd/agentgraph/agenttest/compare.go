@@ -38,10 +38,7 @@ func newCompareCommand() *cobra.Command {
 
 // Validate refuses what the server would refuse.
 func (c *compareCommand) Validate() error {
-	if len(c.Base) > maxBases {
-		return fmt.Errorf("at most %d executions to compare with, not %d", maxBases, len(c.Base))
-	}
-	return nil
+	return cli.Refuse(len(c.Base) > maxBases, "at most %d executions to compare with, not %d", maxBases, len(c.Base))
 }
 
 // Run prints what changed. It ends with 1 if something got worse, and with 5 if nothing can be decided.

@@ -3,7 +3,6 @@ package agenttest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,10 +53,7 @@ agentgraph test executions --status Running --status Queued`,
 
 // Validate refuses a limit that lists nothing.
 func (c *executionsCommand) Validate() error {
-	if c.Limit < 1 {
-		return errors.New("--limit must be at least 1")
-	}
-	return nil
+	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
 
 const executionsDocument = executionFields +

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,23 +44,16 @@ func (f *judgingFlags) Declare() cli.Flags {
 
 // Validate refuses what the server would refuse.
 func (f *judgingFlags) Validate() error {
-	if f.Concurrency < 1 || f.Concurrency > 50 {
-		return errors.New("--concurrency must be 1 to 50")
-	}
-	if f.Votes != 1 && f.Votes != 3 && f.Votes != 5 {
-		return errors.New("--votes must be 1, 3 or 5")
-	}
-	// NaN fails both comparisons.
-	if x := f.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
-		return errors.New("--min-pass-rate must be 0 to 1")
-	}
-	if f.Timeout < 0 {
-		return errors.New("--timeout must not be negative")
-	}
-	if f.Reconnect < 0 {
-		return errors.New("--reconnect must not be negative")
-	}
-	return errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON))
+	x := f.MinPassRate
+	return cmp.Or(
+		cli.Refuse(f.Concurrency < 1 || f.Concurrency > 50, "--concurrency must be 1 to 50"),
+		cli.Refuse(f.Votes != 1 && f.Votes != 3 && f.Votes != 5, "--votes must be 1, 3 or 5"),
+		// NaN fails both comparisons.
+		cli.Refuse(x != nil && !(*x >= 0 && *x <= 1), "--min-pass-rate must be 0 to 1"),
+		cli.Refuse(f.Timeout < 0, "--timeout must not be negative"),
+		cli.Refuse(f.Reconnect < 0, "--reconnect must not be negative"),
+		errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON)),
+	)
 }
 
 // errTimeout ends an execution that takes longer than --timeout.

@@ -1,8 +1,8 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -65,16 +65,13 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 
 // Validate refuses what the server would refuse.
 func (c *runCommand) Validate() error {
-	if c.Repeat < 1 || c.Repeat > 20 {
-		return errors.New("--repeat must be 1 to 20")
-	}
-	if n := len(c.UntilDecided); n != 0 && n != 2 {
-		return errors.New("--until-decided must be two pass rates, such as 0.9,0.5")
-	}
-	if len(c.Baseline) > maxBases {
-		return fmt.Errorf("--baseline: at most %d executions, not %d", maxBases, len(c.Baseline))
-	}
-	return c.judgingFlags.Validate()
+	n := len(c.UntilDecided)
+	return cmp.Or(
+		cli.Refuse(c.Repeat < 1 || c.Repeat > 20, "--repeat must be 1 to 20"),
+		cli.Refuse(n != 0 && n != 2, "--until-decided must be two pass rates, such as 0.9,0.5"),
+		cli.Refuse(len(c.Baseline) > maxBases, "--baseline: at most %d executions, not %d", maxBases, len(c.Baseline)),
+		c.judgingFlags.Validate(),
+	)
 }
 
 // Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.

@@ -29,7 +29,7 @@ type KnowledgeEvaluate struct {
 	Dataset   string
 	Threshold *float64
 	Weight    *float64
-	TopN      *int
+	TopN      *int32
 }
 
 func newKnowledgeEvaluate() *cobra.Command {

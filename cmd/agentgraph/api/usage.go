@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,10 +74,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // Validate refuses days in the wrong order.
 func (c *Usage) Validate() error {
-	if !c.To.IsZero() && c.To.Before(c.From) {
-		return errors.New("--to must not be before --from")
-	}
-	return nil
+	return cli.Refuse(!c.To.IsZero() && c.To.Before(c.From), "--to must not be before --from")
 }
 
 // Run prints the credits by month, channel and agent, and the plan.

@@ -164,7 +164,8 @@ func (p *promptfoo) file(reference string) (name string, text []byte, problem st
 // Endings of files that are code, and of those that hold no text.
 var (
 	codeEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}
-	noText      = []string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4"}
+	noText      = []string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3",
+		".wav", ".mp4"}
 )
 
 // unreadable says why a reference to a file is not followed; empty if it is.

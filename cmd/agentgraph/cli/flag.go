@@ -16,8 +16,8 @@ import (
 type Flag struct {
 	// Into is a pointer to what takes the value: a string, a bool, an int, int32 or int64, a time.Duration, a time.Time (a
 	// day in UTC), a []string or []float64 (split at commas, and the flag may stand several times), a map[string]string
-	// (NAME=VALUE, the flag again for several), or an encoding.TextUnmarshaler. A pointer to a *string, *int, *int32 or
-	// *float64 leaves that nil unless there is a value. A func(string) error takes the text itself.
+	// (NAME=VALUE, the flag again for several), or an encoding.TextUnmarshaler. A pointer to a *string, *int32 or *float64
+	// leaves that nil unless there is a value. A func(string) error takes the text itself.
 	Into any
 	// Name is the long name, without dashes, and Short the letter, or "".
 	Name, Short string
@@ -98,7 +98,7 @@ func (v *value) kind() kind {
 		return kind{expected: "true or false"}
 	case *string, **string:
 		return kind{placeholder: "STRING"}
-	case *int, *int32, *int64, **int, **int32:
+	case *int, *int32, *int64, **int32:
 		return kind{expected: "a whole number", placeholder: "NUMBER"}
 	case **float64:
 		return kind{expected: "a number", placeholder: "NUMBER"}
@@ -233,11 +233,6 @@ func define(flags *pflag.FlagSet, f Flag) {
 		flags.TimeVarP(into, f.Name, f.Short, time.Time{}, []string{time.DateOnly}, f.Help)
 	case **string:
 		parsedBy(optional(into, func(text string) (string, error) { return text, nil }))
-	case **int:
-		parsedBy(optional(into, func(text string) (int, error) {
-			n, err := strconv.ParseInt(text, 0, strconv.IntSize)
-			return int(n), err
-		}))
 	case **int32:
 		parsedBy(optional(into, func(text string) (int32, error) {
 			n, err := strconv.ParseInt(text, 0, 32)

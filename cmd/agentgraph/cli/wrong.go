@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -126,7 +127,7 @@ func didYouMean(word string, names []string) string {
 	const mostEdits = 2
 	var like []string
 	for _, name := range names {
-		if word != "" && name != word && (strings.HasPrefix(name, word) || distance(name, word) <= mostEdits) {
+		if word != "" && name != word && (strings.HasPrefix(name, word) || levenshtein.ComputeDistance(name, word) <= mostEdits) {
 			like = append(like, name)
 		}
 	}
@@ -137,27 +138,6 @@ func didYouMean(word string, names []string) string {
 		return fmt.Sprintf(", did you mean %q?", like[0])
 	}
 	return ", did you mean one of " + strings.Join(quoted(like), ", ") + "?"
-}
-
-// distance is that of Levenshtein: how many letters have to be put in, left out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(row[j]+1, row[j+1]+1, change)
-		}
-	}
-	return row[len(b)]
 }
 
 func quoted(texts []string) []string {

@@ -50,8 +50,8 @@ var (
 // maxCandidates bounds how many things an error names.
 const maxCandidates = 5
 
-// Find returns the thing with the id or the name, whatever its case, among those of the agents, or of all agents without
-// any. The error lists the candidates if several have the name.
+// Find returns the thing with the id or the name, whatever its case, among those of the agents, or of all agents
+// without any. The error lists the candidates if several have the name.
 func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Named, error) {
 	return c.find(ctx, of, text, false, agentIDs)
 }

@@ -4,17 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"time"
 )
 
 // parse reads an answer. It normalises numbers, times and the different forms of lists, so that the rest can be
 // compared value by value.
 func parse(answer []byte) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(answer))
 	var value any
-	if err := decoder.Decode(&value); err != nil {
+	if err := json.Unmarshal(answer, &value); err != nil {
 		return nil, fmt.Errorf("%w in %.200s", err, answer)
 	}
 	return normal(value), nil
@@ -56,12 +55,7 @@ func differs(path string, want, got any) string {
 		if !ok {
 			return fmt.Sprintf("%s is %v, not an object", path, got)
 		}
-		names := make([]string, 0, len(want))
-		for name := range want {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(want)) {
 			value, ok := object[name]
 			if !ok {
 				return fmt.Sprintf("%s.%s is missing", path, name)

@@ -137,36 +137,43 @@ func (b *bench) measure(ctx context.Context) error {
 
 // measureCell drives one server once.
 func (b *bench) measureCell(ctx context.Context, c *cell, s *server) (round, error) {
-	requests := s.requests[c.workload]
-	if _, err := drive(ctx, s.address, requests, c.connections, warmup); err != nil {
+	uses := func() ([3]time.Duration, error) { return b.uses(s) }
+	measured, err := b.measureRound(ctx, s.process.Pid, uses, func(during time.Duration) ([]time.Duration, error) {
+		return drive(ctx, s.address, s.requests[c.workload], c.connections, during)
+	})
+	if err == nil {
+		measured.peak, err = peakOf(s.process.Pid, true)
+	}
+	return measured, err
+}
+
+// measureRound drives a process, first to warm it up, and returns all that was measured but the peak of its memory.
+func (b *bench) measureRound(ctx context.Context, pid int, uses func() ([3]time.Duration, error),
+	drive func(during time.Duration) ([]time.Duration, error)) (round, error) {
+	if _, err := drive(warmup); err != nil {
 		return round{}, err
 	}
-	if err := forgetPeak(s.process.Pid); err != nil {
+	if err := forgetPeak(pid); err != nil {
 		return round{}, err
 	}
-	before, err := b.uses(s)
+	before, err := uses()
 	if err != nil {
 		return round{}, err
 	}
 	began := time.Now()
-	took, err := drive(ctx, s.address, requests, c.connections, b.duration)
+	took, err := drive(b.duration)
 	elapsed := time.Since(began)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return round{}, err
 	}
-	after, err := b.uses(s)
-	if err != nil {
-		return round{}, err
+	after, err := uses()
+	measured := round{
+		perSecond: float64(len(took)) / elapsed.Seconds(), p50: quantile(took, 0.5), p99: quantile(took, 0.99),
 	}
-	peak, err := peakOf(s.process.Pid, true)
-	each := func(i int) float64 {
-		return float64((after[i] - before[i]).Microseconds()) / 1000 / float64(len(took))
+	for i := range measured.cpu {
+		measured.cpu[i] = float64((after[i] - before[i]).Microseconds()) / 1000 / float64(len(took))
 	}
-	return round{
-		perSecond: float64(len(took)) / elapsed.Seconds(),
-		p50:       quantile(took, 0.5), p99: quantile(took, 0.99),
-		cpu: [3]float64{each(0), each(1), each(2)}, peak: peak,
-	}, err
+	return measured, err
 }
 
 // uses returns the processor time that the server, Postgres and this program have used.

@@ -79,35 +79,16 @@ func (b *bench) turnsOf(ctx context.Context, s spec) error {
 		if c.server != s.name {
 			continue
 		}
-		if _, err := g.talk(ctx, c.connections, warmup); err != nil {
-			return err
-		}
-		if err := forgetPeak(g.process.Pid); err != nil {
-			return err
-		}
-		before, err := g.uses()
-		if err != nil {
-			return err
-		}
-		began := time.Now()
-		took, err := g.talk(ctx, c.connections, b.duration)
-		elapsed := time.Since(began)
-		if err := errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		after, err := g.uses()
-		if err != nil {
-			return err
-		}
-		peak, err := peakOf(g.process.Pid, false)
-		if err != nil {
-			return err
-		}
-		each := func(i int) float64 { return float64((after[i] - before[i]).Microseconds()) / 1000 / float64(len(took)) }
-		c.rounds = append(c.rounds, round{
-			perSecond: float64(len(took)) / elapsed.Seconds(), p50: quantile(took, 0.5), p99: quantile(took, 0.99),
-			cpu: [3]float64{each(0), each(1), each(2)}, peak: peak,
+		measured, err := b.measureRound(ctx, g.process.Pid, g.uses, func(during time.Duration) ([]time.Duration, error) {
+			return g.talk(ctx, c.connections, during)
 		})
+		if err == nil {
+			measured.peak, err = peakOf(g.process.Pid, false)
+		}
+		if err != nil {
+			return err
+		}
+		c.rounds = append(c.rounds, measured)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func script(isShort bool) []act {
 		{name: fmt.Sprintf("Postgres stopped for %s", away),
 			do: func(ctx context.Context, s *stage) error { return s.restartDatabase(ctx, away) }},
 		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *stage) error {
-			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "") })
+			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "%") })
 		}},
 		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4,
 			do: func(ctx context.Context, s *stage) error {
@@ -180,14 +180,10 @@ func (s *stage) crashDatabase(ctx context.Context) error {
 	return nil
 }
 
-// cut ends the program's connections to Postgres, or those whose last statement is like the pattern.
+// cut ends the program's connections to Postgres whose last statement is like the pattern.
 func (s *stage) cut(ctx context.Context, statement string) error {
-	pattern := "%"
-	if statement != "" {
-		pattern = statement
-	}
 	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
-		"'agentgraph' AND query ILIKE '%s'", pattern))
+		"'agentgraph' AND query ILIKE '%s'", statement))
 }
 
 // fillDisk takes all space on Postgres's disk for a while. Postgres may end by that; then it is started again.

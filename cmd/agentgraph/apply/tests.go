@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,104 +15,6 @@ import (
 
 // kindsOfTests are what tests refer to, and tests.
 var kindsOfTests = []*kind{tool, agent, folder, simulation, classification}
-
-// TestExport writes tests as files.
-type TestExport struct {
-	client.Flags
-	Agent  []string
-	Output string
-	IDs    bool
-}
-
-// NewTestExport returns the command "export".
-func NewTestExport() *cobra.Command {
-	c := &TestExport{}
-	return cli.New(c, &cobra.Command{
-		Use: "export", Short: "Write tests as YAML, in the format of apply.",
-		Long: "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and " +
-			"must be there where it is imported.",
-		Example: `agentgraph test export -o tests.yaml
-agentgraph test export --agent "Clinic reception"`,
-	}, nil, &c.Flags, cli.Flags{
-		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
-			Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
-		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
-			Help: "Write to this file, and not to standard output."},
-		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and " +
-			"moved in the files. A server that does not know them goes by the names."},
-	})
-}
-
-// Run reads the server and writes its tests.
-func (c *TestExport) Run(cmd *cobra.Command) error {
-	agents, err := c.agents(cmd)
-	if err != nil {
-		return err
-	}
-	_, there, err := connect(cmd, c.Flags, kindsOfTests)
-	if err != nil {
-		return err
-	}
-	content := there.tests(agents, c.IDs)
-	text, err := written{"tests", content}.encode()
-	if err != nil {
-		return client.Exit(client.ExitFailed, err)
-	}
-	showNotes(cmd.ErrOrStderr(), there.notes)
-	if c.Output != "" {
-		return client.WriteFile(c.Output, text)
-	}
-	_, err = cmd.OutOrStdout().Write(text)
-	return err
-}
-
-// agents returns the ids of the agents that the flag names.
-func (c *TestExport) agents(cmd *cobra.Command) ([]string, error) {
-	server, err := c.Connect(cmd)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, text := range c.Agent {
-		found, err := server.Find(cmd.Context(), client.Agents, text)
-		if err != nil {
-			return nil, client.ExitWith(cmd.Context(), err)
-		}
-		ids = append(ids, found.ID)
-	}
-	return ids, nil
-}
-
-// tests returns the tests of the agents with the ids, or of all agents, as files have them.
-func (c *company) tests(agents []string, withIDs bool) object {
-	for _, k := range []*kind{folder, simulation, classification} {
-		c.order(k)
-	}
-	slices.SortFunc(c.things[agent], func(a, b *thing) int {
-		return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+
-			b.id)
-	})
-	groups := list{}
-	for _, t := range c.things[agent] {
-		if len(agents) > 0 && !slices.Contains(agents, t.id) {
-			continue
-		}
-		group := object{{"agent", t.name()}}
-		for _, k := range []*kind{folder, simulation, classification} {
-			if all := c.listed(k, t, withIDs); len(all) > 0 {
-				group = append(group, member{k.list, all})
-			}
-		}
-		if len(group) == 1 {
-			continue
-		}
-		if slices.ContainsFunc(c.things[agent], func(other *thing) bool { return other != t && other.name() == t.name() }) {
-			group[0].value = t.id
-		}
-		groups = append(groups, group)
-	}
-	return object{{"agentTests", groups}}
-}
 
 // testFiles are the flags of what compares tests with a server.
 type testFiles struct {

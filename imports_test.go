@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 		"observe engine/evaluation",
 	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin " +
 		"cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
-	"cmd/agentgraph/server": "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth " +
+	"cmd/agentgraph/server": "app model db db/local engine/llm/openai gateway gateway/auth " +
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/server/generate": "cmd/agentgraph/cli cmd/agentgraph/server",
 	"cmd/agentgraph/admin":           "archive model db cmd/agentgraph/cli db/schema",

@@ -119,11 +119,15 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 	var made struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
+	lost := 0 // chats that started, but whose ids did not arrive
 	for result := again; result != acknowledged; {
-		result, _ = w.send(ctx, nil, fmt.Sprint("chat ", n),
+		result, _ = w.send(ctx, nil, fmt.Sprintf("chat %d.%d", n, lost),
 			`mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
 			map[string]any{"agent": w.agent}, &made)
-		if result != acknowledged && !pause(ctx, retryEvery) {
+		if result == found {
+			lost++
+		}
+		if result == refused || result != acknowledged && !pause(ctx, retryEvery) {
 			return nil
 		}
 	}

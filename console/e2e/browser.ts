@@ -24,7 +24,7 @@ export interface Watched {
   reset: () => void;
   /** Fails if the page broke a rule, or made more than `requests` API requests since the last reset. */
   check: (requests?: number) => void;
-  /** Fails if axe-core finds anything, in light or in dark, but for the rules that are named. */
+  /** Fails if axe-core finds anything, in light or in dark, except for the rules that are named. */
   checkAccessible: (except?: string[]) => Promise<void>;
 }
 

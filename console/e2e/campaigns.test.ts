@@ -5,7 +5,7 @@ import { watch } from "./browser";
 import { base, browser, gateway, journeys, signIn, visit } from "./journey";
 
 journeys("campaigns and consumption", () => {
-  test("a campaign is made, and its contacts come from a file, but for the lines that are wrong", () =>
+  test("a campaign takes its contacts from a file, and reports the lines that are wrong", () =>
     visit("campaigns", async (page, watched) => {
       await page.getByRole("button", { name: "New campaign" }).click();
       await page.getByLabel("Name").fill("Spring");

@@ -48,7 +48,7 @@ journeys("knowledge", () => {
     });
   });
 
-  test("a dataset and a knowledge base chat are changed, but for what others changed", async () => {
+  test("a dataset and a knowledge base chat keep what others changed meanwhile", async () => {
     const made = await gateway.ask<{ createDataset: { dataset: { id: string } } }>("mutation($input: CreateDatasetInput!) { createDataset(input: $input) { dataset { id } } }", {
       input: { name: "Recipes", description: "Of jam." },
     });

@@ -28,7 +28,7 @@ async function startModel(mayEnd: Promise<void>): Promise<Server> {
   return server;
 }
 
-test("a reply is seen as it is written", { skip: noBrowser, timeout: 120_000 }, async () => {
+test("a reply appears piece by piece", { skip: noBrowser, timeout: 120_000 }, async () => {
   let end = () => {};
   const model = await startModel(new Promise((resolve) => (end = resolve)));
   const url = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;

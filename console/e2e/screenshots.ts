@@ -1,5 +1,5 @@
-// Writes each page in both themes and two widths to the directory OUT, for people to look at: as it is, and what it shows
-// when it is empty, while it loads and when it fails. Without OUT it writes the pictures of the README.
+// Writes each page in both themes and two widths to the directory OUT, for people to look at: with data,
+// empty, loading and failed. Without OUT it writes the pictures of the README.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

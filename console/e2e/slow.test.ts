@@ -25,7 +25,7 @@ const executionsOf = async (name: string) =>
   (await gateway.ask<{ agentTestExecutions: { totalCount: number } }>(`{ agentTestExecutions(agentId: "${agent(name)}") { totalCount } }`)).agentTestExecutions.totalCount;
 
 journeys("a slow gateway", () => {
-  test("no chat is begun with the agent that was chosen before", () =>
+  test("no chat starts with the agent that was chosen before", () =>
     visit(`chats/new?agent=${agent("Card support")}`, async (page) => {
       const start = page.getByRole("button", { name: "Start chat" });
       await start.waitFor();
@@ -38,7 +38,7 @@ journeys("a slow gateway", () => {
       await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
     }));
 
-  test("no chat is begun whose calls have not been told", () =>
+  test("no chat starts before its real calls are shown", () =>
     visit(`chats/new?agent=${agent("Product help")}`, async (page) => {
       const chats = async () => (await gateway.ask<{ simulationChats: { totalCount: number } }>("{ simulationChats { totalCount } }")).simulationChats.totalCount;
       const before = await chats();
@@ -53,7 +53,7 @@ journeys("a slow gateway", () => {
       await release();
       await page.getByText("This happens for real:").waitFor();
       await start.and(page.locator(":enabled")).waitFor();
-      assert.equal(await chats(), before, "it was told first");
+      assert.equal(await chats(), before, "the notice came first");
       await start.click();
       await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
     }));
@@ -87,7 +87,7 @@ journeys("a slow gateway", () => {
     });
   });
 
-  test("whoever has left is not led back", () =>
+  test("a page that was left does not come back", () =>
     visit(`agents/${agent("Product help")}`, async (page) => {
       const release = await hold(page, "RunTests");
       await page.getByRole("button", { name: "Run tests ×5" }).click();

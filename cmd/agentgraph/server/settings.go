@@ -206,17 +206,17 @@ type busFlags struct{ db.NATS }
 func (f *busFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
-			Help: "NATS servers that carry signals and text between replicas in place of the database, separated by " +
+			Help: "NATS servers that carry signals and text between replicas instead of the database, separated by " +
 				"commas, such as nats://user:password@nats:4222.",
 			Docs: "See [another bus](scaling.md#another-bus)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
 		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
-			Help: "What the subjects at NATS begin with. Gateways on different databases need different ones."},
+			Help: "Prefix of the subjects at NATS. Gateways on different databases need different ones."},
 	}
 }
 
-// auditFlags say what becomes of audit events.
+// auditFlags are the settings of audit events.
 type auditFlags struct {
 	AuditDays          int
 	AuditWebhook       string
@@ -226,13 +226,13 @@ type auditFlags struct {
 func (f *auditFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
-			Help: "How many days audit events are kept; 0 for ever.",
+			Help: "How many days audit events are kept; 0 for forever.",
 			Docs: "See [who changed what](#who-changed-what). Processes with workers remove older events."},
 		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
-			Help: "Address that is told of all audit events. It may be private."},
+			Help: "Address that receives all audit events. It may be private."},
 		{Into: &f.AuditWebhookSecret, Name: "audit-webhook-secret", Env: "AGENTGRAPH_AUDIT_WEBHOOK_SECRET",
 			Placeholder: "SECRET", Secret: true,
-			Help: "Signs what the webhook is sent; at least 16 characters."},
+			Help: "Signs the requests to the webhook; at least 16 characters."},
 	}
 }
 

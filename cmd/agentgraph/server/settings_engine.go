@@ -110,7 +110,7 @@ func (f *agentFlags) conversations() cli.Flags {
 			Help: "How many jobs of one company are worked on at once, across all processes. " +
 				"Give each of them the same value."},
 		{Into: &f.TransferWebhook, Name: "transfer-webhook", Env: "AGENTGRAPH_TRANSFER_WEBHOOK", Placeholder: "URL",
-			Help: "Address of the telephony provider that transfers calls. Without one agents are told that there is none."},
+			Help: "Address of the telephony provider that transfers calls. Without it, transfers fail, and agents see why."},
 	}
 }
 

@@ -8,7 +8,7 @@ export interface Session {
   scopes: Scope[];
 }
 
-/** `ended` means that the session was refused. The page stays as it is, and a dialog over it asks for the key. */
+/** `ended` means that the session was refused. The page is left unchanged, and a dialog over it asks for the key. */
 export interface SignIn {
   session: Session | null;
   ended: boolean;

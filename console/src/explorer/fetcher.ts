@@ -4,7 +4,7 @@ import { authorized, endSession } from "../api/session";
 import type { Request } from "../logic/curl";
 import { operationOf } from "../logic/operation";
 
-/** How a request went: its HTTP status and duration, and what is left of the key's requests. */
+/** How a request went: its HTTP status and duration, and how many requests the key has left. */
 export interface Outcome {
   operation: string | undefined;
   isRefused: boolean;

@@ -18,12 +18,12 @@ test("pieces make a draft, which the message ends", () => {
 });
 
 test("what the contact said stands before the answer until it is a message", () => {
-  const begun: ChatEvent = { kind: "begun", question: { sequence: 1, text: "Hi" } };
-  assert.equal(after(begun, piece("t", 0, "Hel")).question?.text, "Hi");
-  assert.equal(after(begun, { kind: "read", messages: [] }).question?.text, "Hi");
-  assert.equal(after(begun, { kind: "written", message: message(1, "user") }).question, undefined);
-  assert.equal(after(begun, { kind: "read", messages: [message(1, "user"), message(2)] }).question, undefined);
-  assert.equal(after(begun, { kind: "failed", reason: "timeout" }).question, undefined);
+  const started: ChatEvent = { kind: "started", question: { sequence: 1, text: "Hi" } };
+  assert.equal(after(started, piece("t", 0, "Hel")).question?.text, "Hi");
+  assert.equal(after(started, { kind: "read", messages: [] }).question?.text, "Hi");
+  assert.equal(after(started, { kind: "written", message: message(1, "user") }).question, undefined);
+  assert.equal(after(started, { kind: "read", messages: [message(1, "user"), message(2)] }).question, undefined);
+  assert.equal(after(started, { kind: "failed", reason: "timeout" }).question, undefined);
 });
 
 test("pieces of another turn begin again", () => {

@@ -59,7 +59,7 @@ export const emptyChat: ChatState = { messages: [], question: undefined, draft: 
 export type ChatEvent =
   | { kind: "read"; messages: readonly ChatMessage[] }
   | { kind: "written"; message: ChatMessage }
-  | { kind: "begun"; question: Question }
+  | { kind: "started"; question: Question }
   | { kind: "piece"; turnId: string; offset: number; text: string }
   | { kind: "called"; call: LiveCall }
   | { kind: "failed"; reason: string };
@@ -79,7 +79,7 @@ export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
         draft: event.message.role === "assistant" ? undefined : state.draft,
         failure: undefined,
       };
-    case "begun":
+    case "started":
       return { ...state, question: event.question, draft: undefined, failure: undefined };
     case "piece":
       return { ...state, draft: drafted(state.draft, event), failure: undefined };

@@ -4,7 +4,7 @@ export interface Delegating {
   subAgents: readonly { agent: { id: string } }[];
 }
 
-/** The ids that can be reached from one, itself included, by at most so many steps. */
+/** The ids within `steps` steps of an id, which is one of them. */
 function reached(from: string, next: (id: string) => readonly string[], steps: number): Set<string> {
   const found = new Set([from]);
   let last = [from];
@@ -20,7 +20,7 @@ export function isCycle(agents: readonly Delegating[], from: string, to: string)
   return reached(to, (id) => subs.get(id) ?? [], agents.length).has(from);
 }
 
-/** The agents that are at most so many delegations away from one, whoever delegates. */
+/** The agents within `steps` delegations of an agent, in either direction. */
 export function around<Agent extends Delegating>(agents: readonly Agent[], id: string, steps: number): Agent[] {
   const near = new Map<string, string[]>(agents.map((agent) => [agent.id, []]));
   for (const agent of agents) {

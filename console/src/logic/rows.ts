@@ -34,7 +34,7 @@ function rowsOfLines(text: string): TestRow[] {
       const values: unknown = JSON.parse(line);
       if (typeof values === "object" && values !== null && !Array.isArray(values)) return [rowOf(values as Record<string, unknown>)];
     } catch {
-      // It is told below.
+      // The message below says so.
     }
     throw new Error(`Line ${i + 1} is no JSON object.`);
   });

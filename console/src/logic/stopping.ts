@@ -1,4 +1,4 @@
-/** When a test is repeated no more; null when each is run as often as it is said. Without rates: once a run failed. */
+/** When a test is repeated no more; null if each test runs the full number of times. Without rates: once a run failed. */
 export type Stopping = { good?: number | null; bad?: number | null } | null;
 
 /** The ways, and what they are called. */

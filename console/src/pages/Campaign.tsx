@@ -64,7 +64,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   const [params, setParams] = useSearchParams();
   const [isAdding, setAdding] = useState(false);
   const setStatus = useAction(SetStatus);
-  /** What is refused is said beside the campaign as it is now. */
+  /** A refused change is reported beside the current campaign. */
   const move = async (to: CampaignStatus) => {
     if (!(await setStatus.run({ input: { campaignId: campaign.id, status: to } }))) refresh();
   };

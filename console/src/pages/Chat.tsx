@@ -82,7 +82,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
             </span>
           )}
           <span>
-            begun <Time at={chat.createdAt} />
+            started <Time at={chat.createdAt} />
           </span>
         </>
       }

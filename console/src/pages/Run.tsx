@@ -106,7 +106,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
           {test?.__typename === "SimulationTest" && (
             <section className="card" aria-labelledby="scenario-title">
               <header>
-                <h2 id="scenario-title">What the contact was told</h2>
+                <h2 id="scenario-title">Instructions to the contact</h2>
               </header>
               <p className={`body ${styles.scenario}`}>{test.scenario}</p>
             </section>

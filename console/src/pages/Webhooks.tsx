@@ -90,10 +90,10 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
     <form className="card" onSubmit={show}>
       <div className="body stack">
         <p>
-          A webhook is an address of yours that is told, by a signed request, when an execution of tests has ended, tests turned red, the budget is nearly used up, or a
-          document was indexed.
+          A webhook is an address of yours. agentgraph sends it a signed request when an execution of tests ends, tests turn red, the budget is nearly used up, or a
+          document is indexed.
         </p>
-        <p>Your session in this tab cannot see them: their addresses may be secrets. Show a key with the scope admin to see them for ten minutes.</p>
+        <p>This session cannot see webhooks, since their addresses may be secrets. Enter a key with the admin scope to see them for ten minutes.</p>
         <div className="field">
           <label htmlFor="admin-key">API key</label>
           <input id="admin-key" name="key" type="password" autoComplete="current-password" required spellCheck={false} />
@@ -109,7 +109,7 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
 }
 
 function WebhookTable({ webhooks, open }: { webhooks: Webhook[]; open: (what: Open) => void }) {
-  if (webhooks.length === 0) return <Empty title="Nobody is told of anything." />;
+  if (webhooks.length === 0) return <Empty title="No webhooks yet." />;
   return (
     <div className="card scroll">
       <table>
@@ -117,7 +117,7 @@ function WebhookTable({ webhooks, open }: { webhooks: Webhook[]; open: (what: Op
           <tr>
             <th scope="col">Address</th>
             <th scope="col" className="wide">
-              Is told of
+              Events
             </th>
             <th scope="col" className="wide">
               State

@@ -179,7 +179,7 @@ function actions(agents: readonly { id: string; name: string }[]): Place[] {
   ];
 }
 
-/** The value once it has not changed for so many milliseconds. */
+/** The value once it has not changed for `ms` milliseconds. */
 function useSettled(value: string, ms: number): string {
   const [settled, settle] = useState(value);
   useEffect(() => {

@@ -26,7 +26,7 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
       <form className="stack" onSubmit={submit}>
         {ended && <p>What you were writing is still here. Sign in again to go on.</p>}
         {hint && <p className="note warn">{hint}</p>}
-        {isOpen && <p className="note warn">This page is not encrypted: whoever is on the way can read the key.</p>}
+        {isOpen && <p className="note warn">This page is not encrypted: anyone between you and the server can read the key.</p>}
         <div className="field">
           <label htmlFor="key">API key</label>
           <input id="key" name="key" type="password" autoComplete="current-password" required autoFocus spellCheck={false} />

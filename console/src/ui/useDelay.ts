@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Whether so many milliseconds have passed since the component appeared. */
+/** Whether `ms` milliseconds have passed since the component appeared. */
 export function useDelay(ms: number): boolean {
   const [isOver, setOver] = useState(false);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** Acts again and again, so many milliseconds apart, while it is on. */
+/** Calls `action` every `ms` milliseconds while `isOn`. */
 export function useRepeat(action: () => void, ms: number, isOn: boolean): void {
   const act = useEffectEvent(action);
   useEffect(() => {

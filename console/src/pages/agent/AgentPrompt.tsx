@@ -41,7 +41,7 @@ const AgentNow = graphql(`
 
 const maxPrompt = 50_000;
 
-/** The prompt, for whoever may read it, beside the state of its tests. */
+/** The prompt, for keys that may read it, beside the state of its tests. */
 export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
   const { prompt } = agent;
   if (prompt !== undefined) return <PromptEditor agent={{ ...agent, prompt }} />;

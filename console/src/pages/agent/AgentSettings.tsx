@@ -27,7 +27,7 @@ type Changes = VariablesOf<typeof SaveAgent>["input"];
 
 /** Name, channel, welcome messages and fields. */
 export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
-  // A new key fills the form with the agent as it is now.
+  // A new key resets the form to the current agent.
   const [form, setForm] = useState(0);
   return <SettingsForm key={form} agent={agent} takeTheirs={() => setForm(form + 1)} />;
 }

@@ -58,7 +58,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
                   Call again all the same
                 </button>
                 <button type="button" onClick={reset.reset}>
-                  Leave it as it is
+                  Leave unchanged
                 </button>
                 <span>or read on first.</span>
               </div>

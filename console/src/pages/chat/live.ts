@@ -27,7 +27,7 @@ export const ChatEvents = graphql(`
 export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents"]): ChatEvent | undefined {
   switch (event.__typename) {
     case "TurnStarted":
-      return { kind: "begun", question: { sequence: event.messageSequence, text: event.text } };
+      return { kind: "started", question: { sequence: event.messageSequence, text: event.text } };
     case "MessageDelta":
       return { kind: "piece", turnId: event.turnId, offset: event.offset, text: event.text };
     case "ToolCallStarted":

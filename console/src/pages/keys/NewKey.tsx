@@ -33,7 +33,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     return (
       <Dialog title="The new key" onClose={onClose}>
         <div className="stack">
-          <p>It is shown this once. Whoever has it can do what it may.</p>
+          <p>Copy it now: it is shown only once. Anyone who has this key has its scopes.</p>
           <Secret secret={secret} onClose={onClose} />
         </div>
       </Dialog>

@@ -29,7 +29,7 @@ const shown = ["name", "description", "chunkMethod", "language", "parserConfig.c
 
 /** Changes a dataset, or deletes it. */
 export function DatasetSettings({ dataset, reread, onClose }: { dataset: DatasetOfPage; reread: () => void; onClose: () => void }) {
-  // A new key fills the form with the dataset as it is now.
+  // A new key resets the form to the current dataset.
   const [round, setRound] = useState(0);
   return (
     <Dialog title="Settings of the dataset" onClose={onClose}>

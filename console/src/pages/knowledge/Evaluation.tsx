@@ -54,7 +54,7 @@ interface Props {
   tried: Record<string, number>;
 }
 
-/** How well the chat answers questions whose answers are known: as it is, and with the settings that are tried. */
+/** How well the chat answers questions with known answers: with its settings, and with those being tried. */
 export default function Evaluation({ chatId, datasets, tried }: Props) {
   const client = useClient();
   const [before, setBefore] = useState<Measured>();

@@ -80,7 +80,7 @@ interface FormProps {
 export default function KnowledgeBaseChatSettings({ id, onClose, onSaved }: { id: string; onClose: () => void; onSaved: () => void }) {
   const answer = usePage(SettingsQuery, { id, seesPrompt: may("prompts") }, { isFresh: true, keeps: true });
   const chat = answer.data?.knowledgeBaseChat;
-  // A new key fills the form with the chat as it is now.
+  // A new key resets the form to the current chat.
   const [round, setRound] = useState(0);
   const props = { reread: answer.refresh, takeTheirs: () => setRound(round + 1), onClose, onSaved };
   return (

@@ -46,7 +46,7 @@ interface Props {
 
 /** Creates or changes a folder of an agent's tests. */
 export function FolderEditor(props: Props) {
-  // A new key fills the form with the folder as it is now.
+  // A new key resets the form to the current folder.
   const [round, setRound] = useState(0);
   return (
     <Dialog title={props.folder ? "Folder" : "New folder"} onClose={props.onClose}>

@@ -3,7 +3,7 @@ export function Obstacles({ of }: { of: readonly string[] }) {
   if (of.length === 0) return null;
   return (
     <div className="note warn stack tight">
-      <strong>With the agent as it is now:</strong>
+      <strong>With the current agent:</strong>
       <ul>
         {of.map((obstacle) => (
           <li key={obstacle}>{obstacle}</li>

@@ -91,7 +91,7 @@ export function NewTest({ agent, onClose }: { agent: AgentOfTests; onClose: (ope
 export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; testId: string; onClose: () => void }) {
   const answer = usePage(EditedTest, { id: testId, seesContacts: may("contacts") }, { isFresh: true, keeps: true });
   const test = answer.data?.agentTest;
-  // A new key fills the form with the test as it is now.
+  // A new key resets the form to the current test.
   const [round, setRound] = useState(0);
   const [rowsStored, setRowsStored] = useState<Stored>();
   const noteRows = (from: string, to: string) => setRowsStored((old) => ({ from: old?.to === from ? old.from : from, to }));

@@ -37,7 +37,7 @@ const again = "mutation RedeliverWebhook($input: RedeliverWebhookInput!) { redel
 /** How long after a change the deliveries are read again, in milliseconds: messages are sent within a second. */
 const soon = 1_500;
 
-/** What a webhook was told, newest first. */
+/** The deliveries of a webhook, newest first. */
 export function Deliveries({ webhook, token, onClose }: { webhook: Webhook; token: string; onClose: () => void }) {
   const [page, setPage] = useState<PageOfDeliveries>();
   const [after, setAfter] = useState<string | null>(null);
@@ -84,7 +84,7 @@ export function Deliveries({ webhook, token, onClose }: { webhook: Webhook; toke
           </p>
         )}
         {!page && !problem && <Loading />}
-        {page?.nodes.length === 0 && <Empty title="It was told nothing yet." />}
+        {page?.nodes.length === 0 && <Empty title="No deliveries yet." />}
         {page?.nodes.map((delivery) => (
           <One key={delivery.id} delivery={delivery} redeliver={webhook.isEnabled ? () => void change(again, { deliveryId: delivery.id }) : undefined} />
         ))}

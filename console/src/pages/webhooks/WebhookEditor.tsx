@@ -48,7 +48,7 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
           <input id="webhook-description" name="description" maxLength={500} defaultValue={webhook?.description} />
         </div>
         <fieldset className="stack tight">
-          <legend>It is told of</legend>
+          <legend>Events</legend>
           {Object.entries(events).map(([event, meaning]) => (
             <label key={event} className="check">
               <input type="checkbox" name="event" value={event} defaultChecked={webhook ? webhook.events.includes(event) : event.startsWith("AgentTest")} />

@@ -1,0 +1,194 @@
+package agentgraph
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mostWords is how many words a sentence of a comment or a document may have.
+const mostWords = 40
+
+// habits are phrases that make readers look back, each with what to do instead. CONTRIBUTING.md has the rules behind
+// them.
+var habits = []struct{ phrase, advice string }{
+	{`in place of`, "instead of"},
+	{`but for`, "except"},
+	{`not any more`, "no longer"},
+	{`begun`, "started"},
+	{`stays as it is`, "is left unchanged"},
+	{`as it is`, "unchanged"},
+	{`let go of`, "release"},
+	{`anew`, "again"},
+	{`what is (?:more|left)`, "the rest"},
+	{`whoever`, "name the subject"},
+	{`what (?:came|became) of`, "name the outcome"},
+	{`of before`, "earlier, or older"},
+	{`(?:are|is|was|were) told`, "say who learns what"},
+	{`those who`, "name them"},
+	{`who has`, "name them"},
+	{`so many`, "say how many, or leave it out"},
+	{`nobody knows`, "say what is unknown"},
+}
+
+// generated files are not written by hand, and samples are what other programs and people write.
+var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|gateway/rest/docs\.html|docs/rest\.md|bin/)` +
+	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
+
+// spoken are packages whose string literals are phrases that people may use in conversations and documents.
+var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
+
+// passage is a text that people read, and the line where it begins.
+type passage struct {
+	line int
+	text string
+	// isLabel says that the text is no prose of sentences: a message, a label or a line of code with a label in it.
+	isLabel bool
+}
+
+// TestProse finds phrases that readers stumble over, in comments, documents, descriptions of the schema, messages and
+// the console's labels, and sentences that are too long.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	var phrases []*regexp.Regexp
+	for _, habit := range habits {
+		phrases = append(phrases, regexp.MustCompile(`(?i)\b(?:`+habit.phrase+`)\b`))
+	}
+	read := 0
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case generated.MatchString(path) && entry.IsDir():
+			return filepath.SkipDir
+		case generated.MatchString(path) || entry.IsDir() || path == "prose_test.go":
+			return nil
+		}
+		passages, err := passagesOf(path)
+		read += len(passages)
+		for _, p := range passages {
+			for i, phrase := range phrases {
+				if found := phrase.FindStringIndex(p.text); found != nil {
+					t.Errorf("%s:%d: %q: %s", path, p.line+strings.Count(p.text[:found[0]], "\n"), p.text[found[0]:found[1]],
+						habits[i].advice)
+				}
+			}
+			for _, sentence := range longSentences(p) {
+				t.Errorf("%s:%d: more than %d words: %s", path, p.line, mostWords, sentence)
+			}
+		}
+		return err
+	}))
+	require.Greater(t, read, 10_000)
+}
+
+// passagesOf returns the passages of a file.
+func passagesOf(path string) ([]passage, error) {
+	read := map[string]func(string, []byte) ([]passage, error){
+		".go": ofGo, ".md": ofMarkdown, ".graphqls": ofSchema, ".ts": ofLines, ".tsx": ofLines,
+	}[filepath.Ext(path)]
+	if read == nil {
+		return nil, nil
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return read(path, source)
+}
+
+// ofGo returns comments, and string literals with a space in them.
+func ofGo(path string, source []byte) (all []passage, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, source, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range file.Comments {
+		for _, paragraph := range strings.Split(group.Text(), "\n\n") {
+			all = append(all, passage{line: files.Position(group.Pos()).Line, text: paragraph})
+		}
+	}
+	if strings.HasSuffix(path, "_test.go") || spoken.MatchString(path) {
+		return all, nil
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING && strings.Contains(literal.Value, " ") {
+			all = append(all, passage{line: files.Position(literal.Pos()).Line, text: literal.Value, isLabel: true})
+		}
+		return true
+	})
+	return all, nil
+}
+
+var (
+	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->")
+	codeSpan    = regexp.MustCompile("`[^`\n]*`|\\]\\([^)]*\\)")
+	lineBreaks  = regexp.MustCompile(`[^\n]`)
+	description = regexp.MustCompile(`(?s)"""(.*?)"""|"((?:[^"\\\n]|\\.)+)"`)
+	newBlock    = regexp.MustCompile(`^\s*([-*|#>]|\d+\.|$)`)
+	sentenceEnd = regexp.MustCompile(`[.!?:;]["')*_]*(\s|$)`)
+	word        = regexp.MustCompile(`[\p{L}\p{N}][\p{L}\p{N}'’_-]*`)
+)
+
+// ofMarkdown returns paragraphs, list items and rows of tables.
+func ofMarkdown(_ string, source []byte) ([]passage, error) {
+	text := codeBlock.ReplaceAllStringFunc(string(source), func(block string) string {
+		return lineBreaks.ReplaceAllString(block, "")
+	})
+	return blocksOf(text, 1), nil
+}
+
+// blocksOf cuts a text into blocks, which begin with an empty line or with the mark of an item, a heading or a row.
+func blocksOf(text string, first int) (all []passage) {
+	for i, line := range strings.Split(text, "\n") {
+		if len(all) == 0 || newBlock.MatchString(line) {
+			all = append(all, passage{line: first + i})
+		}
+		last := &all[len(all)-1]
+		last.text += line + "\n"
+	}
+	return all
+}
+
+// ofSchema returns descriptions.
+func ofSchema(_ string, source []byte) (all []passage, err error) {
+	text := string(source)
+	for _, at := range description.FindAllStringSubmatchIndex(text, -1) {
+		from, to := max(at[2], at[4]), max(at[3], at[5])
+		all = append(all, blocksOf(text[from:to], 1+strings.Count(text[:from], "\n"))...)
+	}
+	return all, nil
+}
+
+// ofLines returns all lines: labels stand between code.
+func ofLines(_ string, source []byte) (all []passage, err error) {
+	for i, line := range strings.Split(string(source), "\n") {
+		all = append(all, passage{line: i + 1, text: line, isLabel: true})
+	}
+	return all, nil
+}
+
+// longSentences returns the first words of sentences with too many words. Each cell of a table's row stands for itself.
+func longSentences(p passage) (all []string) {
+	if p.isLabel {
+		return nil
+	}
+	for _, cell := range strings.Split(codeSpan.ReplaceAllString(p.text, "x"), "|") {
+		for _, sentence := range sentenceEnd.Split(cell, -1) {
+			if words := word.FindAllString(sentence, -1); len(words) > mostWords {
+				all = append(all, fmt.Sprint(strings.Join(words[:8], " "), " …"))
+			}
+		}
+	}
+	return all
+}

@@ -19,36 +19,36 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Batch is prepared statements that change rows. They are sent together, and done in their order: in the transaction
-// that the Scope is in, or else in one of their own. They are for what happens so often that planning it each time
-// takes longer than doing it; bun writes everything else.
+// Batch collects prepared statements that change rows, and sends them in one round trip, in order. They run in the
+// transaction of the Scope, or else in a transaction of their own. Use a Batch for frequent statements, where
+// planning takes longer than running; bun writes everything else.
 type Batch struct {
 	scope Scope
 	of    []Bound
-	// hasRequired says that one of them must find a row.
+	// hasRequired is set when a statement of the batch was added by Require.
 	hasRequired bool
 	err         error
 }
 
-// Batch begins a Batch.
+// Batch returns an empty Batch for the company of the Scope.
 func (s Scope) Batch() *Batch { return &Batch{scope: s} }
 
-// Add adds a statement.
+// Add appends a statement. Its rows, if any, are appended to the slice that into points to; into may be nil.
 func (b *Batch) Add(q Query, into any, values ...any) { b.of = append(b.of, Bind(q, into, values...)) }
 
 type requiredRow struct{ IsThere bool }
 
-// Require adds a statement made by Required: unless it finds a row, nothing of the Batch is kept.
+// Require adds a statement made by Required. If it finds no row, Postgres rolls back the whole Batch.
 func (b *Batch) Require(q Query, values ...any) {
 	b.hasRequired = true
 	b.Add(q, &[]*requiredRow{}, values...)
 }
 
-// noSuchElement is the SQLSTATE of a strict path to an element that a JSON array does not have.
+// noSuchElement is the SQLSTATE that Postgres returns when a strict JSON path names a missing array element.
 const noSuchElement = "22033"
 
-// Required returns a query for Batch.Require, which fails unless the given one finds a row: it takes the first element
-// of an array with one for each row.
+// Required returns a query for Batch.Require, which fails unless rows selects at least one row. It aggregates the
+// rows into a JSON array and takes the first element by a strict path.
 func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 	return NewQuery(func(t *Tables) (string, []string) {
 		return "SELECT jsonb_path_query(coalesce(jsonb_agg(true), '[]'), 'strict $[0]') AS is_there FROM (" + rows(t).
@@ -57,11 +57,11 @@ func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 	})
 }
 
-// Insert adds a statement that inserts the rows, which are of one type: always as many where it is called, since each
-// number has a statement.
+// Insert adds a statement that inserts the rows, all of one type. Always pass the same number of rows from one call
+// site: each number of rows is another prepared statement.
 func (b *Batch) Insert(rows ...Row) { b.InsertOr("", "", rows...) }
 
-// InsertOr is Insert that says what else is done, and to what, if there is such a row already.
+// InsertOr is Insert with an ON CONFLICT clause: conflict is its target and action, set the assignments.
 func (b *Batch) InsertOr(conflict, set string, rows ...Row) {
 	of := reflect.TypeOf(rows[0]).Elem()
 	var values []any
@@ -76,7 +76,7 @@ func (b *Batch) InsertOr(conflict, set string, rows ...Row) {
 	b.Add(insertion{of, len(rows), conflict, set}, nil, values...)
 }
 
-// Update adds a statement that writes the columns of the row, which its id names.
+// Update adds a statement that writes the columns of the row with the id.
 func (b *Batch) Update(row Row, id string, columns ...string) {
 	of := reflect.TypeOf(row).Elem()
 	values := []any{id}
@@ -109,8 +109,8 @@ func (c columnsOfRow) SQL(t *Tables) (string, []string) {
 	return q.String(), nil
 }
 
-// insertion is the query that inserts so many rows of a type. Its values are those of the fields of each, behind the
-// company.
+// insertion is the query that inserts a fixed number of rows of one type. Its values are the company, followed by the
+// fields of each row except the company.
 type insertion struct {
 	row           reflect.Type
 	rows          int
@@ -144,7 +144,7 @@ func (i insertion) SQL(*Tables) (string, []string) {
 	return text, nil
 }
 
-// valueOf is a field's value as bun would write it, nil for NULL.
+// valueOf returns the value of a field as bun would write it, or nil for NULL.
 func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 	value := field.Value(row)
 	if field.IsPtr && value.IsNil() || field.NullZero && value.IsZero() {
@@ -169,14 +169,15 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 	return value.Interface(), nil
 }
 
-// errUpgrading is returned for a transaction during which a migration has changed what its statements return.
+// errUpgrading is returned for a transaction when a migration has changed the result type of its prepared statements.
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
 // errNotKept is returned when a required statement finds no row.
 var errNotKept = errors.New("not kept")
 
-// Commit sends the statements in a transaction of their own, and reports whether it was kept: not when a required
-// statement found no row. What afterwards does happens once it is. The Scope is in no transaction.
+// Commit sends the statements in a transaction of their own and reports whether it was committed. It returns false,
+// without an error, when a required statement found no row. After a commit it calls the functions in afterwards. The
+// Scope must not be in a transaction.
 func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) {
 	err := b.Send(ctx)
 	if errors.Is(err, errNotKept) {
@@ -203,18 +204,18 @@ func (b *Batch) sendInTx(ctx context.Context) error {
 	}
 }
 
-// mostStale is how many connections may have statements that a migration has changed. Each is closed when it turns out,
-// so the next attempt has another one.
+// mostStale returns how many connections may hold outdated statements. Each one is closed when Postgres rejects it,
+// so the next attempt uses another connection.
 func (b *Batch) mostStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
 
-// Send sends the statements in one round trip. After an error of Postgres nothing that they did is kept; ctx may also
-// end when it is.
+// Send sends the statements in one round trip. If Postgres returns an error, none of their changes are kept. If ctx
+// ends first, the changes may have been committed nevertheless.
 func (b *Batch) Send(ctx context.Context) error {
 	if b.err != nil {
 		return b.err
 	}
 	db, isInTx := b.scope.db, b.scope.InTx()
-	// A pooler wants a transaction, and a cluster for what is more than one statement.
+	// A pooler needs a transaction for any statement, a cluster for more than one.
 	if !isInTx && (db.scopes.isPooled || db.isSharded && len(b.of) > 1) {
 		return b.sendInTx(ctx)
 	}
@@ -247,10 +248,11 @@ func (b *Batch) sendOnce(ctx context.Context) error {
 func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
 	for _, of := range b.of {
 		if of.rows.IsValid() {
-			of.rows.Elem().SetLen(0) // of an attempt before
+			of.rows.Elem().SetLen(0) // left by an earlier attempt
 		}
 	}
-	// What they return is a row or two, or keys that were given, and is not charged: it would be refused when it is done.
+	// The results are a row or two, or keys that the caller passed. They are not charged: the budget would refuse
+	// them only after the changes were made.
 	reads, receive := b.scope.receiving(model.WithBudget(ctx, nil), b.of)
 	ctx, end := b.scope.db.trace(ctx, conn, reads)
 	err := b.scope.receive(ctx, conn.PgConn(), reads, receive)

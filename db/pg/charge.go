@@ -18,9 +18,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Memory that a row and each of its values take beside their bytes. Those of a large value count several times: as they
-// arrive, as the row keeps them, and in the response, which grows by moving. The executor counts them once more as it
-// writes them.
+// Memory that a row and each of its values take in addition to their bytes. The bytes of a large value count
+// TimesRead times: when they arrive, in the row, and in the response, which is copied as it grows. The executor
+// charges them once more when it writes them.
 const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
@@ -28,7 +28,7 @@ const (
 	TimesRead     = 3
 )
 
-// weigh returns what a value of so many bytes counts.
+// weigh returns the charge for a value with the given number of bytes.
 func weigh(bytes int) int {
 	if bytes > largeValue {
 		bytes *= TimesRead
@@ -36,18 +36,18 @@ func weigh(bytes int) int {
 	return bytesPerValue + bytes
 }
 
-// openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context.
-// An exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by
-// memory and not by the number of rows that a statement finds. The pool's connections are shared fairly between
-// companies. Each statement sees and changes only rows of the company of its context.
+// openCharged returns a database that charges each row that it reads to the model.Budget of the statement's context.
+// When the budget is exhausted, reading stops with model.ErrTooLarge. This bounds the memory of a client's reads,
+// whatever the number of rows. Companies share the connections of the pool fairly. Each statement sees and changes
+// only rows of the company in its context.
 func openCharged(db *DB) *sql.DB {
 	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(db.pools.writes), db})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
 
-// gateOf shares the connections of a pool, but for those that are taken otherwise: one company has at most three
-// quarters of them.
+// gateOf returns a gate that shares the connections of a pool between companies, except the given number that is
+// reserved for other uses. One company has at most three quarters of the shared connections.
 func gateOf(pool *pgxpool.Pool, otherwise int) *fair.Gate {
 	connections := int(pool.Config().MaxConns) - otherwise
 	return fair.New(connections, connections*3/4)
@@ -83,13 +83,14 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 type partyKey struct{}
 
-// WithParty returns a context whose statements use connections of the company, or of the program itself if companyID is
-// empty, whatever the principal.
+// WithParty returns a context whose statements count against the connections of the company, whatever the principal.
+// An empty companyID stands for the program itself.
 func WithParty(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, partyKey{}, companyID)
 }
 
-// partyOf returns the party whose connections the statements of a context use.
+// partyOf returns the company whose share of connections the statements of a context use, empty for the program
+// itself.
 func partyOf(ctx context.Context) string {
 	if party, isSet := ctx.Value(partyKey{}).(string); isSet {
 		return party
@@ -98,7 +99,7 @@ func partyOf(ctx context.Context) string {
 	return principal.CompanyID
 }
 
-// chargedConn is a connection in use by one party: a company or, with an empty name, the program itself.
+// chargedConn is a connection in use by one company or, if the name is empty, by the program itself.
 type chargedConn struct {
 	*stdlib.Conn
 	leave func()
@@ -144,13 +145,13 @@ func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driv
 	return result, tx.Commit()
 }
 
-// PrepareContext returns an error: a prepared statement would not be bound to a company when it is run.
+// PrepareContext returns an error, because a prepared statement would not be bound to a company when it runs.
 func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("statements are not prepared here")
 }
 
-// bind binds the connection to the company of the context, or to all of them. Behind a pooler that takes a transaction,
-// of this statement alone unless there is one, which is returned.
+// bind binds the connection to the company of the context, or to all companies. Behind a pooler, a statement outside
+// a transaction gets one of its own, which bind returns.
 func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
 	if c.db.scopes.isPooled && conn.TxStatus() == 'I' {
@@ -164,10 +165,10 @@ func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	return tx, c.db.Translate(err)
 }
 
-// ofOneMoment are the options of a transaction that only reads, and sees one moment.
+// ofOneMoment are the options of a read-only transaction that reads from one snapshot.
 var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
 
-// BeginTx begins a transaction and binds the connection in one round trip.
+// BeginTx begins a transaction and binds the connection, in one round trip.
 func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	begin := "begin"
 	switch opts {
@@ -193,7 +194,7 @@ func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 	return &chargedTx{ctx, c.db, tx}, nil
 }
 
-// chargedTx is a transaction after which, if it did not last, nobody knows whose rows its connection sees.
+// chargedTx is a transaction. If it is not committed, the company scope of its connection is unknown afterwards.
 type chargedTx struct {
 	ctx context.Context
 	db  *DB
@@ -218,16 +219,16 @@ type chargedRows struct {
 	db *DB
 	// budget may be nil.
 	budget model.Budget
-	// leave closes the connection: the rows that nobody wants would all have to be received before it is of use again.
+	// leave closes the connection: the rest of the rows would have to be received before it could be used again.
 	leave func()
-	// tx is the transaction of the statement alone, if there is one.
+	// tx is the transaction around this one statement, or nil.
 	tx driver.Tx
 }
 
 func (r *chargedRows) Next(row []driver.Value) error {
 	err := r.Rows.Next(row)
 	if errors.Is(err, io.EOF) {
-		// Nobody hears of what Close returns behind the last row.
+		// database/sql drops the error of Close after the last row.
 		if ending := r.end(); ending != nil {
 			return ending
 		}
@@ -254,7 +255,7 @@ func (r *chargedRows) Next(row []driver.Value) error {
 
 func (r *chargedRows) Close() error { return errors.Join(r.db.Translate(r.Rows.Close()), r.end()) }
 
-// end commits the transaction of the statement, once.
+// end commits the statement's own transaction, at most once.
 func (r *chargedRows) end() error {
 	tx := r.tx
 	if r.tx = nil; tx == nil {
@@ -263,7 +264,7 @@ func (r *chargedRows) end() error {
 	return tx.Commit()
 }
 
-// charge charges a row that was read without database/sql, and as many bytes more.
+// charge charges a row that was read without database/sql, plus more bytes.
 func charge(budget model.Budget, row [][]byte, more int) error {
 	if budget == nil {
 		return nil

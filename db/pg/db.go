@@ -1,5 +1,5 @@
-// Package pg reads and writes the rows of companies in Postgres. It names no type of rows: what is special about a type
-// is handed to Open.
+// Package pg reads and writes the rows of companies in Postgres. It knows no concrete type of row: Open takes a
+// description of each type that needs special treatment.
 package pg
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/agentgraph/agentgraph/db/fair"
 )
 
-// Options are what a DB needs beside its address.
+// Options configure a DB.
 type Options struct {
-	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between
-	// transactions: for notifications, the locks of workers and the queue, which need sessions. Empty means that the
-	// address leads to sessions.
+	// SessionAddress leads directly to Postgres when the main address leads to a pooler in transaction mode.
+	// Notifications, the locks of workers and the queue use it, because they need sessions. Leave it empty if the
+	// main address supports sessions.
 	SessionAddress string
-	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
+	// MaxConnections bounds the pool for writes and the pool for reads, each on its own. 0 means pgx's default.
 	MaxConnections int32
 	// Log receives warnings. Nil means slog.Default().
 	Log *slog.Logger
-	// Tracer sees every statement. It may be nil.
+	// Tracer is called for every statement. It may be nil.
 	Tracer pgx.QueryTracer
-	// Types are those structs of rows that have something special.
+	// Types describes the row structs that need special treatment.
 	Types map[reflect.Type]Type
-	// Taken are the unique constraints that a user may break, by name.
+	// Taken maps the unique constraints that user input may break, by name, to messages.
 	Taken map[string]Taken
 }
 
@@ -40,14 +40,14 @@ type DB struct {
 	pools pools
 	// writers and readers share the connections of pools between companies.
 	writers, readers *fair.Gate
-	// pipelines are connections that several requests read on; nil where there are none.
+	// pipelines are connections that several requests read on at the same time. Nil if there are none.
 	pipelines  *pipelines
 	statements *statementCache
 	tracer     pgx.QueryTracer
 	bun        *bun.DB
 	scopes     *scopes
 	taken      map[string]Taken
-	// isSharded says that the tables were those of a Citus cluster when the database was opened.
+	// isSharded is set if the tables were distributed by Citus when the database was opened.
 	isSharded bool
 }
 
@@ -90,7 +90,7 @@ func (d *DB) Close() {
 	d.pools.close()
 }
 
-// Ping reports whether the database answers, and finds what it may read.
+// Ping reports whether the database answers, and checks for row-level security until it is on.
 func (d *DB) Ping(ctx context.Context) error {
 	if err := d.pools.writes.Ping(ctx); err != nil {
 		return d.Translate(err)
@@ -98,38 +98,38 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.Translate(d.scopes.await(ctx))
 }
 
-// Await finds out whether the database holds companies apart, until it does. It is cheap after that.
+// Await checks whether row-level security separates the companies. Once it does, Await returns at once.
 func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
 
-// Writes returns the connections that write. Those that need a session and no company use them as they are.
+// Writes returns the pool for writes. Callers that need neither a company nor a session use it directly.
 func (d *DB) Writes() *pgxpool.Pool { return d.pools.writes }
 
-// Readers returns the connections that read.
+// Readers returns the pool for reads.
 func (d *DB) Readers() *pgxpool.Pool { return d.pools.reads }
 
-// Sessions returns the connections that have a session, which Writes has not behind a pooler.
+// Sessions returns a pool whose connections keep their session. Behind a pooler it is not the pool of Writes.
 func (d *DB) Sessions() *pgxpool.Pool { return d.pools.sessions }
 
-// IsPooled reports whether a pooler hands connections on between transactions.
+// IsPooled reports whether a pooler in transaction mode stands in front of Postgres.
 func (d *DB) IsPooled() bool { return d.scopes.isPooled }
 
-// IsSharded reports whether the tables were those of a Citus cluster when the database was opened.
+// IsSharded reports whether the tables were distributed by Citus when the database was opened.
 func (d *DB) IsSharded() bool { return d.isSharded }
 
-// Company makes statements about a company's rows. It does not check that the company exists.
+// Company returns a Scope for the rows of one company. It does not check that the company exists.
 func (d *DB) Company(companyID string) Scope {
 	return Scope{db: d, conn: d.bun.DB, companyID: companyID}
 }
 
-// Program makes statements about the rows of all companies.
+// Program returns a Scope for the rows of all companies.
 func (d *DB) Program() Scope { return d.Company(everyCompany) }
 
-// Querier is a connection, or connections.
+// Querier is a connection or a pool of connections.
 type Querier interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 }
 
-// ReadStructs reads rows as structs.
+// ReadStructs runs a query and returns its rows as structs, whose fields it matches to columns by name.
 func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...any) ([]R, error) {
 	rows, err := db.Query(ctx, query, args...)
 	if err != nil {
@@ -138,7 +138,8 @@ func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...a
 	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
 }
 
-// Distributed returns the tables that a Citus cluster has distributed: none of a server without Citus.
+// Distributed returns the names of the tables that Citus has distributed. The list is empty on a server without
+// Citus.
 func Distributed(ctx context.Context, db Querier) ([]string, error) {
 	type table struct{ Name string }
 	citus, err := ReadStructs[table](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = "+

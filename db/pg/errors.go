@@ -14,18 +14,18 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Taken says which field of the input must differ, and how, when a row breaks a unique constraint.
+// Taken is the error for a row that breaks a unique constraint: the input field that must differ, and a message.
 type Taken struct{ Field, Message string }
 
-// Translate turns a driver's error into one of the program's. The rest of the error stays behind it. Errors that it
-// does not know stay as they are.
+// Translate turns a driver's error into a model.Error and wraps the original error. It returns errors that it does
+// not know unchanged.
 func (d *DB) Translate(err error) error {
 	var known *model.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	// This goes first because it may wrap an answer of the server, such as a refused password or too many connections.
+	// This case goes first because a connection error may wrap an answer of the server, such as a refused password.
 	var connect *pgconn.ConnectError
 	var network net.Error
 	var pg *pgconn.PgError
@@ -36,7 +36,7 @@ func (d *DB) Translate(err error) error {
 		return err
 	}
 	if pg.Code == "08P01" && pg.Routine == "" {
-		// Not Postgres says so but a pooler in front of it, of whatever has happened to its connections.
+		// A pooler sends this code, not Postgres, for any failure of its connections.
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
 	}
 	switch pg.Code {
@@ -68,8 +68,8 @@ var (
 	shardNumber      = regexp.MustCompile(`_\d{6,}$`)
 )
 
-// ConstraintOf returns the name of the constraint that a statement broke, as the schema has it. Citus passes on the
-// message of a shard's constraint, which has the shard's number behind its name, and no field of its own.
+// ConstraintOf returns the name of the constraint that a statement broke, as the schema spells it. Citus leaves the
+// constraint field empty and passes on the message of a shard, whose constraint has the shard's number appended.
 func ConstraintOf(err *pgconn.PgError) string {
 	name := err.ConstraintName
 	if quoted := quotedConstraint.FindStringSubmatch(err.Message); name == "" && quoted != nil {
@@ -78,12 +78,12 @@ func ConstraintOf(err *pgconn.PgError) string {
 	return shardNumber.ReplaceAllString(name, "")
 }
 
-// isCut reports whether the connection ended in the middle of a statement, or had before it.
+// isCut reports whether the connection was lost before or during a statement.
 func isCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
-// Reason returns why a connection failed. The driver's own text has a line for each address that it
+// Reason returns why a connection failed, in one line. The driver's own text has a line for each address that it
 // tried.
 func Reason(err error) error {
 	var pg *pgconn.PgError
@@ -101,7 +101,7 @@ func Reason(err error) error {
 	return err
 }
 
-// OrMissing returns the error of reading one row: NOT_FOUND, which names the type and the id, if there was no row.
+// OrMissing returns the error of reading one row. If there was no row, it returns NOT_FOUND with the type and the id.
 func OrMissing(typeName, id string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Missing(typeName, id)
@@ -109,13 +109,13 @@ func OrMissing(typeName, id string, err error) error {
 	return err
 }
 
-// IsAway reports whether the error is that the database does not answer.
+// IsAway reports whether the error is UNAVAILABLE: the database does not answer.
 func IsAway(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unavailable
 }
 
-// SQLState returns the SQLSTATE of an error of Postgres, empty for any other error.
+// SQLState returns the SQLSTATE of an error of Postgres, or "" for any other error.
 func SQLState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

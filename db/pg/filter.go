@@ -4,18 +4,18 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Filter narrows a list: every condition holds.
+// Filter narrows a list to the rows that satisfy all of its conditions.
 type Filter []Condition
 
-// Condition is SQL with a place for its value; a nil value has none.
+// Condition is an SQL condition with a placeholder for Value. A condition whose Value is nil has no placeholder.
 type Condition struct {
 	SQL   string
 	Value any
-	// View is what is read instead of the table, for an index to serve the condition. It may be empty.
+	// View is read instead of the table, so that an index can serve the condition. It may be empty.
 	View string
 }
 
-// Values are the values of the conditions, with their SQL.
+// Values returns the SQL and the value of each condition, in turn.
 func (f Filter) Values() []any {
 	values := make([]any, 0, 2*len(f))
 	for _, c := range f {
@@ -24,17 +24,17 @@ func (f Filter) Values() []any {
 	return values
 }
 
-// And adds a condition.
+// And returns the filter with another condition.
 func (f Filter) And(sql string, value any) Filter {
 	return append(f, Condition{SQL: sql, Value: value})
 }
 
-// Searching adds a condition that an index serves only in the view.
+// Searching returns the filter with a condition that an index serves only through the view.
 func (f Filter) Searching(view, sql string, value any) Filter {
 	return append(f, Condition{sql, value, view})
 }
 
-// Equal adds that the column has the value, unless it is nil.
+// Equal returns the filter with the condition that the column has the value. It returns f if value is nil.
 func Equal[V any](f Filter, column string, value *V) Filter {
 	if value == nil {
 		return f
@@ -42,8 +42,8 @@ func Equal[V any](f Filter, column string, value *V) Filter {
 	return f.And("?TableAlias."+column+" = ?", *value)
 }
 
-// OneOf adds that the column has one of the values, unless there is no list of them. A single value is compared by
-// itself: an index then has the rows in their order.
+// OneOf returns the filter with the condition that the column has one of the values. It returns f if values is nil. A
+// single value is compared with =, so that an index returns the rows in order.
 func OneOf[V any](f Filter, column string, values []V) Filter {
 	switch {
 	case values == nil:
@@ -54,7 +54,8 @@ func OneOf[V any](f Filter, column string, values []V) Filter {
 	return f.And("?TableAlias."+column+" = ANY (?::text[])", values)
 }
 
-// Named adds that a text stands in the name, unless it is nil. The lists are short enough to be read.
+// Named returns the filter with the condition that the name contains part, in any case. It returns f if part is nil.
+// No index serves the condition: the lists are short enough to scan.
 func (f Filter) Named(part *string) Filter {
 	if part == nil {
 		return f
@@ -62,7 +63,7 @@ func (f Filter) Named(part *string) Filter {
 	return f.And("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
 }
 
-// values writes the values of the conditions, nil for none.
+// values renders the value of each condition by place, and returns nil for conditions without one.
 func (f Filter) values(place placing) []any {
 	values := make([]any, len(f))
 	for i, c := range f {
@@ -73,10 +74,10 @@ func (f Filter) values(place placing) []any {
 	return values
 }
 
-// Apply narrows a query to what passes the filter.
+// Apply narrows a query to the rows that pass the filter.
 func (f Filter) Apply(q *bun.SelectQuery) *bun.SelectQuery { return f.apply(q, f.values(literal)) }
 
-// apply narrows a query to what passes the filter, whose values are those.
+// apply narrows a query to the rows that pass the filter, with the rendered values of its conditions.
 func (f Filter) apply(q *bun.SelectQuery, values []any) *bun.SelectQuery {
 	for _, c := range f {
 		if c.View != "" {

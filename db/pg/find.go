@@ -11,21 +11,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Reads reads a company's rows by the descriptions of their types. It changes nothing, and can read nothing else.
+// Reads reads the rows of one company by descriptions of their types. It cannot change rows.
 type Reads struct{ scope Scope }
 
 // CompanyID returns the id of the company.
 func (r Reads) CompanyID() string { return r.scope.companyID }
 
-// Find reads the rows that the keys lead to, as their structs, with the columns beside those that tell and order rows,
-// or all columns when none is given. Every row has the key as its ParentID, but for rows that are read by their own
+// Find reads the rows of the keys as structs. It reads the given columns in addition to those that identify and order
+// rows, or all columns when none is given. Each row has its key as ParentID, except rows that are read by their own
 // ids, which come in any order.
 func (r Reads) Find(ctx context.Context, of Rows, keys []string, columns ...string) ([]model.Row, error) {
 	return Find[model.Row](ctx, r.scope, of, keys, columns...)
 }
 
-// FindPages reads one page of each parent's list, in its order, at most one row more than the page holds each, every
-// row with its ParentID.
+// FindPages reads one page of each parent's list, in the list's order. It reads one row more than the page holds
+// where there is one, and sets the ParentID of each row.
 func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs,
 	columns ...string) ([]model.Row, error) {
 	if err := args.ValidateIn(ctx); err != nil {
@@ -40,7 +40,8 @@ func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string
 	return Together(rows), err
 }
 
-// Count returns how many rows of each parent's list pass the filter, by the parent's id, where there are any.
+// Count returns how many rows of each parent's list pass the filter, by the parent's id. Parents without rows are
+// left out.
 func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
 	s := r.scope
 	return shared(ctx, s, l, f, parents, func() (map[string]int32, error) {
@@ -59,21 +60,21 @@ func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (m
 	})
 }
 
-// Find is Reads.Find for rows whose type the caller knows.
+// Find is Reads.Find for a type of rows that the caller knows.
 func Find[R any](ctx context.Context, s Scope, of Rows, keys []string, columns ...string) ([]R, error) {
 	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys),
 		s.db.Chosen(of.Row(), columns), nil))
 	return typed[R](Together(rows)), err
 }
 
-// Page reads one page, in the order of the list or of the arguments, of the rows that pass the filter.
+// Page reads one page of the rows that pass the filter, in the order of the list or of the arguments.
 func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArgs, columns []string,
 	f Filter) (*model.Page[R], error) {
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
 	if o := l.orderOf(args); len(columns) > 0 && o.Column != "" {
-		columns = append(slices.Clip(columns), o.Column) // of which cursors are made
+		columns = append(slices.Clip(columns), o.Column) // cursors are made from it
 	}
 	q := s.db.pageOf(l, s.companyID, nil, Part{PageArgs: args, Filter: f, AndNext: true}, literal, nil)
 	rows, err := s.rows(ctx, l.Model, s.db.columned(q, l.Row(), s.db.Chosen(l.Row(), columns), nil))
@@ -83,7 +84,7 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 	if args.IsBackward() {
 		slices.Reverse(rows)
 	}
-	Together(model.Within(rows, args)) // what is beside the page is not of it
+	Together(model.Within(rows, args)) // rows outside the page stay out of its batch
 	return model.NewPage(typed[R](rows), args, func(ctx context.Context) (int32, error) {
 		return shared(ctx, s, l, f, nil, func() (count int32, err error) {
 			err = s.db.totalOf(l, s.companyID, nil, f, literal).Conn(s).Scan(ctx, &count)
@@ -92,7 +93,7 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 	}), nil
 }
 
-// rows reads rows like none.
+// rows runs a query whose rows are of the type of none.
 func (s Scope) rows(ctx context.Context, none any, q *bun.SelectQuery) ([]model.Row, error) {
 	rows := slice(none)
 	if err := q.Conn(s).Scan(ctx, rows.Interface()); err != nil {
@@ -109,7 +110,7 @@ func typed[R any](rows []model.Row) []R {
 	return typed
 }
 
-// Together makes a batch of the rows that one statement read.
+// Together joins the rows that one statement read into one batch.
 func Together[R interface {
 	JoinBatch(b *model.Batch, row any)
 }](rows []R) []R {
@@ -120,14 +121,14 @@ func Together[R interface {
 	return rows
 }
 
-// slice returns a pointer to an empty slice of pointers to rows like none.
+// slice returns a pointer to an empty slice of pointers to rows of the type of none.
 func slice(none any) reflect.Value {
 	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(none)))
 	rows.Elem().Set(reflect.MakeSlice(rows.Elem().Type(), 0, 0))
 	return rows
 }
 
-// structs returns the rows of a slice, each as what its type is read as.
+// structs returns the rows of a slice, each converted by its type's Row function if it has one.
 func (t *Tables) structs(rows reflect.Value) []model.Row {
 	as := t.types[structOf(rows.Interface())].Row
 	all := make([]model.Row, rows.Elem().Len())

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// pipelineDepth is how many requests are in flight on one connection, and pipelineShare how many of one company while
-	// others wait.
+	// pipelineDepth bounds the requests in flight on one connection. pipelineShare bounds those of one company while
+	// other companies wait.
 	pipelineDepth = 16
 	pipelineShare = 4
-	// mostQueued is how many requests wait for a pipeline. Requests beyond it read on connections of their own.
+	// mostQueued bounds the requests that wait for a pipeline. Further requests read on their own connections.
 	mostQueued = 16 * pipelineDepth
 	// pipelinePatience is how long a request waits for its rows before it reads on a connection of its own.
 	pipelinePatience = 100 * time.Millisecond
-	// pipelineStalls is how long all pipelines receive nothing before another one may be opened.
+	// pipelineStalls is how long all pipelines must receive nothing before another one may be opened.
 	pipelineStalls = time.Millisecond
-	// pipelineRequests and pipelineTime bound what a pipeline sends before it takes a connection again.
+	// pipelineRequests and pipelineTime bound how much a pipeline sends before it acquires a connection again.
 	pipelineRequests = 256
 	pipelineTime     = 2 * time.Second
-	// mostKeyBytes bounds the keys of one request, and mostPipelinedBytes its rows.
+	// mostKeyBytes bounds the keys of one request, and mostPipelinedBytes its rows, in bytes.
 	mostKeyBytes       = 16 << 10
 	mostPipelinedBytes = 256 << 10
 )
 
-// MostPipelinedReads is how many reads one request may send by a pipeline.
+// MostPipelinedReads bounds the reads that one request may send through a pipeline.
 const MostPipelinedReads = 12
 
-// ErrUnshared says that reads have to be made again by a Reader, on a connection of their own.
+// ErrUnshared is returned when reads must be repeated by a Reader, on a connection of its own.
 var ErrUnshared = errors.New("to be read on a connection of its own")
 
-// pipelines send the reads of many requests on few connections, without waiting for one response before the next
-// request is sent. Each request ends with a Sync of its own, so it is a transaction of its own: an error or a
-// cancellation concerns that request alone.
+// pipelines send the reads of many requests on a few connections, without waiting for one response before sending the
+// next request. Each request ends with its own Sync and is therefore its own transaction: an error or a cancellation
+// affects that request alone.
 type pipelines struct {
 	db       *DB
 	most     int
@@ -47,7 +47,7 @@ type pipelines struct {
 	mu     sync.Mutex
 	queue  []*pipelined
 	active []*pipeline
-	// alone is how many requests read on connections of their own because no pipeline was active.
+	// alone counts the requests that read on their own connections because no pipeline was active.
 	alone int
 }
 
@@ -56,18 +56,18 @@ type pipelined struct {
 	scope   Scope
 	reads   []Read
 	receive Receive
-	// isTaken is set when rows arrive or when the request is given up, whichever happens first.
+	// isTaken is set when rows arrive or when the caller gives up, whichever happens first.
 	isTaken atomic.Bool
 	traced  func(error)
-	// done gets one value when err and panicked hold the outcome.
+	// done receives one value after err and panicked are set.
 	done     chan struct{}
 	err      error
 	panicked any
 }
 
-// ReadShared is Read of at most MostPipelinedReads on a connection that other requests may use at the same time. It
-// returns ErrUnshared if that cannot be done now, or was not done in time. After an error nobody else may use the
-// memory of reads or what receive writes to: they may still be in use.
+// ReadShared is Read on a connection that other requests may use at the same time, for at most MostPipelinedReads
+// reads. It returns ErrUnshared if no pipeline can take the reads, or none answers in time. After an error, do not
+// reuse the memory of reads, nor what receive writes to: the pipeline may still use them.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
 	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
@@ -111,7 +111,7 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 	return err
 }
 
-// lengthOf is the length of the keys of reads, in bytes.
+// lengthOf returns the length of the keys of all reads, in bytes.
 func lengthOf(reads []Read) (bytes int) {
 	for i := range reads {
 		for _, key := range reads[i].Keys {
@@ -128,8 +128,8 @@ func (r *pipelined) result() error {
 	return r.err
 }
 
-// mayOpen reports whether there may be another pipeline: one for each processor, and more while none of them receives
-// anything, since the database is far away or one request takes long. The caller holds mu.
+// mayOpen reports whether another pipeline may be opened. There is one for each processor, and more while none of
+// them receives anything: the database may be far away, or one request slow. The caller holds mu.
 func (p *pipelines) mayOpen() bool {
 	if len(p.active) < min(p.most, runtime.GOMAXPROCS(0)) {
 		return true
@@ -139,7 +139,7 @@ func (p *pipelines) mayOpen() bool {
 	return len(p.active) < p.most && !slices.ContainsFunc(p.active, moves)
 }
 
-// Pipelines returns how many pipelines there may be and how many there are, and how many requests wait for one.
+// Pipelines returns the maximum number of pipelines, the number of active ones, and how many requests wait for one.
 func (d *DB) Pipelines() (most, active, waiting int) {
 	if d.pipelines == nil {
 		return 0, 0, 0
@@ -149,16 +149,16 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 	return d.pipelines.most, len(d.pipelines.active), len(d.pipelines.queue)
 }
 
-// LimitPipelines sets how many pipelines there may be, and how long a request waits for its rows. No request reads
-// alone.
+// LimitPipelines sets the maximum number of pipelines and how long a request waits for its rows. From then on, every
+// request goes through a pipeline.
 func (d *DB) LimitPipelines(most int, patience time.Duration) {
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()
 	d.pipelines.most, d.pipelines.patience, d.pipelines.alone = most, patience, math.MaxInt32
 }
 
-// next takes the request to send next from the queue, or returns nil. A company with many requests in flight waits for
-// the others. The caller holds mu.
+// next removes the next request to send from the queue, or returns nil. A company with pipelineShare requests in
+// flight waits while other companies have requests. The caller holds mu.
 func (p *pipelines) next(sent []*pipelined) *pipelined {
 	for _, share := range []int{pipelineShare, pipelineDepth} {
 		for i, r := range p.queue {

@@ -10,22 +10,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errUnread is returned for a connection that has more to receive than anybody wants.
+// errUnread is returned for a connection that has more unwanted rows to receive than it is worth.
 var errUnread = errors.New("rows that nobody wants")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.
 type pipeline struct {
 	of   *pipelines
 	sent []*pipelined
-	// movedAt is when something was received last. The mutex of pipelines guards it.
+	// movedAt is when the connection last received something. The mutex of pipelines guards it.
 	movedAt time.Time
 }
 
-// run serves the queue until it is empty, or no connection can be had.
+// run serves the queue until it is empty, or until it cannot acquire a connection.
 func (l *pipeline) run() {
 	for isServed := true; isServed; {
 		isServed = l.serve()
-		for _, r := range l.sent { // what failed
+		for _, r := range l.sent { // after an error
 			r.end(ErrUnshared)
 		}
 		l.sent = nil
@@ -37,7 +37,7 @@ func (l *pipeline) run() {
 	}
 }
 
-// serve sends requests on one connection. It returns false if it could send none.
+// serve sends requests on one connection. It returns false if it sent none.
 func (l *pipeline) serve() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
 	defer cancel()
@@ -82,7 +82,7 @@ func (l *pipeline) next(left int) *pipelined {
 	return l.of.next(l.sent)
 }
 
-// send sends a request with its scope in front and a Sync behind it, without flushing.
+// send sends a request, with its company scope before it and a Sync after it, without flushing.
 func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelined) {
 	l.sent = append(l.sent, r)
 	_, r.traced = l.of.db.trace(r.ctx, conn.Conn(), r.reads)
@@ -93,7 +93,7 @@ func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelined) {
 	send.pipeline.SendPipelineSync()
 }
 
-// receive receives the rows of the first request in flight. An error is one of the connection.
+// receive receives the rows of the oldest request in flight. It returns only errors of the connection.
 func (l *pipeline) receive(send *sender) error {
 	r := l.sent[0]
 	own, err := r.rows(send)
@@ -111,7 +111,8 @@ func (l *pipeline) receive(send *sender) error {
 	return err
 }
 
-// rows hands out the rows of a request, unless it was given up. own is the receiver's error, and err the connection's.
+// rows passes the rows of a request to its receiver, unless the caller gave up. own is the receiver's error, and err
+// the connection's.
 func (r *pipelined) rows(send *sender) (own, err error) {
 	if err := send.rows(ofRequest.setCompany, noRows); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (r *pipelined) rows(send *sender) (own, err error) {
 	return own, nil
 }
 
-// hand hands out a row. A panic of the receiver is passed on to its own goroutine.
+// hand passes a row to the receiver. A panic of the receiver is raised again in the caller's goroutine.
 func (r *pipelined) hand(read int, values [][]byte) (err error) {
 	defer func() {
 		if r.panicked = recover(); r.panicked != nil {
@@ -151,7 +152,7 @@ func (r *pipelined) hand(read int, values [][]byte) (err error) {
 	return r.receive(read, values)
 }
 
-// end reports the outcome to whoever waits.
+// end reports the outcome to the waiting caller.
 func (r *pipelined) end(err error) {
 	if r.traced != nil {
 		r.traced(err)

@@ -16,19 +16,18 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// describedStatements is how many statements a connection remembers the types of: those with vectors alone, which bun
-// does not write.
+// describedStatements is how many statements a connection remembers the types of. Only statements with vectors need
+// it, which bun does not write.
 const describedStatements = 16
 
-// statementTimeout, as Postgres spells it, ends statements that nobody waits for any more: their requests have timed
-// out, or the process is gone.
+// statementTimeout, as Postgres spells it, ends statements whose request has timed out or whose process is gone.
 const statementTimeout = "2min"
 
-// sessionConnections is how many connections the queue and signals have beside a pooler: their statements are short.
+// sessionConnections is how many connections the queue and signals have next to a pooler. Their statements are short.
 const sessionConnections = 4
 
-// pools are the connections of a DB: those that write, those that read, and those for what needs a session, which are
-// the ones that write unless these lead to a pooler.
+// pools are the connections of a DB: for writes, for reads, and for callers that need a session. sessions is the same
+// pool as writes unless that leads to a pooler.
 type pools struct{ writes, reads, sessions *pgxpool.Pool }
 
 func (p pools) close() {
@@ -39,7 +38,7 @@ func (p pools) close() {
 	}
 }
 
-// connect opens the pools, and finds out that they lead where they should.
+// connect opens the pools, and verifies that they lead to the same database.
 func connect(ctx context.Context, address string, o Options, scopes *scopes) (p pools, err error) {
 	defer func() {
 		if err != nil {
@@ -62,7 +61,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	if p.reads, err = pgxpool.NewWithConfig(ctx, readConfigOf(config, scopes.isPooled)); err != nil {
 		return p, err
 	}
-	// The first connections of both are made side by side. What cannot be reached says so once.
+	// The first connections of both pools are made concurrently. Only the first error is returned.
 	reached := make(chan error, 1)
 	go func() { reached <- p.reads.Ping(ctx) }()
 	err = p.writes.Ping(ctx)
@@ -85,7 +84,8 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
 
-// ofSessions are the parameters that a pooler would refuse or forget. bindings have them in each transaction.
+// ofSessions are the parameters that a pooler would refuse or forget. The bindings set them in each transaction
+// instead.
 var ofSessions = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {
@@ -94,14 +94,14 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 		// The parser's error may contain the password of the address.
 		return nil, errors.New("the address is not a valid Postgres URL")
 	}
-	// bun writes arguments into the text, so every text is new: a statement cache would only cost
-	// round trips, and the simple protocol would allow stacked statements.
+	// bun writes arguments into the text, so every text is new. A statement cache would only cost round trips, and
+	// the simple protocol would allow stacked statements.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.StatementCacheCapacity = 0
 	config.ConnConfig.DescriptionCacheCapacity = describedStatements
 	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	// Requests are many and small. What Postgres would start or compile for a single one would cost all of them.
+	// Requests are many and small: parallel workers or compilation for one of them would slow down all of them.
 	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
 	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
@@ -112,17 +112,17 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// readBuffer is how much a connection for reads takes from its socket at once, in bytes. Postgres sends pieces of 8
-// KiB, of which several are there when somebody looks.
+// readBuffer is how much a connection for reads receives from its socket at once, in bytes. Postgres sends pieces of
+// 8 KiB, and several of them are often ready together.
 const readBuffer = 32 << 10
 
-// readConfigOf configures connections for reads. Their statements are prepared, and planned for any values: planning
-// takes longer than most of them, and with the first values it sees Postgres would do it again each time. What is read
-// together is of one moment: a key that one statement finds and a row that another one has of it must not differ.
-// Behind a pooler statements are planned each time, and Scope.receive sees to the rest.
+// readConfigOf configures connections for reads. Their statements are prepared, with a generic plan: planning takes
+// longer than running most of them, and otherwise Postgres would plan the first runs again each time. A batch reads
+// from one snapshot, so that a key that one statement finds and the row that another statement reads for it cannot
+// differ. Behind a pooler, statements are planned each time, and Scope.receive sets the isolation.
 func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config = config.Copy()
-	config.PrepareConn = nil // reads bind their connection themselves
+	config.PrepareConn = nil // reads bind their connections themselves
 	config.ConnConfig.DescriptionCacheCapacity = 0
 	config.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBuffer), w)
@@ -132,16 +132,16 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	}
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	// Not when it connects: an address with two hosts and target_session_attrs=read-write would then find none, and a
-	// pooler of sessions would have to be told to let the second one pass. A plan made while its table was small would
-	// read all of it, and stay until the table is analysed again.
+	// Not as a startup parameter: an address with two hosts and target_session_attrs=read-write would then match
+	// neither host, and a session pooler would need a setting to accept the parameter. Sequential scans are off
+	// because a plan made while a table was small would scan the whole table, until the table is analyzed again.
 	config.ConnConfig.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off").Close()
 	}
 	return config
 }
 
-// errPooled is why a program does not start behind the wrong pooler.
+// errPooled is returned when a pooler in transaction mode stands where sessions are needed.
 var errPooled = errors.New("the pooler in front of Postgres hands connections to others between transactions, and a " +
 	"connection is bound to " +
 	"a company: let it pool sessions (pool_mode = session of PgBouncer), or name Postgres itself, alone or for sessions " +
@@ -162,8 +162,8 @@ func checkSame(ctx context.Context, pool, other *pgxpool.Pool) error {
 	return nil
 }
 
-// CheckSessions returns errPooled unless what is set on a connection stays with it, and with nobody else. Both pools
-// lead to the same database.
+// CheckSessions returns errPooled unless a setting stays on its connection and appears on no other connection. Both
+// pools must lead to the same database.
 func CheckSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
 	mark := model.NewID("session")
 	one, err := pool.Acquire(ctx)
@@ -192,8 +192,8 @@ func CheckSessions(ctx context.Context, pool, other *pgxpool.Pool) error {
 	if theirs == mark {
 		return errPooled
 	}
-	// While the transaction holds a connection a pooler may need another one for this, and each time if it takes them in
-	// turn.
+	// While the transaction holds a connection, a pooler may use another one here. If it rotates its connections,
+	// each statement may use another one, so this tries three times.
 	for range 3 {
 		var ours string
 		if err := one.QueryRow(ctx, read).Scan(&ours); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Query is a prepared statement of the program's own. The value itself is the key of its text in the cache, so it must
-// be comparable: a package variable made by NewQuery, or a struct of what the text depends on.
+// Query is a prepared statement. The value itself is the cache key of its text, so it must be comparable: a package
+// variable made by NewQuery, or a struct of everything that the text depends on.
 type Query interface {
-	// SQL returns the text, whose first place is the company's, and the columns of its rows.
+	// SQL returns the text, whose first placeholder is for the company, and the columns of its rows.
 	SQL(t *Tables) (text string, columns []string)
 }
 
@@ -26,10 +26,10 @@ type fixedQuery struct {
 
 func (q *fixedQuery) SQL(t *Tables) (string, []string) { return q.sql(t) }
 
-// NewQuery returns a Query whose text is always the same.
+// NewQuery returns a Query with a fixed text.
 func NewQuery(sql func(t *Tables) (text string, columns []string)) Query { return &fixedQuery{sql} }
 
-// Bound is a Query with its values and with the rows that it fills.
+// Bound is a Query with its values and with the slice that takes its rows.
 type Bound struct {
 	query  Query
 	values []any
@@ -37,8 +37,8 @@ type Bound struct {
 	rows reflect.Value
 }
 
-// Bind gives a query the values behind the company's. Its rows are appended to the slice of pointers to structs that
-// into points to, nil for none.
+// Bind gives a query its values, without the company's. Its rows are appended to the slice of pointers to structs
+// that into points to. Pass nil for a query without rows.
 func Bind(q Query, into any, values ...any) Bound {
 	b := Bound{query: q, values: values}
 	if into != nil {
@@ -47,8 +47,8 @@ func Bind(q Query, into any, values ...any) Bound {
 	return b
 }
 
-// cachedStatement is a statement with the fields that take the values of its rows, in order. areDecoded says of each
-// field whether it is JSON of which something is made.
+// cachedStatement is a statement with the fields that take the values of its rows, in order. areDecoded tells for
+// each field whether its value is JSON that is decoded.
 type cachedStatement struct {
 	Statement
 	fields     []*schema.Field
@@ -60,7 +60,7 @@ type statementCache struct {
 	known *simplelru.LRU[Query, *cachedStatement]
 }
 
-// mostCached bounds the cache. Selections of columns make many.
+// mostCached bounds the cache. Each selection of columns is an entry of its own.
 const mostCached = 1_024
 
 func newStatementCache() *statementCache {
@@ -69,7 +69,7 @@ func newStatementCache() *statementCache {
 	return &statementCache{known: known}
 }
 
-// prepare returns the statement of a query whose rows are of the struct.
+// prepare returns the statement of a query from the cache, or renders it and adds it.
 func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 	return made
 }
 
-// Want names rows to be read: those that the keys lead to, with the columns beside those that tell and order rows, or
-// all columns when none is given.
+// Want names rows to read: the rows of the keys. They have the given columns in addition to those that identify and
+// order rows, or all columns when none is given.
 type Want struct {
 	Rows    Rows
 	Keys    []string
@@ -115,12 +115,12 @@ func (w wantedRows) SQL(t *Tables) (string, []string) {
 	return text, columns
 }
 
-// BindWant is Bind for rows that are wanted.
+// BindWant is Bind for the rows of a Want.
 func BindWant(w Want) Bound {
 	return Bound{query: wantedRows{w.Rows, strings.Join(w.Columns, " ")}, values: []any{w.Keys}, rows: slice(w.Rows.Model)}
 }
 
-// Wanted returns the rows of what BindWant returned, once it was read.
+// Wanted returns the rows of the values that BindWant returned, after they were read.
 func (s Scope) Wanted(of []Bound) [][]model.Row {
 	all := make([][]model.Row, len(of))
 	for i, b := range of {
@@ -129,7 +129,7 @@ func (s Scope) Wanted(of []Bound) [][]model.Row {
 	return all
 }
 
-// FindTogether reads rows by prepared statements, in one round trip and of one moment.
+// FindTogether reads rows by prepared statements, in one round trip and from one snapshot.
 func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
 	of := make([]Bound, len(wants))
 	for i, want := range wants {
@@ -141,19 +141,19 @@ func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, 
 	return r.scope.Wanted(of), nil
 }
 
-// Query runs queries that only read, in one round trip and of one moment. It does not see what a transaction of the
-// Scope has changed.
+// Query runs queries that only read, in one round trip and from one snapshot. It does not see uncommitted changes of
+// the Scope's transaction.
 func (s Scope) Query(ctx context.Context, of ...Bound) error {
 	reads, receive := s.receiving(ctx, of)
 	return Reads{s}.Read(ctx, reads, receive)
 }
 
-// receiving is what queries read, and what becomes of the rows.
+// receiving returns the reads of the queries, and a function that appends the received rows.
 func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 	reads, statements := make([]Read, len(of)), make([]*cachedStatement, len(of))
 	for i, b := range of {
 		statements[i] = s.db.statements.prepare(s.db.Tables, b)
-		reads[i] = Read{Statement: statements[i].Statement, more: b.values, isText: true} // which bun's fields take
+		reads[i] = Read{Statement: statements[i].Statement, more: b.values, isText: true} // bun's fields scan text
 	}
 	budget := model.BudgetOf(ctx)
 	return reads, func(i int, values [][]byte) error {
@@ -164,7 +164,7 @@ func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 	}
 }
 
-// charge charges a row before it is read: what is decoded takes as much again, and most of the time.
+// charge charges a row before it is decoded. Decoded JSON takes as much memory again, and most of the time.
 func (c *cachedStatement) charge(budget model.Budget, values [][]byte) error {
 	if budget == nil {
 		return nil
@@ -193,7 +193,7 @@ func (c *cachedStatement) scan(rows reflect.Value, values [][]byte) error {
 	return nil
 }
 
-// Values are the structs that rows point to.
+// Values returns copies of the structs that the rows point to.
 func Values[R any](rows []*R) []R {
 	all := make([]R, len(rows))
 	for i, row := range rows {

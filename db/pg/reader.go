@@ -8,15 +8,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe
-// for concurrent use.
+// Reader reads a company's rows on a connection of its own, until Close returns the connection to the pool. It is not
+// safe for concurrent use.
 type Reader struct {
 	scope Scope
 	conn  *pgxpool.Conn
 	leave func()
 }
 
-// Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
+// Reader waits for a free connection and returns a Reader on it. One company has at most three quarters of the
+// connections at a time. Close the Reader.
 func (r Reads) Reader(ctx context.Context) (*Reader, error) {
 	reader := &Reader{scope: r.scope}
 	if err := reader.open(ctx); err != nil {
@@ -56,7 +57,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// Read is Read of one Reader.
+// Read opens a Reader, reads once and closes it.
 func (r Reads) Read(ctx context.Context, reads []Read, receive Receive) error {
 	reader, err := r.Reader(ctx)
 	if err != nil {
@@ -66,8 +67,8 @@ func (r Reads) Read(ctx context.Context, reads []Read, receive Receive) error {
 	return reader.Read(ctx, reads, receive)
 }
 
-// Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
-// connection sees a statement for the first time. There are at most MostReads.
+// Read sends all reads to Postgres together and passes their rows to receive, in order. It takes one round trip, or
+// two if the connection has not prepared a statement yet. Pass at most MostReads reads.
 func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error {
 	hasReceived := false
 	for {
@@ -78,8 +79,8 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 		if !isCut || hasReceived || ctx.Err() != nil {
 			return r.scope.db.Translate(err)
 		}
-		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
-		// were. This one has to go before another is asked for: all others may be waiting for the same.
+		// The server closed the connection, or its statements are outdated. This happens at most once per connection,
+		// so the loop ends. Release this connection before acquiring another: all others may be waiting for one too.
 		r.Close()
 		if err := r.open(ctx); err != nil {
 			return err
@@ -87,8 +88,8 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 	}
 }
 
-// readOnce is Read on the connection. isCut says that this was used before and is of no use any more, for a reason that
-// another one has not.
+// readOnce is Read on the current connection. isCut is true if the connection was used before and is now unusable,
+// for a reason that another connection does not have.
 func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
 	pg := r.conn.Conn().PgConn()
 	isUsed := isUsed(pg)

@@ -10,27 +10,29 @@ import (
 // Read is a statement with its arguments.
 type Read struct {
 	Statement Statement
-	// Keys are those of ManyRows, or the ids of the parents of a list; nil for none.
+	// Keys are the keys of ManyRows, or the ids of the parents of a list. Nil for none.
 	Keys []string
-	// IsOne says that the statement takes the one key as it is.
+	// IsOne is set for a statement that takes the single key as a text instead of an array.
 	IsOne bool
-	// Part is the page that is read, or whose list is counted.
+	// Part is the page to read, or the part whose list is counted.
 	Part Part
-	// IsTotal says that the rows of the list are counted.
+	// IsTotal is set to count the rows of the list.
 	IsTotal bool
-	// more are values behind these. isText: all values of rows are texts.
+	// more are values after those above. isText asks for all values of rows in text format.
 	more   []any
 	isText bool
 }
 
-// Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text
-// for texts and JSON, binary for the rest, nil for NULL, and good until it returns.
+// Receive is called with each row, in order; read is the index of the read that found it. The values are in
+// Postgres's formats: text for texts and JSON, binary for all other types, nil for NULL. They are valid until the
+// function returns.
 type Receive func(read int, values [][]byte) error
 
-// MostReads is how many reads may be sent together: fewer than the statements that a connection keeps prepared.
+// MostReads bounds the reads that may be sent together. It is less than the number of statements that a connection
+// keeps prepared.
 const MostReads = 200
 
-// trace tells the tracer, if there is one that listens to batches, of the reads.
+// trace reports the reads to the tracer, if the tracer listens to batches.
 func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {
 	tracer, ok := d.tracer.(pgx.BatchTracer)
 	if !ok {
@@ -48,7 +50,7 @@ func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced co
 }
 
 func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
-	// A connection that is another company's is made this one's in the same round trip.
+	// If the connection is bound to another company, the same round trip binds it to this one.
 	scope := s.db.scopes.change(conn, s.companyID)
 	isPooled := s.db.scopes.isPooled
 	isAlone := isPooled && conn.TxStatus() == 'I'
@@ -59,11 +61,11 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 			err = closing
 		}
 		if isStale(err) || err != nil && send.isPreparing {
-			_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
+			_ = conn.Close(context.WithoutCancel(ctx)) // its prepared statements are unknown
 		}
 		scope.applied(conn, err)
 	}()
-	var ahead []Statement // of the reads: nobody wants their rows
+	var ahead []Statement // statements before the reads, whose rows are dropped
 	if isAlone {
 		ahead = append(ahead, Statement{})
 		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
@@ -87,7 +89,7 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 		if err := send.rows(reads[i].Statement, func(values [][]byte) error {
 			err := receive(i, values)
 			if err != nil {
-				// The rest is not wanted, however much it is.
+				// The receiver wants no more rows, however many follow.
 				_ = conn.Close(context.WithoutCancel(ctx))
 			}
 			return err

@@ -13,34 +13,35 @@ import (
 // ByID is the key of rows that are read by their own ids.
 const ByID = "?TableAlias.id"
 
-// Rows are the rows of one type that keys lead to: their own ids, or the ids of what they hang on.
+// Rows describes how rows of one type are read by keys: by their own ids, or by the ids of their parents.
 type Rows struct {
-	// Type is the name of the type, if rows are read by their own ids.
+	// Type is the name of the type. Set it if rows are read by their own ids.
 	Type string
 	// Model is a nil pointer to the struct of a row.
 	Model any
-	// Join reaches a table of relations as "relation"; empty when the rows hold the key themselves.
+	// Join joins a table of relations as "relation". It is empty when the rows hold the key themselves.
 	Join string
-	// Key is the expression that tells which key a row was read for.
+	// Key is the expression for the key of a row.
 	Key string
-	// Order is that of the rows of one key; empty where there is one at most.
+	// Order orders the rows of one key. It is empty where a key has at most one row.
 	Order string
 }
 
-// List is rows of one type in pages: all of the company, or those that hang on each of several parents.
+// List describes a paginated list of rows of one type: all rows of the company, or the rows of each of several
+// parents.
 type List struct {
 	// Model is a nil pointer to the struct of a row.
 	Model any
-	// Of narrows the list to the rows of the parent ?1 in the company ?0. Empty for a list of the company.
+	// Of narrows the list to the rows of the parent ?1 in the company ?0. It is empty for a list of the company.
 	Of    string
 	Order Order
-	// Orders are those that arguments may ask for instead.
+	// Orders are the orders that arguments may choose instead of Order.
 	Orders *map[model.AgentOrder]Order
 }
 
-// Order is how a list is ordered, by an expression and then by id, and what is behind a row of it. Place makes of a
-// cursor's key what the expression is compared with. Column is what the expression needs, unless it is the time of
-// creation.
+// Order is the order of a list: by the expression By, then by id. Behind is the operator that selects the rows after
+// a cursor. Place is the expression for the cursor's key that By is compared with. Column is the column that By
+// needs, empty for the time of creation.
 type Order struct {
 	Direction, Behind bun.Safe
 	By, Place, Column string
@@ -52,7 +53,8 @@ var (
 	OldestFirst = Order{Direction: "ASC", Behind: ">", By: "?TableAlias.created_at", Place: "?1"}
 )
 
-// orderOf is the order in which a page is read: one that is counted from its end comes last row first.
+// orderOf returns the order in which a page is read. A page that is counted from the end of the list is read in
+// reverse.
 func (l List) orderOf(args model.PageArgs) Order {
 	o := l.Order
 	if l.Orders != nil {
@@ -70,29 +72,29 @@ func (l List) orderOf(args model.PageArgs) Order {
 	return o
 }
 
-// Row is the struct of a row.
+// Row returns the struct type of a row.
 func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.Model).Elem() }
 
-// Row is the struct of a row.
+// Row returns the struct type of a row.
 func (l List) Row() reflect.Type { return reflect.TypeOf(l.Model).Elem() }
 
-// Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row:
-// its columns are named Alias.column.
+// Join joins at most one row to each row of a statement, by the id in Column. Both are read together: the columns of
+// the joined row are named Alias.column.
 type Join struct {
 	Alias  string
 	Rows   Rows
 	Column string
 }
 
-// Part is one page of a list that is narrowed by a filter. Its arguments are valid.
+// Part is one page of a filtered list. Its arguments are already validated.
 type Part struct {
 	model.PageArgs
 	Filter Filter
-	// AndNext asks for one row more, which tells that another page follows.
+	// AndNext reads one row more, which shows whether another page follows.
 	AndNext bool
 }
 
-// rows is how many rows a part has at most.
+// rows returns the maximum number of rows of the part.
 func (p Part) rows() int64 {
 	if p.AndNext {
 		return int64(p.Size()) + 1
@@ -100,7 +102,7 @@ func (p Part) rows() int64 {
 	return int64(p.Size())
 }
 
-// Shape is what the text of the statement of a part depends on.
+// Shape is everything that the text of a part's statement depends on.
 type Shape struct {
 	rows                int64
 	hasAfter, hasOffset bool
@@ -119,10 +121,10 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// The functions below describe each read once. company, parent, parents and keys are literals, or places of a
-// statement.
+// The functions below describe each kind of read once. Their arguments company, parent, parents and keys are literals
+// or placeholders.
 
-// rowsOf is the rows of one key, or of several.
+// rowsOf selects the rows of one key, or of several.
 func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
 	q := t.join(visible(t, unconnected.NewSelect().Model(r.Model), r.Model, company), company, joins)
 	if r.Join != "" {
@@ -134,7 +136,7 @@ func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
 	return q
 }
 
-// rowsOfKeys is the rows of several keys. Each row begins with its key, unless that is its own id.
+// rowsOfKeys selects the rows of several keys. Each row begins with its key, unless the key is its own id.
 func (t *Tables) rowsOfKeys(r Rows, company, keys any, columns []string, joins []Join) *bun.SelectQuery {
 	q := t.rowsOf(r, company, joins)
 	if r.Key != ByID {
@@ -143,10 +145,10 @@ func (t *Tables) rowsOfKeys(r Rows, company, keys any, columns []string, joins [
 	return t.columned(q, r.Row(), columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
 }
 
-// parentID is the id of a parent among several.
+// parentID is the expression for the id of one of several parents.
 const parentID = bun.Safe("parent.id")
 
-// listOf is the rows of a list that pass the filter, whose values are those.
+// listOf selects the rows of a list that pass the filter, with the rendered values of its conditions.
 func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bun.SelectQuery {
 	q := f.apply(visible(t, unconnected.NewSelect().Model(l.Model), l.Model, company), values)
 	if l.Of == "" {
@@ -155,7 +157,7 @@ func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bu
 	return q.Where(l.Of, company, parent)
 }
 
-// pageOf is a page of a list, but for its columns.
+// pageOf selects a page of a list, without its columns.
 func (t *Tables) pageOf(l List, company, parent any, p Part, place placing, joins []Join) *bun.SelectQuery {
 	q := t.join(t.listOf(l, company, parent, p.Filter, p.Filter.values(place)), company, joins).Limit(p.rows())
 	o := l.orderOf(p.PageArgs)
@@ -172,14 +174,14 @@ func (t *Tables) pageOf(l List, company, parent any, p Part, place placing, join
 	return q.Where("("+o.By+", ?TableAlias.id) ?0 ("+o.Place+", ?2)", o.Behind, place(key), place(id))
 }
 
-// parentsOf is several parents with what is read of each.
+// parentsOf selects several parents, with their positions.
 func parentsOf(parents any) *bun.SelectQuery {
 	return unconnected.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parents)
 }
 
-// pagesOf is a page of the list of each of several parents. Each row begins with the expression, which tells the
-// parent. The rows of one parent come in order, as Postgres reads them for one parent after the other and limits each;
-// to sort them all again took it as long as to read them.
+// pagesOf selects a page of the list of each of several parents. Each row begins with the expression tells, which
+// identifies the parent. The rows of one parent are in order, because Postgres reads one parent after the other and
+// limits each. Sorting all rows again took as long as reading them.
 func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place placing,
 	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)
@@ -204,12 +206,12 @@ func (t *Tables) totalOf(l List, company, parent any, f Filter, place placing) *
 	return rows
 }
 
-// totalsOf counts the rows of the list of each of several parents, which the expression tells.
+// totalsOf counts the rows of the list of each of several parents. The expression tells identifies the parent.
 func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place placing) *bun.SelectQuery {
 	return parentsOf(parents).ColumnExpr(tells+", (?) AS total", t.totalOf(l, company, parentID, f, place))
 }
 
-// join joins rows to those of a query, but for those that are marked as deleted.
+// join joins rows to the rows of a query, except rows that are marked as deleted.
 func (t *Tables) join(q *bun.SelectQuery, company any, joins []Join) *bun.SelectQuery {
 	for _, j := range joins {
 		on := "?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2"
@@ -233,7 +235,7 @@ func (t *Tables) columned(q *bun.SelectQuery, row reflect.Type, columns []string
 	return q
 }
 
-// column adds a column to those that a query reads, under the name: of its table, or of what is joined.
+// column adds a column of the query's table or of a joined row, under the name.
 func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, column, name string, joins []Join) *bun.SelectQuery {
 	alias, of, isJoined := strings.Cut(column, ".")
 	if !isJoined {
@@ -247,7 +249,7 @@ func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, column, name strin
 	return q.ColumnExpr(t.expression(row, of)+" AS ?2", bun.Ident(alias), bun.Ident(of), bun.Ident(name))
 }
 
-// Column adds a column of its table to those that a query reads, under the name.
+// Column adds a column of the query's table, under the name.
 func (t *Tables) Column(q *bun.SelectQuery, row reflect.Type, column, name string) *bun.SelectQuery {
 	expression := strings.ReplaceAll(t.expression(row, column), "?0", "?TableAlias")
 	return q.ColumnExpr(expression+" AS ?2", nil, bun.Ident(column), bun.Ident(name))
@@ -260,31 +262,31 @@ func (t *Tables) expression(row reflect.Type, column string) string {
 	return "?0.?1"
 }
 
-// Key is the one key whose rows a statement reads, as SQL.
+// Key is an SQL expression for the single key whose rows a statement reads.
 type Key string
 
-// Given is the key that comes with the Read.
+// Given is the key that is passed with the Read.
 const Given Key = "$2"
 
-// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there
-// by itself, and need not wait for the row.
+// Found returns a subquery for a key: the column of the row that another key leads to. The statement reads the key
+// itself, so it does not have to wait for that row.
 func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
 	return "(" + Key(t.OneRow(r, key, []string{column}, joins...).text) + ")"
 }
 
-// OneRow returns the statement that reads the rows of one key. Each row is the columns.
+// OneRow returns the statement that reads the columns of the rows of one key.
 func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
 	return statementOf(t.columned(t.rowsOf(r, Place(1), joins), r.Row(), columns, joins).
 		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
-// ManyRows returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that
-// are read by their own ids is the first of the columns, and goes on with the columns.
+// ManyRows returns the statement that reads rows by a list of keys. Each row is its key, followed by the columns.
+// Rows that are read by their own ids have the key as their first column.
 func (t *Tables) ManyRows(r Rows, columns []string, joins ...Join) Statement {
 	return statementOf(t.rowsOfKeys(r, Place(1), Place(2), columns, joins))
 }
 
-// nextPlace is the first place behind those of the company and of the parents or keys.
+// nextPlace returns the placeholders after those for the company and for the parents or keys.
 func (l List) nextPlace() placing {
 	if l.Of == "" {
 		return placesFrom(2)
@@ -292,27 +294,26 @@ func (l List) nextPlace() placing {
 	return placesFrom(3)
 }
 
-// Page returns the statement that reads a page of a list of the company, or of the list of one parent. Its rows are the
-// columns.
+// Page returns the statement that reads the columns of a page, of a list of the company or of one parent.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
 	return statementOf(t.columned(t.pageOf(l, Place(1), bun.Safe(parent), p, l.nextPlace(), joins), l.Row(), columns,
 		joins))
 }
 
-// Pages returns the statement that reads a page of the list of each of several parents. Its rows begin with the place
-// of the parent among the keys, from 1, and go on with the columns.
+// Pages returns the statement that reads a page of the list of each of several parents. Each row is the position of
+// the parent among the keys, from 1, followed by the columns.
 func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	return statementOf(t.pagesOf(l, Place(1), Place(2), "parent.place", columns, p, l.nextPlace(), joins))
 }
 
-// Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass
-// the filter. Its row is the number.
+// Total returns the statement that counts the rows that pass the filter, in a list of the company or of one parent.
+// Its row is the number.
 func (t *Tables) Total(l List, parent Key, f Filter) Statement {
 	return statementOf(t.totalOf(l, Place(1), bun.Safe(parent), f, l.nextPlace()))
 }
 
-// Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of
-// the parent among the keys, from 1, and the number.
+// Totals returns the statement that counts the rows of the list of each of several parents. Each row is the position
+// of the parent among the keys, from 1, and the number.
 func (t *Tables) Totals(l List, f Filter) Statement {
 	return statementOf(t.totalsOf(l, Place(1), Place(2), "parent.place", f, l.nextPlace()))
 }

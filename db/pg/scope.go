@@ -16,16 +16,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The roles of row-level security, which nobody logs in as. They belong to the whole server.
+// The roles of row-level security. They cannot log in, and they belong to the whole server.
 const (
-	// GatewayRole is what statements for a company act as: it owns nothing, and sees rows of the company alone.
+	// GatewayRole is the role of statements for one company. It owns nothing, and sees the rows of that company
+	// alone.
 	GatewayRole = "agentgraph_gateway"
-	// ProgramRole sees the rows of all companies. Who migrates and who serves is a member of it.
+	// ProgramRole sees the rows of all companies. The users that migrate and serve are members of it.
 	ProgramRole = "agentgraph_program"
 )
 
-// everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character,
-// so it is no company's id, whoever makes one up.
+// everyCompany stands for all companies: the statements of the program itself. Postgres texts cannot contain this
+// character, so no company can have this id.
 const everyCompany = "\x00"
 
 type companyKey struct{}
@@ -35,13 +36,13 @@ func WithCompany(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, companyKey{}, companyID)
 }
 
-// companyOf returns whose rows the statements of a context see, empty for nobody's.
+// companyOf returns the company whose rows the statements of a context see, or "" for none.
 func companyOf(ctx context.Context) string {
 	companyID, _ := ctx.Value(companyKey{}).(string)
 	return companyID
 }
 
-// Scope makes statements about a company's rows: each on any connection, or all of them in a transaction.
+// Scope makes statements about a company's rows. They run in one transaction, or each of them on any connection.
 type Scope struct {
 	db        *DB
 	conn      bun.IConn
@@ -50,17 +51,17 @@ type Scope struct {
 	tx *Tx
 }
 
-// QueryContext runs a statement that returns rows, as bun calls it.
+// QueryContext runs a statement that returns rows. bun calls it.
 func (s Scope) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return s.conn.QueryContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
-// ExecContext runs a statement that returns no rows, as bun calls it.
+// ExecContext runs a statement that returns no rows. bun calls it.
 func (s Scope) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return s.conn.ExecContext(WithCompany(ctx, s.companyID), query, args...)
 }
 
-// QueryRowContext runs a statement that returns one row, as bun calls it.
+// QueryRowContext runs a statement that returns one row. bun calls it.
 func (s Scope) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return s.conn.QueryRowContext(WithCompany(ctx, s.companyID), query, args...)
 }
@@ -77,7 +78,7 @@ func (s Scope) NewUpdate() *bun.UpdateQuery { return bun.NewUpdateQuery(unconnec
 // NewDelete begins a deletion of any rows that the connection may see.
 func (s Scope) NewDelete() *bun.DeleteQuery { return bun.NewDeleteQuery(unconnected).Conn(s) }
 
-// NewRaw makes a statement of a text with places for values.
+// NewRaw returns a statement with the text and the values for its placeholders.
 func (s Scope) NewRaw(query string, args ...any) *bun.RawQuery {
 	return bun.NewRawQuery(unconnected, query, args...).Conn(s)
 }
@@ -87,7 +88,8 @@ func (s Scope) Select(rows any) *bun.SelectQuery {
 	return visible(s.db.Tables, s.NewSelect().Model(rows), rows, s.companyID)
 }
 
-// SelectColumns is Select with the columns beside those that tell and order rows, or all columns when none is given.
+// SelectColumns is Select with the given columns in addition to those that identify and order rows, or all columns
+// when none is given.
 func (s Scope) SelectColumns(rows any, columns []string) *bun.SelectQuery {
 	row := structOf(rows)
 	return s.db.columned(s.Select(rows), row, s.db.Chosen(row, columns), nil)
@@ -98,12 +100,12 @@ func (s Scope) Update(row any) *bun.UpdateQuery {
 	return visible(s.db.Tables, s.NewUpdate().Model(row), row, s.companyID)
 }
 
-// SelectAll is Select with the rows that are marked as deleted.
+// SelectAll is Select including rows that are marked as deleted.
 func (s Scope) SelectAll(rows any) *bun.SelectQuery {
 	return s.NewSelect().Model(rows).Where(Own, s.companyID)
 }
 
-// UpdateAll is Update of rows that are marked as deleted, too.
+// UpdateAll is Update including rows that are marked as deleted.
 func (s Scope) UpdateAll(row any) *bun.UpdateQuery {
 	return s.NewUpdate().Model(row).Where(Own, s.companyID)
 }
@@ -113,7 +115,8 @@ func (s Scope) Delete(row any) *bun.DeleteQuery {
 	return s.NewDelete().Model(row).Where(Own, s.companyID)
 }
 
-// One reads the row with the id, from among those that the selections leave, into a struct. NOT_FOUND names the type.
+// One reads the row with the id into a struct, after the selections narrowed the query. It returns NOT_FOUND with the
+// type's name if there is no such row.
 func (s Scope) One(ctx context.Context, typeName, id string, row any, selections ...Selection) error {
 	q := s.Select(row).Where("?TableAlias.id = ?", id)
 	for _, narrow := range selections {
@@ -122,8 +125,8 @@ func (s Scope) One(ctx context.Context, typeName, id string, row any, selections
 	return OrMissing(typeName, id, q.Scan(ctx))
 }
 
-// Exists returns NOT_FOUND, which names the type, when an id that narrows a list is that of no row like none, a nil
-// pointer to its struct.
+// Exists checks an id that narrows a list. It returns NOT_FOUND with the type's name if no row has the id, and nil if
+// id is nil. none is a nil pointer to the struct of a row.
 func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any) error {
 	if id == nil {
 		return nil
@@ -135,13 +138,14 @@ func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any
 	return err
 }
 
-// Row is what every table of a company maps to.
+// Row is implemented by the struct of every table of a company.
 type Row interface {
 	OwnBy(companyID string)
 	Parent() string
 }
 
-// Insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
+// Insert writes new rows. It reads nothing back into them: they are complete, and other goroutines may be reading
+// them.
 func Insert[R Row](ctx context.Context, s Scope, rows ...R) error {
 	if len(rows) == 0 {
 		return nil
@@ -156,33 +160,33 @@ func Insert[R Row](ctx context.Context, s Scope, rows ...R) error {
 // CompanyID returns the id of the company.
 func (s Scope) CompanyID() string { return s.companyID }
 
-// Reads returns the part of the Scope that only reads, by descriptions.
+// Reads returns the part of the Scope that only reads.
 func (s Scope) Reads() Reads { return Reads{s} }
 
-// scopes says how connections are bound to a company.
+// scopes binds connections to companies.
 type scopes struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
-	// isPooled says that connections lead to a pooler that hands them on between transactions: they are bound for one at a
-	// time.
+	// isPooled is set if a pooler in transaction mode stands in front of Postgres. Connections are then bound for one
+	// transaction at a time.
 	isPooled bool
-	// isOn says that the database holds the companies apart itself. Without it a connection only remembers its company,
+	// isOn is set once row-level security separates the companies. Without it, a connection only stores its company,
 	// for the views that searches read.
 	isOn atomic.Bool
 }
 
-// bindings are the statements that bind a connection. setCompany binds it to the company that its value names. actFor
-// also takes the role that the policies bind, for a connection that does not have it yet. actForAll gives that back,
+// bindings are the statements that bind a connection. setCompany binds it to the company in its value. actFor does
+// the same and takes GatewayRole, for a connection that does not have the role yet. actForAll gives the role back,
 // and has no value.
 type bindings struct{ setCompany, actFor, actForAll Statement }
 
 var (
 	ofSession = bindingsOf("false", "")
-	// What a connection is otherwise told when it is made does not pass a pooler.
+	// A pooler does not pass on what is otherwise set at connection time.
 	ofTransaction = bindingsOf("true",
 		`, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)
-	// One of several requests on a connection, each of which is a transaction, is bound for itself.
+	// On a shared connection, each request is a transaction of its own and is bound by itself.
 	ofRequest = bindingsOf("true", "")
 )
 
@@ -196,13 +200,13 @@ func bindingsOf(isLocal, more string) bindings {
 	}
 }
 
-// connScope says whose rows a connection sees, and whether it acts as the role that the policies bind.
+// connScope is the company whose rows a connection sees, and whether the connection acts as GatewayRole.
 type connScope struct {
 	companyID string
 	isSecured bool
 }
 
-// scopeStatement gives a connection another scope. Without a statement it has the scope already.
+// scopeStatement gives a connection another scope. Its statement is empty if the connection has the scope already.
 type scopeStatement struct {
 	statement Statement
 	to        connScope
@@ -216,7 +220,7 @@ func (c *scopes) change(conn *pgconn.PgConn, companyID string) scopeStatement {
 	if c.isPooled {
 		bindings = ofTransaction
 		if conn.TxStatus() == 'I' {
-			from, isKnown = connScope{}, false // each transaction is told its limits with its scope
+			from, isKnown = connScope{}, false // each transaction sets its limits with its scope
 		}
 	}
 	switch {
@@ -233,7 +237,7 @@ func (c *scopes) change(conn *pgconn.PgConn, companyID string) scopeStatement {
 
 const scopeKey = "company"
 
-// applied remembers the scope of a connection, unless the statement has failed.
+// applied records the scope of a connection, or forgets it if the statement has failed.
 func (s scopeStatement) applied(conn *pgconn.PgConn, err error) {
 	if err != nil {
 		unbind(conn)
@@ -242,14 +246,14 @@ func (s scopeStatement) applied(conn *pgconn.PgConn, err error) {
 	conn.CustomData()[scopeKey] = s.to
 }
 
-// unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
+// unbind forgets the scope of a connection, because a rollback also undoes what the transaction has set.
 func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), scopeKey) }
 
-// errUnbound is of a statement that is not in a transaction behind a pooler: it would see the rows of all companies,
-// without a limit.
+// errUnbound is returned for a statement outside a transaction behind a pooler. It would see the rows of all
+// companies, without a time limit.
 var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
 
-// bind binds a connection to the company, if it is another one's.
+// bind binds a connection to the company, unless it is bound to that company already.
 func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
 	s := c.change(conn, companyID)
 	if s.statement == (Statement{}) || conn.TxStatus() == 'E' {
@@ -271,11 +275,12 @@ type chargedKey struct{}
 
 type asBoundKey struct{}
 
-// AsBound returns a context in which the pool hands out connections as they are bound: for statements that see no rows.
+// AsBound returns a context in which the pool hands out connections without binding them, for statements that see no
+// rows.
 func AsBound(ctx context.Context) context.Context { return context.WithValue(ctx, asBoundKey{}, true) }
 
-// prepare binds a connection that the pool hands out: to the company of the context, and to all for the queue and
-// others that use the pool as it is. Statements of bun bind theirs themselves.
+// prepare binds a connection that the pool hands out: to the company of the context, or to all companies if it names
+// none. Statements of bun bind their connections themselves.
 func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if ctx.Value(chargedKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
@@ -285,7 +290,7 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		companyID = everyCompany
 	}
 	if c.isPooled && companyID == everyCompany {
-		return true, nil // as every transaction begins
+		return true, nil // each transaction begins in this scope
 	}
 	if err := c.bind(ctx, conn.PgConn(), companyID); err != nil {
 		if conn.PgConn().IsClosed() && ctx.Err() == nil {
@@ -296,9 +301,9 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// look finds out whether the database holds companies apart, which it may do from one moment to the next: connections
-// are then bound anew as they are used. The error is one of the database, or says that this user would find nothing in
-// it.
+// look checks whether row-level security separates the companies. It may be turned on at any moment; connections are
+// then bound again when they are next used. look returns an error if the query fails, or if this user is not a member
+// of the roles.
 func (c *scopes) look(ctx context.Context) error {
 	var isOn, mayBind bool
 	err := c.pool.QueryRow(ctx,
@@ -316,7 +321,7 @@ func (c *scopes) look(ctx context.Context) error {
 	return nil
 }
 
-// await is look until the database holds companies apart. It is cheap after that.
+// await is look until row-level security is on. After that it returns at once.
 func (c *scopes) await(ctx context.Context) error {
 	if c.isOn.Load() {
 		return nil
@@ -328,7 +333,7 @@ func (c *scopes) await(ctx context.Context) error {
 	return err
 }
 
-// warn logs that the database does not hold companies apart.
+// warn logs a warning if row-level security is off.
 func (c *scopes) warn(ctx context.Context) {
 	if !c.isOn.Load() {
 		c.log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+

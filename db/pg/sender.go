@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// sender sends reads by the pipeline of a connection and receives their rows in the same order.
+// sender sends reads through the pipeline of a connection and receives their rows in the same order.
 type sender struct {
 	pipeline  *pgconn.Pipeline
 	known     *statements
@@ -23,11 +23,11 @@ type sender struct {
 	isPreparing bool
 }
 
-// inBinary asks for all values as Postgres has them in memory. Texts and JSON are the same in both formats, but jsonb
-// has its version in front, which rows removes.
+// inBinary asks for all values in binary format. Texts and JSON are the same in both formats, but jsonb begins with a
+// version byte, which rows removes.
 var inBinary = []int16{pgtype.BinaryFormatCode}
 
-// read sends a read, and prepares its statement in front of it if the connection does not have it.
+// read sends a read, after preparing its statement if the connection has not prepared it yet.
 func (s *sender) read(companyID string, read *Read) {
 	s.arguments.of(companyID, read)
 	formats := inBinary
@@ -37,7 +37,7 @@ func (s *sender) read(companyID string, read *Read) {
 	name := read.Statement.name
 	description, isKnown := s.known.Get(name)
 	switch {
-	case s.isPooled: // the pooler may go on with another connection
+	case s.isPooled: // the pooler may use another connection next
 		s.pipeline.SendQueryParams(read.Statement.text, s.arguments.values, nil, s.arguments.formats, formats)
 		return
 	case description != nil:
@@ -55,7 +55,7 @@ func (s *sender) read(companyID string, read *Read) {
 	s.pipeline.SendQueryPrepared(name, s.arguments.values, s.arguments.formats, formats)
 }
 
-// lacks reports whether one of the reads, whose results were received, has a statement that was not prepared.
+// lacks reports whether a read whose results were received has a statement that was not prepared.
 func (s *sender) lacks(reads []Read) bool {
 	return slices.ContainsFunc(reads, func(read Read) bool {
 		description, isSent := s.known.Peek(read.Statement.name)
@@ -63,8 +63,7 @@ func (s *sender) lacks(reads []Read) bool {
 	})
 }
 
-// scopeSession binds the session to no company, in a transaction of its own, as the role that sees one company at a
-// time.
+// scopeSession binds the session to no company and to GatewayRole, in a transaction of its own.
 func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
 	scope := scopes.change(conn, "")
 	if scope.statement == (Statement{}) {
@@ -82,7 +81,7 @@ func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
 	return err
 }
 
-// synced receives the end of a transaction.
+// synced receives results until the end of the transaction.
 func (s *sender) synced() error {
 	for {
 		results, err := s.pipeline.GetResults()
@@ -96,13 +95,14 @@ func (s *sender) synced() error {
 	}
 }
 
-// ofThisMoment has all that is read together be of one moment, where connections do not begin so. It has no rows.
+// ofThisMoment makes all reads of the transaction see one snapshot, on connections without that default. It returns
+// no rows.
 const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
 
-// noRows is for rows that nobody wants.
+// noRows drops a row.
 func noRows([][]byte) error { return nil }
 
-// rows hands out the rows of the statement, whose read is the next one.
+// rows passes the rows of the next result to hand. statement is the one that was sent for it.
 func (s *sender) rows(statement Statement, hand func(values [][]byte) error) error {
 	var rows *pgconn.ResultReader
 	for rows == nil {
@@ -117,7 +117,7 @@ func (s *sender) rows(statement Statement, hand func(values [][]byte) error) err
 			if results.Name, results.SQL = statement.name, statement.text; s.known.Contains(statement.name) {
 				s.known.Add(statement.name, results)
 			}
-		case *pgconn.CloseComplete: // of a statement that was used longest ago
+		case *pgconn.CloseComplete: // of the least recently used statement
 		default:
 			return fmt.Errorf("read: %T instead of rows", results)
 		}
@@ -143,10 +143,10 @@ func (s *sender) rows(statement Statement, hand func(values [][]byte) error) err
 	return err
 }
 
-// isStale reports whether prepared statements have changed since they were prepared.
+// isStale reports whether Postgres rejected a prepared statement as outdated or unknown.
 func isStale(err error) bool {
 	state := SQLState(err)
-	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
+	return state == "0A000" || state == "26000" // a plan with a changed result type, or an unknown statement
 }
 
 // isEnded reports whether the server has ended the connection.
@@ -155,7 +155,7 @@ func isEnded(err error) bool {
 	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
 }
 
-// arguments are those of a statement, as Postgres takes them.
+// arguments are the values of a statement in Postgres's formats.
 type arguments struct {
 	values  [][]byte
 	formats []int16
@@ -195,7 +195,7 @@ func (a *arguments) add(value []byte, format int16) {
 	a.values, a.formats = append(a.values, value), append(a.formats, format)
 }
 
-// addValue adds a value of a filter, of a page or of a row, nil for NULL.
+// addValue appends a value of a filter, of a page or of a row, nil for NULL.
 func (a *arguments) addValue(value any) {
 	switch v := value.(type) {
 	case nil:
@@ -226,7 +226,7 @@ func (a *arguments) addValue(value any) {
 	}
 }
 
-// textArray is Postgres's text[] with the texts.
+// textArray encodes the texts as a text[] in Postgres's binary format.
 func textArray(texts []string) []byte {
 	size := 20
 	for _, text := range texts {
@@ -242,7 +242,7 @@ func textArray(texts []string) []byte {
 	array = binary.BigEndian.AppendUint32(array, 0) // no NULL
 	array = binary.BigEndian.AppendUint32(array, pgtype.TextOID)
 	array = binary.BigEndian.AppendUint32(array, uint32(len(texts)))
-	array = binary.BigEndian.AppendUint32(array, 1) // the first place
+	array = binary.BigEndian.AppendUint32(array, 1) // lower bound
 	for _, text := range texts {
 		array = binary.BigEndian.AppendUint32(array, uint32(len(text)))
 		array = append(array, text...)

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// sharedCounts are the counts of lists that one response has asked for.
+// sharedCounts caches the counts of lists within one response.
 type sharedCounts struct {
 	mu    sync.Mutex
 	reads map[string]any
@@ -14,14 +14,14 @@ type sharedCounts struct {
 
 type sharedCountsKey struct{}
 
-// WithSharedCounts returns a context in which a list is counted once for each filter, however often its total is asked
-// for. It is for one response, within which nothing changes.
+// WithSharedCounts returns a context in which each list is counted once for each filter. Use it for one response that
+// changes nothing.
 func WithSharedCounts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharedCountsKey{}, &sharedCounts{reads: map[string]any{}})
 }
 
-// shared returns what is counted of the company's list with the filter, and of the lists of the parents: read for the
-// first who asks, if the context shares counts.
+// shared returns the count of the list with the filter, or the counts of the parents' lists. If the context shares
+// counts, only the first caller runs read, and the others wait for its result.
 func shared[T any](ctx context.Context, s Scope, l List, filter Filter, parents []string,
 	read func() (T, error)) (T, error) {
 	counts, ok := ctx.Value(sharedCountsKey{}).(*sharedCounts)

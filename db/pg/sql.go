@@ -13,23 +13,23 @@ import (
 // Selection narrows a query.
 type Selection func(*bun.SelectQuery) *bun.SelectQuery
 
-// All is the selection of everything.
+// All is a Selection that leaves out no row.
 func All(q *bun.SelectQuery) *bun.SelectQuery { return q }
 
-// Where is a selection by a condition.
+// Where returns a Selection by a condition.
 func Where(condition string, args ...any) Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
 }
 
-// Place is where a statement has its nth value.
+// Place returns the placeholder for the nth value of a statement.
 func Place(n int) bun.Safe {
 	return bun.Safe("$" + strconv.Itoa(n))
 }
 
-// LiteralTime is a time as a text that Postgres reads, for arrays of them.
+// LiteralTime formats a time as a text that Postgres parses, for arrays of times.
 func LiteralTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// Affects reports whether a statement changed a row.
+// Affects reports whether a statement changed at least one row.
 func Affects(result sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
@@ -38,10 +38,10 @@ func Affects(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// placing writes a value into a query: as a literal, or as a place of a prepared statement.
+// placing renders a value in a query, either as a literal or as a placeholder.
 type placing func(value any) any
 
-// literal writes the value itself: a slice as an array.
+// literal renders the value itself, and a slice as an array.
 func literal(value any) any {
 	if reflect.ValueOf(value).Kind() == reflect.Slice {
 		return pgdialect.Array(value)

@@ -8,26 +8,26 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each takes
-// Postgres some tens of kB.
+// readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each
+// takes tens of kB in Postgres.
 const readStatements = 256
 
-// Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection:
-// the values have places in it, the first of which is the company's.
+// Statement is a read of one company's rows. Postgres plans its text once on each connection. The values are
+// placeholders, the first of which is the company.
 type Statement struct{ text, name string }
 
-// NewStatement returns the statement with the text.
+// NewStatement returns a statement with the text. Its name is a hash of the text.
 func NewStatement(text string) Statement {
 	hash := sha256.Sum256([]byte(text))
 	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
 }
 
-// statements are the prepared statements of a connection by name. The description is nil until Postgres has sent it.
+// statements are the prepared statements of a connection, by name. The description is nil until Postgres has sent it.
 type statements = simplelru.LRU[string, *pgconn.StatementDescription]
 
 const statementsKey = "reads"
 
-// isUsed reports whether the connection has read anything before.
+// isUsed reports whether the connection has been read on before.
 func isUsed(conn *pgconn.PgConn) bool {
 	_, ok := conn.CustomData()[statementsKey]
 	return ok

@@ -13,14 +13,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialect is Postgres's with literals that say exactly what they were given.
+// dialect is bun's dialect for Postgres with exact literals.
 type dialect struct{ *pgdialect.Dialect }
 
-// postgres is the dialect of all databases. It keeps what bun knows of structs.
+// postgres is the dialect of all databases. It caches bun's descriptions of structs.
 var postgres = dialect{pgdialect.New()}
 
-// AppendString writes a text as a literal. One with the character U+0000, which Postgres cannot hold, becomes an
-// expression that fails with SQLSTATE 22021; bun would write what is no SQL.
+// AppendString appends a text as a literal. Postgres cannot hold the character U+0000: a text with it becomes an
+// expression that fails with SQLSTATE 22021. bun alone would write invalid SQL.
 func (d dialect) AppendString(b []byte, text string) []byte {
 	if strings.ContainsRune(text, 0) {
 		return append(b, `convert_from('\x00', 'UTF8')`...)
@@ -28,7 +28,7 @@ func (d dialect) AppendString(b []byte, text string) []byte {
 	return d.Dialect.AppendString(b, text)
 }
 
-// AppendJSON writes JSON as a literal. bun would spoil a text that has a backslash before u0000.
+// AppendJSON appends JSON as a literal. bun alone would corrupt a text that has a backslash before u0000.
 func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, string(json)) }
 
 // unconnected renders statements. Its database is closed, so it cannot run them.
@@ -40,38 +40,39 @@ func closed() *sql.DB {
 	return db
 }
 
-// Type is what reads have to know of a struct of rows beside its columns.
+// Type describes a struct of rows where its columns do not.
 type Type struct {
-	// Visible is the condition that leaves out deleted rows. ?0 is the company. Empty if no row is ever marked as deleted.
+	// Visible is the condition that leaves out deleted rows, with ?0 for the company. It is empty if rows are never
+	// marked as deleted.
 	Visible string
-	// Expressions are read instead of columns. ?0 is the table, ?1 the column.
+	// Expressions are read instead of the columns that they are keyed by. ?0 is the table, ?1 the column.
 	Expressions map[string]string
-	// Always is a column that is read even if others are chosen. It may be empty.
+	// Always is a column that is read even if the caller chooses others. It may be empty.
 	Always string
-	// Row makes what a row is read as. Nil for the struct itself.
+	// Row converts a struct to the model.Row that callers get. Nil if the struct itself is one.
 	Row func(row any) model.Row
-	// Count returns the statement that counts the rows of a list. Nil for one that counts the rows one by one.
+	// Count returns the statement that counts the rows of a list. Nil to count the rows one by one.
 	Count func(c Count) *bun.SelectQuery
 }
 
-// Count is what is counted: the rows of a list that pass a filter.
+// Count describes what to count: the rows of a list that pass a filter.
 type Count struct {
 	List   List
 	Filter Filter
-	// Company, Parent and Values, which are those of the filter's conditions, are literals, or places of a statement.
+	// Company, Parent and Values are literals or placeholders. Values are the values of the filter's conditions.
 	Company, Parent any
 	Values          []any
-	// Rows counts the rows one by one.
+	// Rows is the query that counts the rows one by one.
 	Rows *bun.SelectQuery
 }
 
 // Tables renders statements about a company's rows. It has no connection to run them.
 type Tables struct{ types map[reflect.Type]Type }
 
-// NewSelect begins a statement that is not about one type.
+// NewSelect returns a statement that is not about one type.
 func (t *Tables) NewSelect() *bun.SelectQuery { return unconnected.NewSelect() }
 
-// Table returns the name of the table with the rows.
+// Table returns the name of the table of a row's type.
 func (t *Tables) Table(row reflect.Type) string { return unconnected.Table(row).Name }
 
 // Columns returns the columns of a row, a struct, by the lower-case names of its fields.
@@ -85,7 +86,7 @@ func (t *Tables) Columns(row any) map[string]string {
 
 func fieldsOf(row reflect.Type) []*schema.Field { return unconnected.Table(row).Fields }
 
-// typeOf is the type of rows, which are a struct, a slice of structs or a pointer to either.
+// typeOf returns the Type of rows, which are a struct, a slice of structs or a pointer to either.
 func (t *Tables) typeOf(rows any) Type { return t.types[structOf(rows)] }
 
 func structOf(rows any) reflect.Type {
@@ -96,7 +97,7 @@ func structOf(rows any) reflect.Type {
 	return row
 }
 
-// own is the one place where a statement is bound to the company.
+// Own is the condition that binds a statement to the company. No other place does.
 const Own = "?TableAlias.company_id = ?"
 
 // visible narrows a statement to the company's rows that are not marked as deleted.
@@ -113,23 +114,25 @@ func visible[Q interface {
 	return q
 }
 
-// Select selects the company's rows in a statement with places, of which the first is the company's.
+// Select selects the company's rows that are not marked as deleted. The statement has placeholders, the first of
+// which is the company.
 func (t *Tables) Select(none any) *bun.SelectQuery {
 	return visible(t, unconnected.NewSelect().Model(none), none, Place(1))
 }
 
-// Update changes the company's rows in a statement with places, of which the first is the company's.
+// Update updates the company's rows that are not marked as deleted. The statement has placeholders, the first of
+// which is the company.
 func (t *Tables) Update(none any) *bun.UpdateQuery {
 	return visible(t, unconnected.NewUpdate().Model(none), none, Place(1))
 }
 
-// UpdateAll is Update that changes rows that are marked as deleted, too.
+// UpdateAll is Update including rows that are marked as deleted.
 func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
 	return unconnected.NewUpdate().Model(none).Where(Own, Place(1))
 }
 
-// Chosen returns the columns of a row to read: those that tell and order rows and the given ones, or all if none is
-// given.
+// Chosen returns the columns of a row to read: the given ones and those that identify and order rows, or all columns
+// if none is given.
 func (t *Tables) Chosen(row reflect.Type, columns []string) []string {
 	var chosen []string
 	if len(columns) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Tx is a transaction over the companies of a DB.
+// Tx is a transaction across the companies of a DB.
 type Tx struct {
 	db   *DB
 	bun  bun.Tx
@@ -19,11 +19,11 @@ type Tx struct {
 	committed []func()
 }
 
-// OfOneMoment are the options of a transaction that only reads, and sees one moment.
+// OfOneMoment are the options of a read-only transaction that reads from one snapshot.
 var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
-// Begin runs fn in one transaction, with options or nil: everything it does through the transaction is kept, or, when
-// it returns an error, nothing. Most of it is for the company of the Scope.
+// Begin runs fn in a transaction, which starts bound to the company of the Scope. It commits when fn returns nil, and
+// rolls back when fn returns an error. opts may be nil.
 func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.Context, *Tx) error) error {
 	conn, err := s.db.bun.Conn(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 		return fn(ctx, tx)
 	})
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return ctx.Err() // which rolled the transaction back
+		return ctx.Err() // the context's end rolled the transaction back
 	}
 	if err != nil {
 		return s.db.Translate(err)
@@ -47,21 +47,22 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 	return nil
 }
 
-// Company makes statements about a company's rows, as the transaction sees and changes them.
+// Company returns a Scope for a company's rows in the transaction.
 func (tx *Tx) Company(companyID string) Scope {
 	return Scope{db: tx.db, conn: tx.bun, companyID: companyID, tx: tx}
 }
 
-// Program makes statements about the rows of all companies, as the transaction sees and changes them.
+// Program returns a Scope for the rows of all companies in the transaction.
 func (tx *Tx) Program() Scope { return tx.Company(everyCompany) }
 
 // InTx reports whether the Scope is in a transaction.
 func (s Scope) InTx() bool { return s.tx != nil }
 
-// Bun is the transaction that the Scope is in, as bun knows it.
+// Bun returns bun's transaction of the Scope.
 func (s Scope) Bun() bun.Tx { return s.tx.bun }
 
-// OnCommit calls f after the commit of what the Scope has written, and never if that is rolled back. f must be quick.
+// OnCommit calls f after the commit, and never after a rollback. Outside a transaction it calls f at once. f must be
+// quick.
 func (s Scope) OnCommit(f func()) {
 	if s.tx == nil {
 		f()
@@ -70,10 +71,10 @@ func (s Scope) OnCommit(f func()) {
 	s.tx.committed = append(s.tx.committed, f)
 }
 
-// PGX calls fn with the transaction that the Scope is in as pgx knows one, for the company's rows. It belongs to fn
-// until that returns, and nothing else may be done in the transaction meanwhile; it ends with bun's.
+// PGX calls fn with pgx's view of the Scope's transaction, bound to the company. Until fn returns, nothing else may
+// use the transaction. fn cannot end it.
 func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
-	// While Raw has the connection, bun cannot roll back on it when a context ends.
+	// While Raw holds the connection, bun cannot roll back on it when a context ends.
 	return s.db.Translate(s.tx.conn.Raw(func(driver any) error {
 		conn := driver.(*chargedConn).Conn.Conn()
 		if conn.PgConn().TxStatus() == 'I' {
@@ -86,12 +87,12 @@ func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 	}))
 }
 
-// Send sends statements, each of which names the company by itself, in one round trip of the transaction.
+// Send sends statements in one round trip of the transaction. Each statement must name the company itself.
 func (s Scope) Send(ctx context.Context, batch *pgx.Batch) error {
 	return s.PGX(ctx, func(tx *OpenTx) error { return tx.SendBatch(ctx, batch).Close() })
 }
 
-// ReadRows reads by pgx, which takes values such as vectors as they are, where bun would read them as text.
+// ReadRows runs a query with pgx, which reads values such as vectors in binary, where bun would read text.
 func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query string, args ...any) error {
 	hand := func(on Querier) error {
 		rows, err := on.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
@@ -117,7 +118,7 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 	return s.db.Translate(hand(s.db.pools.writes))
 }
 
-// OpenTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
+// OpenTx is a pgx transaction that its caller did not begin and cannot end. Transactions that begin in it are
 // savepoints.
 type OpenTx struct {
 	*pgxConn
@@ -127,7 +128,7 @@ type OpenTx struct {
 	done  bool
 }
 
-// pgxConn is embedded under a name other than that of the method Conn.
+// pgxConn is embedded under this name because the method Conn has the type's own.
 type pgxConn = pgx.Conn
 
 // Conn returns the connection of the transaction.
@@ -138,7 +139,7 @@ func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
 
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
-// Begin begins a savepoint.
+// Begin sets a savepoint.
 func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	inner := &OpenTx{scope: t.scope, pgxConn: t.pgxConn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
@@ -152,7 +153,7 @@ func (t *OpenTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
 // Commit releases the savepoint.
 func (t *OpenTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
 
-// Rollback goes back to the savepoint.
+// Rollback rolls back to the savepoint.
 func (t *OpenTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
 
 func (t *OpenTx) end(ctx context.Context, how string) error {
@@ -168,5 +169,5 @@ func (t *OpenTx) end(ctx context.Context, how string) error {
 	return err
 }
 
-// LargeObjects returns a value that cannot be used: pgx makes large objects only for its own transactions.
+// LargeObjects returns a value that cannot be used: pgx supports large objects only in its own transactions.
 func (*OpenTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AccessToken returns the token with the hash and its API key, whether or not they can still be used.
+// AccessToken returns the token with the hash and its API key, even if they are revoked or expired.
 func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessToken, error) {
 	token := &model.AccessToken{}
 	err := t.db.Select(token).Relation("APIKey").Where("access_token.hash = ?", hash).Scan(ctx)
@@ -22,8 +22,9 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 	return token, err
 }
 
-// CreateAccessToken makes a token of the API key that the Tenant acts by, and returns it with its text, which is kept
-// nowhere. NOT_FOUND names an agent that does not exist. Tokens of the company that have expired are removed.
+// CreateAccessToken makes a token of the API key that the Tenant acts by. It returns the token and its text, which is
+// not stored. It returns NOT_FOUND with the id of an agent that does not exist. It also removes expired tokens of the
+// company.
 func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string,
 	error) {
 	if t.keyID == nil {
@@ -41,7 +42,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	if err := t.haveAgents(ctx, token.AgentIDs); err != nil {
 		return nil, "", err
 	}
-	// Removing several at a time keeps them few. Rows that others are removing are skipped.
+	// Each call removes several, so that few remain. Rows that another transaction is removing are skipped.
 	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).
 		For("UPDATE SKIP LOCKED")
 	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -55,7 +56,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	})
 }
 
-// haveAgents returns NOT_FOUND unless all ids are those of agents of the company.
+// haveAgents returns NOT_FOUND unless the company has agents with all of the ids.
 func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -73,8 +74,8 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// RevokeAccessToken removes the token with the hash, if it is one of the API key that the Tenant acts by, and reports
-// whether it was good until now.
+// RevokeAccessToken removes the token with the hash, if it belongs to the API key that the Tenant acts by. It reports
+// whether the token was valid until now.
 func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
 	if t.keyID == nil {
 		return false, errors.New("an access token is revoked by its API key")
@@ -90,5 +91,5 @@ func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked 
 	})
 }
 
-// mostRemoved bounds the expired tokens that are removed when one is made.
+// mostRemoved bounds the expired tokens that one call of CreateAccessToken removes.
 const mostRemoved = 100

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
+// AgentsByID returns the agents with the ids, in any order. Ids that do not exist are left out.
 func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
 	return pg.Find[*model.Agent](ctx, t.db, AgentRows, ids, columns...)
 }
@@ -47,7 +47,7 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	return pg.Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsThat(filter))
 }
 
-// AgentsThat is the filter of a list of agents, which is valid or nil.
+// AgentsThat returns the filter of a list of agents. wanted is valid or nil.
 func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
@@ -62,15 +62,15 @@ func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 	return f
 }
 
-// nameParts are the characters and pairs of neighbours of a name, as the indexes agents_filter_idx and
-// documents_name_idx have them.
+// nameParts are the characters of a name and its pairs of adjacent characters. The indexes agents_filter_idx and
+// documents_name_idx contain the same expression.
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains leaves the agents or documents, which are read from their view, whose names have the part, as Postgres
-// writes both in small letters. The index is asked for the first and the last pair of the part alone: more would let
-// Postgres think that next to none has them all, and read all of many in place of the newest. For the same reason such
-// a statement is to be planned with its arguments: a plan for any part reads all that have it.
+// nameContains narrows agents or documents, which are read from their view, to names that contain the part, in any
+// case. It asks the index for the first and the last pair of the part only. With more pairs, Postgres would expect
+// almost no rows and scan many matches instead of the newest rows. For the same reason, plan such a statement with
+// its arguments: a generic plan reads all matches.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
 		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), "+
@@ -79,7 +79,7 @@ func nameContains(f pg.Filter, view, part string) pg.Filter {
 	return f.Searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
 
-// CreateAgent creates an agent; its prompt becomes version 1.
+// CreateAgent creates an agent. Its prompt becomes version 1.
 func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*model.Agent, error) {
 	agent, err := model.NewAgent(in, now())
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 	})
 }
 
-// UpdateAgent changes what the input gives. A prompt that differs becomes a new version.
+// UpdateAgent changes the fields that the input sets. A different prompt becomes a new version.
 func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
@@ -133,15 +133,15 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 	return agent, err
 }
 
-// DeleteAgent deletes an agent with its prompt versions, its simulated chats, its tests with their
-// folders, its campaigns with their items, and every relation from and to it. Executions and runs of its
-// tests stay, as evidence. However many rows these are, it, its campaigns and its tests are only marked here.
+// DeleteAgent deletes an agent with its prompt versions, simulated chats, tests, folders, campaigns, items, and
+// relations in both directions. Executions and runs of its tests stay, as evidence. The agent, its campaigns and its
+// tests are only marked here, however many rows depend on them.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forDelete); err != nil {
 			return err
 		}
-		// Held in one order, so that two agents that refer to each other can be deleted at once.
+		// Locked in one order, so that two agents that refer to each other can be deleted concurrently.
 		relations := []*model.SubAgent{}
 		if err := t.db.Select(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
@@ -163,7 +163,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
-		// Nothing that is marked keeps a knowledge base chat from being deleted.
+		// Rows that are marked must not keep a knowledge base chat from being deleted.
 		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").
 			Where("id = ?", id).Exec(ctx); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	})
 }
 
-// delete removes the row with the id, and what hangs on it by foreign keys, and records who did.
+// delete removes the row with the id and the rows that reference it, and records the deletion in the audit log.
 func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) error {
 	result, err := t.db.Delete(row).Where("id = ?", id).Exec(ctx)
 	if err != nil {
@@ -187,5 +187,5 @@ func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) erro
 	return t.audit(ctx, deletions[typeName], id)
 }
 
-// OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.
+// OfAgent narrows a list to the rows of the agent. A nil id adds no condition.
 func OfAgent(id *string) pg.Filter { return pg.Equal(nil, "agent_id", id) }

@@ -23,8 +23,8 @@ var (
 	TestsOfFolders = pg.List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.folder_id = ?1", Order: pg.NewestFirst}
 )
 
-// AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
-// agent or a folder that does not exist.
+// AgentTests returns a page of the tests that pass the filter, newest first: of all agents, or of one. It returns
+// NOT_FOUND with the id of an agent or a folder that does not exist.
 func (t *Tenant) AgentTests(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted model.AgentTestFilter, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
@@ -40,7 +40,7 @@ func (t *Tenant) AgentTests(
 		append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
-// isFlaky says of a test what FlakyTests says of several.
+// isFlaky is the expression for one test that FlakyTests evaluates for several.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (
@@ -53,7 +53,7 @@ const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)
 	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
-// TestsThat is the filter of a list of tests.
+// TestsThat returns the filter of a list of tests.
 func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	if wanted.FolderID != "" {
 		f = f.And("?TableAlias.folder_id = ?", wanted.FolderID)
@@ -71,15 +71,15 @@ func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	return pg.OneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
-// lockTests returns the tests that the Selection leaves, without what is run, held until the end of the transaction.
-// They are held in one order, so that two requests never wait for each other.
+// lockTests locks the tests that the Selection leaves until the end of the transaction, and returns them without
+// their definitions. It locks them in one order, so that two requests never deadlock.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
 	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
 	})
 }
 
-// lockWholeTests is lockTests, with what is run: a megabyte a test at most.
+// lockWholeTests is lockTests with the definitions, at most a megabyte per test.
 func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock,
 	which pg.Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
@@ -113,7 +113,7 @@ func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error
 	})
 }
 
-// UpdateSimulationTest changes what the input gives.
+// UpdateSimulationTest changes the fields that the input sets.
 func (t *Tenant) UpdateSimulationTest(ctx context.Context,
 	in model.UpdateSimulationTestInput) (*model.SimulationTest, error) {
 	var test *model.SimulationTest
@@ -130,7 +130,7 @@ func (t *Tenant) UpdateSimulationTest(ctx context.Context,
 	return test, err
 }
 
-// UpdateClassificationTest changes what the input gives.
+// UpdateClassificationTest changes the fields that the input sets.
 func (t *Tenant) UpdateClassificationTest(ctx context.Context,
 	in model.UpdateClassificationTestInput) (*model.ClassificationTest, error) {
 	var test *model.ClassificationTest
@@ -147,7 +147,7 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context,
 	return test, err
 }
 
-// UpdateAgentTest changes what the input gives of a test of either kind.
+// UpdateAgentTest changes the fields that the input sets, of a test of either kind.
 func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestInput) (model.AgentTest, error) {
 	test := &model.AgentTestRow{}
 	if err := t.db.One(ctx, agentTest, in.TestID, test); err != nil {
@@ -167,14 +167,14 @@ func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestIn
 	return t.UpdateClassificationTest(ctx, update)
 }
 
-// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test
-// against its agent only where the change can break what was right: the agent may have changed since.
+// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test against its agent
+// only where the change can break a valid test, because the agent may have changed since.
 func (t *Tenant) updateTest(
 	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool,
 	update func(*model.AgentTestRow) error,
 ) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Of what is read before the agent is held, only this never changes: the agent and the kind.
+		// Before the agent is locked, only the agent's id and the kind of the test are certain not to change.
 		found := &model.AgentTestRow{}
 		if err := t.db.One(ctx, agentTest, id, found); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (t *Tenant) updateTest(
 			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
 			return faults.As(model.Unprocessable)
 		}
-		// Held against others that give tests names.
+		// Locked against other requests that name tests.
 		agent, err := t.lockAgent(ctx, found.AgentID, forUpdate)
 		if err != nil {
 			return err
@@ -214,13 +214,13 @@ func (t *Tenant) updateTest(
 				return err
 			}
 		}
-		// What is known of the most recent run is the run's to write.
+		// Only runs write the columns of the most recent run.
 		return exec(ctx, t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK())
 	})
 }
 
-// checkTest returns UNPROCESSABLE when the test expects or mocks what its agent, which is held, does
-// not have.
+// checkTest returns UNPROCESSABLE when the test expects or mocks tools or sub-agents that its agent does not have.
+// The agent is locked.
 func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
 	if test.Kind == model.AgentTestKindClassification {
 		return checkTags(test, agent)
@@ -257,14 +257,14 @@ func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
 	return faults.As(model.Unprocessable)
 }
 
-// DeleteAgentTest deletes a test. Its runs stay, and lead to no test from then on.
+// DeleteAgentTest deletes a test. Its runs stay, and no longer lead to a test.
 func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	return t.DeleteAgentTests(ctx, []string{id})
 }
 
-// leaveTests deletes the tests and folders of an agent, before it is deleted itself, and detaches it from executions,
-// which stay: from so many of the newest as take no time, and the others lead to an agent that is not found until they
-// are detached, too.
+// leaveTests deletes the tests and folders of an agent, before the agent itself is deleted. Executions stay. It
+// detaches as many of the newest ones as can be done quickly. The others lead to an agent that is not found, until
+// the sweep detaches them as well.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {
@@ -281,10 +281,11 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	return err
 }
 
-// executionsPerMark is how many executions are detached from an agent while a request waits: those of years, for most.
+// executionsPerMark is how many executions are detached from an agent while a request waits. Most agents have fewer
+// in years.
 const executionsPerMark = 2_000
 
-// detachExecutions has executions lead to no agent in place of this one, so many at most, and returns how many.
+// detachExecutions removes the agent from at most the given number of executions, and returns how many it changed.
 func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {
 	ids := []string{}
 	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CreateAgentTests creates tests: all of them, or none. Faults name a test by its place.
+// CreateAgentTests creates all of the tests or none. Faults name a test by its index.
 func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTestsInput) ([]model.AgentTest, error) {
 	tests, err := in.NewTests(now())
 	if err != nil {
@@ -22,8 +22,8 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 	return testsOf(tests), err
 }
 
-// createTests inserts tests that fit their agents and have names of their own. Faults of a test are under its path. The
-// number of statements does not depend on that of the tests.
+// createTests inserts tests after checking that they fit their agents and have unique names. Faults of a test are
+// under its path. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	if err := t.placeTests(ctx, tests, path); err != nil {
 		return err
@@ -34,7 +34,8 @@ func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, 
 	return pg.Insert(ctx, t.db, tests...)
 }
 
-// placeTests holds the agents and the folders of tests, and checks what they expect and mock against the agents.
+// placeTests locks the agents and the folders of tests, and checks the tests' expectations and mocks against the
+// agents.
 func (t tenantTx) placeTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	var agentIDs []string
 	for _, test := range tests {
@@ -71,8 +72,8 @@ func (t tenantTx) placeTests(ctx context.Context, tests []*model.AgentTestRow, p
 	return faults.As(model.Unprocessable)
 }
 
-// findFolders holds the folders that tests are to be put into, and returns which tests are of another agent than their
-// folder. An empty id stands for the root.
+// findFolders locks the target folders of tests. It returns the indexes of tests whose folder belongs to another
+// agent. An empty id stands for the root.
 func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) (foreign []int, err error) {
 	var ids []string
 	for _, test := range tests {
@@ -106,7 +107,8 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 	return foreign, nil
 }
 
-// fitting returns the check whether an agent, one of those, has what a test of it expects and mocks.
+// fitting returns a function that checks whether one of the agents has everything that a test of it expects and
+// mocks.
 func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
 	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
@@ -129,7 +131,7 @@ func ofParent[R interface{ Parent() string }](rows []R, id string) []R {
 	return slices.DeleteFunc(slices.Clone(rows), func(row R) bool { return row.Parent() != id })
 }
 
-// MoveAgentTests moves tests to a folder of their agent, or to the root: all of them, or none.
+// MoveAgentTests moves all of the tests to a folder of their agent, or to the root, or none of them.
 func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInput) ([]model.AgentTest, error) {
 	var moved []*model.AgentTestRow
 	ids, err := model.CheckTestIDs(in.TestIds)
@@ -178,8 +180,8 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 	return testsOf(moved), err
 }
 
-// CopyAgentTests copies tests, without their runs, to a folder, to another agent, or beside themselves: all of them, or
-// none.
+// CopyAgentTests copies all of the tests, or none, without their runs: to a folder, to another agent, or next to the
+// originals.
 func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInput) ([]model.AgentTest, error) {
 	ids, err := model.CheckTestIDs(in.TestIds)
 	if err != nil {
@@ -231,8 +233,8 @@ func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
 	return ids
 }
 
-// DeleteAgentTests deletes tests: all of them, or none. Their runs stay, and lead to no test from then on. However many
-// these are, the tests are only marked here.
+// DeleteAgentTests deletes all of the tests or none. Their runs stay, and no longer lead to a test. The tests are
+// only marked here, however many runs they have.
 func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	ids, err := model.CheckTestIDs(ids)
 	if err != nil {
@@ -250,7 +252,7 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	})
 }
 
-// markTests marks tests, which are held, as deleted. Nothing that is marked keeps a run or a folder from being removed.
+// markTests marks locked tests as deleted. Marked tests do not keep a run or a folder from being removed.
 func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -260,9 +262,9 @@ func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(ids)))
 }
 
-// holdTests holds the agents of tests against others that give tests names, and then the tests.
+// holdTests locks the agents of tests, against other requests that name tests, and then the tests.
 func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
-	// Of what is read before the agents are held, only the agent never changes.
+	// Before the agents are locked, only the agents' ids are certain not to change.
 	known := []*model.AgentTestRow{}
 	if err := t.db.Select(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return nil, err
@@ -281,7 +283,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 	return testsInOrder(ids, held)
 }
 
-// testsInOrder returns the tests in the order of their ids; NOT_FOUND names one that is not there.
+// testsInOrder returns the tests in the order of their ids. It returns NOT_FOUND with an id that has no test.
 func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
 	byID := rowsByID(found)
 	ordered := make([]*model.AgentTestRow, len(ids))

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompareAgentTestExecutions compares an execution with others as they are now. Duplicates among these are dropped;
-// BAD_INPUT when they are too many, and NOT_FOUND names one that does not exist. It takes two statements, whatever the
-// number of tests.
+// CompareAgentTestExecutions compares the current state of an execution with that of others. Duplicates among the
+// others are dropped. It returns BAD_INPUT when there are too many, and NOT_FOUND with the id of one that does not
+// exist. It takes two statements, whatever the number of tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {
@@ -45,8 +45,8 @@ func (t *Tenant) CompareAgentTestExecutions(
 	return comparison, nil
 }
 
-// FlakyTests returns which of the tests are flaky: runs of them both passed and failed in the newest finished
-// execution that they stand in and that is no draft.
+// FlakyTests returns which of the tests are flaky: in the newest finished execution of the test that is not a draft,
+// some of its runs passed and others failed.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
@@ -55,7 +55,7 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 		Where("execution.finished_at IS NOT NULL").Where(ofRecord).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
-	// The runs of an execution were created at the same time, and that leads to them.
+	// All runs of an execution have the same time of creation, which an index finds.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = "+

@@ -32,14 +32,14 @@ var (
 		Order: pg.NewestFirst}
 )
 
-// AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
+// AgentTestExecutionsByID returns the executions with the ids, in any order. Ids that do not exist are left out.
 func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string,
 	columns ...string) ([]*model.AgentTestExecution, error) {
 	return pg.Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
 }
 
-// statusOfExecution and verdictOfExecution are what model.AgentTestExecution.Status and
-// model.AgentTestRunCounts.Verdict say of a row. Every execution that is finished has its counts.
+// statusOfExecution and verdictOfExecution compute model.AgentTestExecution.Status and
+// model.AgentTestRunCounts.Verdict in SQL. Every finished execution has its counts.
 const (
 	statusOfExecution = `CASE WHEN ?TableAlias.status = 'Cancelled' AND ?TableAlias.finished_at IS NULL THEN 'Cancelling'
 		ELSE ?TableAlias.status END`
@@ -49,7 +49,7 @@ const (
 		ELSE 'Inconclusive' END`
 )
 
-// ExecutionsThat is the filter of a list of executions, which is valid or nil.
+// ExecutionsThat returns the filter of a list of executions. wanted is valid or nil.
 func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
@@ -66,8 +66,8 @@ func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	return f
 }
 
-// AgentTestExecutions returns a page of the executions that pass the filter, newest first: all of them, or those of one
-// agent's tests. NOT_FOUND names an agent that does not exist.
+// AgentTestExecutions returns a page of the executions that pass the filter, newest first: of all agents' tests, or
+// of one agent's. It returns NOT_FOUND with the id of an agent that does not exist.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {
@@ -81,8 +81,7 @@ func (t *Tenant) AgentTestExecutions(
 		append(OfAgent(agentID), ExecutionsThat(wanted)...))
 }
 
-// CountsOfExecutions returns how many runs of each of several executions are in which state, by the
-// execution's id.
+// CountsOfExecutions returns the number of runs in each state, for each execution by its id.
 func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[string]*model.AgentTestRunCounts, error) {
 	rows := []struct {
 		ExecutionID string
@@ -103,8 +102,8 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, err
 }
 
-// progress writes how far an execution, which is held, has got, and its runs by their ends when it is finished: after
-// the runs.
+// progress writes the progress of a locked execution. When the execution is finished, it also counts the runs by
+// their final status, so call it after writing the runs.
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").
 		WherePK()
@@ -114,8 +113,8 @@ func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery 
 	return q
 }
 
-// TalliesOfExecutions returns how many runs of each test, or row of one, of several executions are in which state, by
-// the execution's id, each execution's in the order of its runs. Tests that were deleted since have their tallies too.
+// TalliesOfExecutions returns the number of runs in each state for each test, or each row of a test, by the
+// execution's id. Tallies are in the order of the execution's runs, and include tests that were deleted since.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
@@ -135,8 +134,8 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	return tallies, err
 }
 
-// TestsOfExecutions returns the tests, or rows of them, of several executions with their runs, by the execution's id,
-// each execution's in the order of its runs. Tests that were deleted since are among them.
+// TestsOfExecutions returns the tests, or rows of tests, of several executions with their runs, by the execution's
+// id. Tests are in the order of the execution's runs, and include those that were deleted since.
 func (t *Tenant) TestsOfExecutions(ctx context.Context,
 	ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
 	rows := []*struct {
@@ -169,14 +168,14 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context,
 	return tests, err
 }
 
-// withTests joins the tests of runs, where they are still there.
+// withTests joins the tests of runs, where they still exist.
 func withTests(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = " +
 		"?TableAlias.test_id AND test.deleted_at IS NULL")
 }
 
-// PromptVersionsOfExecutions returns the versions of the prompts that the runs of several executions had, by the
-// execution's id, lowest first.
+// PromptVersionsOfExecutions returns the prompt versions that the runs of each execution used, lowest first, by the
+// execution's id.
 func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (map[string][]int32, error) {
 	rows := []struct {
 		ExecutionID   string
@@ -193,7 +192,7 @@ func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (
 	return versions, err
 }
 
-// counted adds how many runs there are in each state.
+// counted adds columns with the number of runs in each state.
 func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	q = q.ColumnExpr("count(*) AS total")
 	for column, status := range map[string]model.AgentTestRunStatus{
@@ -207,9 +206,9 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// CancelAgentTestExecution cancels an execution and returns it: runs that wait are cancelled with it, the
-// workers of those that are under way are told, and it is finished when they have ended. One that is being
-// cancelled stays as it is; CONFLICT when it is finished.
+// CancelAgentTestExecution cancels an execution and returns it. Queued runs are cancelled at once. Workers are
+// signaled to stop running ones, and the execution is finished after the last of them ends. Cancelling it again
+// changes nothing. It returns CONFLICT when the execution is finished.
 func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 	in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	var execution *model.AgentTestExecution
@@ -244,7 +243,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 	return execution, err
 }
 
-// cancelQueued cancels an execution, which is held, and the runs of it that wait.
+// cancelQueued cancels a locked execution and its queued runs.
 func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExecution) error {
 	at := now()
 	execution.Version++
@@ -268,5 +267,5 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	return exec(ctx, t.progress(execution))
 }
 
-// OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.
+// OfExecution narrows a list to the rows of the execution. A nil id adds no condition.
 func OfExecution(id *string) pg.Filter { return pg.Equal(nil, "execution_id", id) }

@@ -9,7 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// DeleteAgentTestExecution deletes an execution with its runs. CONFLICT when it is not finished.
+// DeleteAgentTestExecution deletes an execution with its runs. It returns CONFLICT when the execution is not
+// finished.
 func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.deleteExecutions(ctx, []string{id}); err != nil {
@@ -19,16 +20,17 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 	})
 }
 
-// deleteExecutions deletes executions with their runs, and with the executions that judged their conversations again:
-// it marks them, however many runs there are. The last runs of tests become those before, if there are any. NOT_FOUND
-// when one does not exist, CONFLICT when one of all these is not finished.
+// deleteExecutions deletes executions, their runs, and the executions that judged their conversations again. It only
+// marks them, however many runs there are. The previous run of a test becomes its last run, if it has one. It returns
+// NOT_FOUND when an execution does not exist, and CONFLICT when one of them is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
-	// One at a time: the run before must not be of an execution that is being deleted, too.
+	// One deletion at a time: otherwise the previous run could belong to an execution that another request is
+	// deleting.
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
 		return err
 	}
-	// Tests are locked before executions, as by everybody.
+	// Tests are locked before executions, as everywhere.
 	runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
 	if err := t.leaveRuns(ctx, runs, ids...); err != nil {
 		return err
@@ -60,8 +62,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(marked)))
 }
 
-// leaveRuns gives tests whose last run is one of those, ids or what selects them, the run before that is of no such
-// execution.
+// leaveRuns updates the tests whose last run is in runs, a list of ids or a query for them. Their last run becomes
+// the previous one that does not belong to the executions.
 func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
 	tests, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {

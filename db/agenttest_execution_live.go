@@ -12,9 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FollowExecution delivers an execution as it is now, and again after each change of it or of a run of it;
-// of changes that follow each other quickly the last one. The channel is closed after the execution
-// as it is when finished, and when ctx ends.
+// FollowExecution delivers the current state of an execution, and again after each change of the execution or its
+// runs. Changes in quick succession are delivered once, with the last state. It closes the channel after delivering
+// the finished execution, and when ctx ends.
 func (t *Tenant) FollowExecution(ctx context.Context, id string) (<-chan *model.AgentTestExecution, error) {
 	p, r, err := t.followExecution(ctx, id)
 	if err != nil {
@@ -23,9 +23,9 @@ func (t *Tenant) FollowExecution(ctx context.Context, id string) (<-chan *model.
 	return live.Channel(ctx, r.executions.Follow(0, p.release)), nil
 }
 
-// FollowRuns delivers every run of an execution as it is now, without its snapshot, and again after each change
-// of it; of changes that follow each other quickly the last one. The channel is closed when the
-// execution is finished and every run is delivered as it is then, and when ctx ends.
+// FollowRuns delivers the current state of every run of an execution, without its snapshot, and again after each
+// change. Changes in quick succession are delivered once, with the last state. It closes the channel after the
+// execution is finished and every run is delivered in its final state, and when ctx ends.
 func (t *Tenant) FollowRuns(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error) {
 	p, r, err := t.followExecution(ctx, executionID)
 	if err != nil {
@@ -104,19 +104,19 @@ func (r *executionReader) read(ctx context.Context, after,
 	return []live.Kept[*model.AgentTestExecution]{{Value: execution, At: at}}, at, nil
 }
 
-// maxRuns bounds what readRuns returns at once.
+// maxRuns bounds the runs that readRuns returns at once.
 const maxRuns = 100
 
-// Runs are ordered by their versions, and those of one version by their positions. runAt is behind one of them,
-// runsUpTo behind all of the version.
+// Runs are ordered by version, and by position within a version. runAt is the position after one run, runsUpTo the
+// position after all runs of a version.
 func runAt(version, position int32) live.Position {
 	return live.Position(int64(version)<<32 | (int64(position) + 1))
 }
 
 func runsUpTo(version int32) live.Position { return runAt(version, math.MaxInt32-1) }
 
-// readRuns reads, in the order of their last changes, runs that changed after the position. Whoever changes runs holds
-// their execution, which numbers the changes: a change that is seen has none before it that is not.
+// readRuns reads runs that changed after the position, in the order of their last changes. Every change of a run
+// locks its execution, which numbers the changes. Therefore no earlier change can become visible later.
 func (r *executionReader) readRuns(ctx context.Context, after,
 	known live.Position) ([]live.Kept[*model.AgentTestRun], live.Position, error) {
 	runs := []*model.AgentTestRun{}

@@ -9,14 +9,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// RetryAgentTestExecution runs tests of a finished execution again, as a new execution; the old one stays
-// as it is. Tests that were deleted meanwhile are left out. CONFLICT when it is not finished; UNPROCESSABLE when
-// no run is left to repeat.
+// RetryAgentTestExecution runs tests of a finished execution again, as a new execution. The old one does not change.
+// Tests that were deleted meanwhile are left out. It returns CONFLICT when the execution is not finished, and
+// UNPROCESSABLE when no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context,
 	in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution, err := t.retry(ctx, in)
 	if pg.IsMissing(err) {
-		// A test may have been deleted after it was seen. What is missing for another reason still is.
+		// A test may have been deleted after it was read. If something else is missing, the second try fails as well.
 		execution, err = t.retry(ctx, in)
 	}
 	return execution, err
@@ -54,7 +54,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 
 type plannedRow struct{ testID, rowKey string }
 
-// runsToRepeat returns the tests to run again, and notes in the new execution those that were deleted.
+// runsToRepeat returns the tests to run again, and records deleted tests in the new execution.
 func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput,
 	execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)

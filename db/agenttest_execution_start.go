@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartAgentTestExecution creates an execution with all its runs, which keep the tests and their agents as
-// they are now, and enqueues the first of them; all of it or nothing.
+// StartAgentTestExecution creates an execution with all its runs and enqueues the first of them, in one transaction.
+// The runs keep the current tests and agents.
 func (t *Tenant) StartAgentTestExecution(ctx context.Context,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
@@ -27,7 +27,7 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context,
 	})
 }
 
-// startExecution creates the execution of what the input names.
+// startExecution creates the execution of the tests that the input names.
 func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTestExecution,
 	in model.StartAgentTestExecutionInput) error {
 	ids, err := t.idsToRun(ctx, in)
@@ -41,8 +41,8 @@ func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTest
 	return t.createExecution(ctx, execution, planned)
 }
 
-// TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. NOT_FOUND when
-// one does not exist.
+// TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. It returns
+// NOT_FOUND when one does not exist.
 func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]*model.AgentTestRow, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 	return testsInOrder(ids, rows)
 }
 
-// idsToRun returns the ids of the tests that the input names, in its order, or oldest first.
+// idsToRun returns the ids of the tests that the input names, in the input's order or else oldest first.
 func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
 	if in.TestIds != nil {
 		return model.Unique(in.TestIds), nil
@@ -91,18 +91,18 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 	return ids, faults.As(model.Unprocessable)
 }
 
-// plannedTest is a test and how often it is run.
+// plannedTest is a test and how often to run it.
 type plannedTest struct {
 	id string
-	// rowKey is that of the only row to run; empty for all rows that the test has.
+	// rowKey names the only row to run. It is empty to run all rows of the test.
 	rowKey   string
 	attempts int32
-	// testName and rowName are what is told of it if it is gone.
+	// testName and rowName describe the test in the report if it was deleted.
 	testName string
 	rowName  *string
 }
 
-// runRow is a test, or a row of one, and how often it is run.
+// runRow is a test, or a row of one, and how often to run it.
 type runRow struct {
 	snapshot *model.RunSnapshot
 	row      *model.TestRow
@@ -110,7 +110,7 @@ type runRow struct {
 	attempts int32
 }
 
-// rowsToRun returns what is to be run of the tests as they are now, and the rows that are not there any more.
+// rowsToRun returns the runs to make of the current tests, and the rows that no longer exist.
 func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []runRow, leftOut []model.LeftOutTest) {
 	bare := map[string]*model.RunSnapshot{}
 	for i, p := range planned {
@@ -158,7 +158,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	return t.insertExecution(ctx, execution, runs)
 }
 
-// insertExecution inserts a new execution with its runs, in their order, and enqueues the first of them.
+// insertExecution inserts a new execution with its runs, in order, and enqueues the first of them. It returns
 // BUDGET_EXCEEDED when the company's budget is used up.
 func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTestExecution,
 	runs []*model.AgentTestRun) error {
@@ -194,8 +194,8 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 	return err
 }
 
-// runsOf makes the runs of an execution: first all first attempts, then all second ones. UNPROCESSABLE if they are
-// none, or too many.
+// runsOf returns the runs of an execution: all first attempts, then all second attempts, and so on. It returns
+// UNPROCESSABLE if there are no runs, or too many.
 func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	count, size := 0, 0
@@ -235,7 +235,8 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	return runs, faults.As(model.Unprocessable)
 }
 
-// try gives the agent of the snapshots another prompt. UNPROCESSABLE when they are of several agents.
+// try replaces the prompt in the snapshots by the draft. It returns UNPROCESSABLE when the snapshots belong to
+// several agents.
 func try(draft *string, snapshots []model.RunSnapshot) error {
 	tried := snapshots[0].Agent.Trying(draft)
 	for i := range snapshots {
@@ -249,7 +250,7 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
+// snapshots returns the tests with their agents, in the order of the plan, and locks all of them until the end of the
 // transaction.
 func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model.RunSnapshot, error) {
 	ids := make([]string, len(planned))
@@ -284,7 +285,7 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	return snapshots, nil
 }
 
-// setLastRuns makes the newest runs of the execution the last ones of their tests.
+// setLastRuns makes the newest runs of the execution the last runs of their tests.
 func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution,
 	runs []*model.AgentTestRun) error {
 	newest := map[string]string{}
@@ -303,7 +304,7 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id"))
 }
 
-// enqueueRuns puts runs into the queue with the change.
+// enqueueRuns puts runs into the queue, in the transaction.
 func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string,
 	change queue.Change) (next []*queue.Delivery, err error) {
 	if t.store.enqueueRuns != nil {

@@ -17,8 +17,8 @@ var (
 		Order: "lower(?TableAlias.name)"}
 )
 
-// AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
-// NOT_FOUND names an agent that does not exist.
+// AgentTestFolders returns a page of folders, newest first: of the company, or of one agent. It returns NOT_FOUND
+// with the id of an agent that does not exist.
 func (t *Tenant) AgentTestFolders(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestFolder], error) {
@@ -36,7 +36,7 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context,
 		return nil, err
 	}
 	return folder, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Held against others that create folders: their number is bounded.
+		// Locked against other requests that create folders, because their number is bounded.
 		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context,
 	})
 }
 
-// UpdateAgentTestFolder changes what the input gives.
+// UpdateAgentTestFolder changes the fields that the input sets.
 func (t *Tenant) UpdateAgentTestFolder(ctx context.Context,
 	in model.UpdateAgentTestFolderInput) (*model.AgentTestFolder, error) {
 	folder := &model.AgentTestFolder{}
@@ -70,8 +70,8 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context,
 	})
 }
 
-// DeleteAgentTestFolder deletes a folder; its tests move to the root, those whose names are taken there with a number
-// behind them.
+// DeleteAgentTestFolder deletes a folder and moves its tests to the root. A test whose name is taken there gets a
+// number appended to its name.
 func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		folder := &model.AgentTestFolder{}
@@ -98,7 +98,7 @@ func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 	})
 }
 
-// moveToRoot takes tests of an agent, all of which are held, out of their folder.
+// moveToRoot takes locked tests of an agent out of their folder.
 func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) error {
 	if len(tests) == 0 {
 		return nil
@@ -113,8 +113,8 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	return exec(ctx, t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk())
 }
 
-// folderFor returns the folder that a test of the agent is put into, held until the end of the
-// transaction; nil for the root, which nil and "" stand for.
+// folderFor returns the target folder for a test of the agent, and locks it until the end of the transaction. The
+// result is nil for the root, which nil and "" stand for.
 func (t tenantTx) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
 	if id == nil || *id == "" {
 		return nil, nil

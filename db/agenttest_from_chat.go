@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CreateTestFromSimulationChat creates a simulation test that goes on from a message of a chat, and returns it
-// with warnings of what it does not repeat.
+// CreateTestFromSimulationChat creates a simulation test that continues from a message of a chat. It returns the
+// test, with warnings about the parts that the test does not repeat.
 func (t *Tenant) CreateTestFromSimulationChat(
 	ctx context.Context, in model.CreateTestFromSimulationChatInput,
 ) (test *model.SimulationTest, warnings []string, err error) {
@@ -19,7 +19,7 @@ func (t *Tenant) CreateTestFromSimulationChat(
 		if test, warnings, err = model.NewTestFromSimulationChat(in, recording, now()); err != nil {
 			return err
 		}
-		if in.Name == nil { // the name is ours, so it is ours to find a free one
+		if in.Name == nil { // a default name must be unique, so find a free one
 			if err := t.number(ctx, []*model.AgentTestRow{test.Row()}); err != nil {
 				return err
 			}
@@ -29,8 +29,8 @@ func (t *Tenant) CreateTestFromSimulationChat(
 	return test, warnings, err
 }
 
-// chatRecording returns a chat with all that is on record of it, and its agent, which is held. Turns that
-// others add meanwhile are after the chat's last message as it is known here.
+// chatRecording returns a chat with everything recorded about it, and its agent, which it locks. Turns that others
+// add meanwhile come after the last message that it read.
 func (t tenantTx) chatRecording(ctx context.Context, id string) (r model.ChatRecording, err error) {
 	if r.Chat, err = t.SimulationChat(ctx, id); err != nil {
 		return r, err

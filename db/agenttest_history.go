@@ -10,12 +10,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// runSummary are the columns of an AgentTestRunSummary of the schema beside those that tell and order rows.
+// runSummary are the columns of the schema's AgentTestRunSummary, in addition to those that identify and order rows.
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
 	"row_number", "row_name"}
 
-// HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each, without
-// those that judge earlier conversations again; BAD_INPUT when that is not 1 to 100.
+// HistoriesOfTests returns the last runs of each test by the test's id, newest first, at most most runs of each. It
+// leaves out runs that judge earlier conversations again. It returns BAD_INPUT when most is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	most int32) (map[string][]*model.AgentTestRun, error) {
 	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids,
@@ -29,8 +29,8 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	return histories, err
 }
 
-// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id;
-// of a test with rows, since when that one of its rows fails that fails for longest. Runs of drafts do not count.
+// FailuresOfTests returns since when each test has been failing, by the test's id. It contains the tests whose newest
+// judged run failed. For a test with rows, it is the row that has been failing longest. Runs of drafts do not count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").

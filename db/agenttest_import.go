@@ -14,10 +14,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// runsPerInsert bounds a statement: a run carries its test, its agent and its conversation.
+// runsPerInsert bounds one statement, because each run carries its test, its agent and its conversation.
 const runsPerInsert = 50
 
-// AgentTestHistory is tests of agents that are there already, with executions that ended before they come here.
+// AgentTestHistory is a set of tests of existing agents, with finished executions.
 type AgentTestHistory struct {
 	Folders    []*model.AgentTestFolder
 	Tests      []*model.AgentTestRow
@@ -25,10 +25,10 @@ type AgentTestHistory struct {
 	Runs       []*model.AgentTestRun
 }
 
-// ImportAgentTests adds tests with their history, all or nothing; NOT_FOUND names an agent that does not exist.
-// Everything is written as it is given, its times included: only what the database itself can check is checked. The
-// newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an
-// error.
+// ImportAgentTests adds tests with their history in one transaction. It writes all values exactly as given, including
+// times, and checks only the constraints of the database. The newest run of each test becomes its last run. It
+// enqueues nothing, so it refuses an execution that is not finished. It returns NOT_FOUND with the id of an agent
+// that does not exist.
 func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
 	for _, execution := range h.Executions {
 		if !execution.IsFinished() {
@@ -60,14 +60,14 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 	})
 }
 
-// countEnds counts the runs of finished executions by their ends.
+// countEnds counts the runs of finished executions by final status.
 func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestExecution) error {
 	ids := idsOf(executions)
 	return exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
 		Where("?TableAlias.id IN (?)", bun.List(ids)))
 }
 
-// agentIDs are those of the agents that the tests and folders belong to, in order.
+// agentIDs returns the ids of the agents that the tests and folders belong to, in order.
 func (h AgentTestHistory) agentIDs() []string {
 	ids := []string{}
 	for _, folder := range h.Folders {
@@ -80,7 +80,7 @@ func (h AgentTestHistory) agentIDs() []string {
 	return slices.Compact(ids)
 }
 
-// lockAgents returns agents, held until the end of the transaction, or NOT_FOUND.
+// lockAgents locks agents until the end of the transaction and returns them, or NOT_FOUND.
 func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
 	held := []*model.Agent{}
 	err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
@@ -95,7 +95,7 @@ func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock
 	return held, nil
 }
 
-// importLastRuns makes the newest of the runs of each test its last one.
+// importLastRuns makes the newest run of each test its last run.
 func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	newest := map[string]*model.AgentTestRun{}
 	for _, run := range runs {
@@ -117,8 +117,8 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 		Where("?TableAlias.id = newest.test_id"))
 }
 
-// DateAgent gives an agent an earlier life: it was created with the first version of its prompt, and the others
-// were written at the times, oldest first. NOT_FOUND when the agent does not exist.
+// DateAgent backdates an agent: the first of the times is that of its creation and first prompt version, and the
+// others are those of later prompts, oldest first. It returns NOT_FOUND when the agent does not exist.
 func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {

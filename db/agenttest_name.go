@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Names of tests are unique within the folders of an agent, and at its root, because they are checked whenever a test
-// gets one or comes to a place, with the agent held. No index says so: tests that are created over REST may repeat
-// names, and databases have tests from before that do.
+// Names of tests are unique within each folder of an agent, and at its root. Every request that names or moves a test
+// locks the agent and checks this. No index enforces it, because tests that are created over REST may repeat names,
+// and older databases contain such tests.
 
-// placed is where a name stands.
+// placed is a name with its agent and folder.
 type placed struct{ agentID, folderID, name string }
 
 func placeOf(test *model.AgentTestRow) placed {
@@ -25,8 +25,8 @@ func placeOf(test *model.AgentTestRow) placed {
 	return at
 }
 
-// checkNames returns UNPROCESSABLE when tests, of agents that are held, would have the names of others where they are
-// to be. at is the field at fault.
+// checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder. The
+// agents of the tests are locked. at returns the path of the field at fault.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {
@@ -61,8 +61,8 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 	return taken, err
 }
 
-// number gives those of the tests a number behind their names whose names are taken where they are to be. Their agents
-// are held.
+// number appends a number to the names of tests whose names are taken in their target folder. The agents of the tests
+// are locked.
 func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error {
 	same, err := t.namesTaken(ctx, tests)
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 	return nil
 }
 
-// longestBeginning leaves room for a number behind a name.
+// longestBeginning leaves room for a number at the end of a name, in characters.
 const longestBeginning = 240
 
 func beginning(name string) string {

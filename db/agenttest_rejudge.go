@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What judged the conversations of executions, and of runs, again.
+// Rejudgments of executions and of runs.
 var (
 	RejudgementsOfExecutions = pg.Rows{Model: (*model.AgentTestExecution)(nil), Key: "?TableAlias.rejudge_of_id",
 		Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
@@ -18,9 +18,9 @@ var (
 		Order: "?TableAlias.created_at DESC, ?TableAlias.id DESC"}
 )
 
-// RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution beside it.
-// CONFLICT when the execution is not finished; UNPROCESSABLE when it held no conversation itself, or has been judged
-// again too often.
+// RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution. It returns
+// CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution held no conversations
+// itself, or was judged again too often.
 func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
@@ -59,7 +59,7 @@ func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	return execution, err
 }
 
-// holdAgent holds the agent of an execution, if it still exists, before anything that a deletion of the agent changes.
+// holdAgent locks the agent of an execution, if it still exists, before any row that a deletion of the agent changes.
 func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecution) error {
 	if execution.AgentID == nil {
 		return nil
@@ -72,7 +72,7 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 	return err
 }
 
-// conversationsOf returns the runs of an execution whose conversations came to their end, without what was said.
+// conversationsOf returns the runs of an execution whose conversations were completed, without their messages.
 func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
@@ -92,7 +92,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 	return runs, faults.As(model.Unprocessable)
 }
 
-// testsOf returns the tests of runs that still exist, held until the end of the transaction, by their ids.
+// testsOf locks the tests of runs that still exist until the end of the transaction, and returns them by id.
 func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[string]*model.AgentTestRow, error) {
 	ids := []string{}
 	for _, run := range runs {
@@ -105,7 +105,7 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 	return byID, err
 }
 
-// mayRejudge returns UNPROCESSABLE when an execution, which is held from then on, has been judged again too often.
+// mayRejudge locks an execution. It returns UNPROCESSABLE when the execution was judged again too often.
 func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	if _, err := t.lockAgentTestExecution(ctx, id, forUpdate); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	return faults.As(model.Unprocessable)
 }
 
-// rejudged returns the runs of a new execution that judges the conversations of others again. Tests that are left out,
-// because they do not exist any more, are noted in the execution.
+// rejudged returns the runs of a new execution that judges the conversations of others again. It leaves out tests
+// that no longer exist, and records them in the execution.
 func (t *Tenant) rejudged(
 	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution,
 	held []*model.AgentTestRun, present map[string]*model.AgentTestRow,
@@ -145,7 +145,7 @@ func (t *Tenant) rejudged(
 		}
 		snapshot.Votes = execution.Votes
 		snapshot.Test.MaxTurns =
-			0 // a process of the version before, which knows of no such runs, must not hold the conversation anew
+			0 // an older process, which does not know such runs, must not hold the conversation again
 		if execution.JudgeModel != nil {
 			snapshot.JudgeModel = *execution.JudgeModel
 		}
@@ -182,8 +182,8 @@ func (t *Tenant) rejudged(
 	return runs, faults.As(model.Unprocessable)
 }
 
-// snapshotsOf returns what the tests of an execution and their agents were, by the tests' ids. All runs of a test had
-// the same.
+// snapshotsOf returns the snapshots of the tests of an execution and their agents, by the tests' ids. All runs of a
+// test have the same snapshot.
 func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
 	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
@@ -195,8 +195,8 @@ func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[strin
 	return snapshots, err
 }
 
-// AgreementsOfExecutions returns how far the verdicts of executions that judge conversations again are those of before,
-// by the execution's id. Others have none.
+// AgreementsOfExecutions compares the verdicts of executions that judge conversations again with the earlier
+// verdicts, by the execution's id. Other executions are left out.
 func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[string]*model.JudgeAgreement, error) {
 	rows := []struct {
 		ExecutionID string

@@ -123,7 +123,7 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 type OpenTx struct {
 	*pgxConn
 	scope Scope
-	// depth tells nested savepoints apart, 0 the transaction itself.
+	// depth is 0 for the transaction itself, and numbers nested savepoints.
 	depth int
 	done  bool
 }

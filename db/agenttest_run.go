@@ -25,16 +25,15 @@ var (
 	RunsOfTests = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: pg.NewestFirst}
 )
 
-// ofRecord selects runs that say something of their tests as they are: neither drafts nor conversations that were
-// judged again.
+// ofRecord selects runs that count in the history of their tests: neither drafts nor rejudgments.
 const ofRecord = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS NULL"
 
-// testOfAgent finds the test of a run, if it is one of the agent's.
+// testOfAgent finds the test of a run, if it belongs to the agent.
 const testOfAgent = `SELECT 1 FROM agent_tests AS test
 	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?
 		AND test.deleted_at IS NULL`
 
-// RunsThat is the filter of a list of runs.
+// RunsThat returns the filter of a list of runs.
 func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
 	f := pg.Equal(pg.Equal(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
 	if wanted.AgentID != nil {
@@ -43,8 +42,8 @@ func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
 	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
-// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution
-// or an agent that does not exist.
+// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. It returns NOT_FOUND with
+// the id of an execution or an agent that does not exist.
 func (t *Tenant) AgentTestRuns(
 	ctx context.Context, args model.PageArgs, wanted model.AgentTestRunFilter, columns ...string,
 ) (*model.Page[*model.AgentTestRun], error) {
@@ -65,16 +64,16 @@ func (t *Tenant) AgentTestRuns(
 	return page, err
 }
 
-// ends are the columns of executions that count their runs, by the status.
+// ends maps each final status to the column of executions that counts its runs.
 var ends = map[model.AgentTestRunStatus]string{
 	model.AgentTestRunStatusPassed: "passed_runs", model.AgentTestRunStatusFailed: "failed_runs",
 	model.AgentTestRunStatusError: "error_runs", model.AgentTestRunStatusCancelled: "cancelled_runs",
 	model.AgentTestRunStatusSkipped: "skipped_runs",
 }
 
-// runs counts the company's runs in the wanted states: by their executions, which know how many have ended how, and one
-// by one those of executions that are under way or that a program of before has finished. Without states all executions
-// but old ones know their number.
+// runs counts the company's runs in the wanted states. Finished executions have counters. It counts the runs one by
+// one in running executions, and in those that an older version of the program finished. Without states, it adds up
+// the sizes of executions and counts only where an old execution has none.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
 	filter := RunsThat(wanted)
 	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")
@@ -99,10 +98,10 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 	return runs, err
 }
 
-// ClaimRun makes the caller the one that works on a run, and returns the run; nil when there is nothing to
-// do. The attempt counts how often the queue has delivered the run, from 1, and is never delivered twice: of
-// two callers with the same attempt one gets the run. One with a later attempt means that the worker before
-// it was lost. After model.MaxLost lost workers the run is given up, as an Error of the infrastructure.
+// ClaimRun assigns a run to the caller and returns it, or nil when there is nothing to do. The attempt counts how
+// often the queue has delivered the run, from 1. It is never delivered twice: of two callers with the same attempt,
+// one gets the run. A later attempt means that the previous worker was lost. After model.MaxLost lost workers the run
+// ends as an Error of the infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
 	run, claimed := t.begun(id, attempt)
 	if claimed {
@@ -121,24 +120,24 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	return run, err
 }
 
-// begun returns the run if it was claimed for the caller when the run before it ended.
+// begun returns the run if it was claimed for the caller when the previous run ended.
 func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false
 	}
 	run, ok := t.delivery.Preclaimed.(*model.AgentTestRun)
-	t.delivery.Preclaimed = nil // nobody else gets it
+	t.delivery.Preclaimed = nil // no other caller gets it
 	return run, ok && run.ID == id && run.Claim == attempt
 }
 
-// FinishRun keeps the outcome of a run that the caller has claimed: its final status and everything that led
-// to it. With the Tenant of a worker the run's job ends with it, and the run that the worker goes on to may be claimed.
-// CONFLICT and ErrRunLost, and nothing is kept, when the claim was lost.
+// FinishRun saves the outcome of a run that the caller has claimed: its final status and how it got there. With the
+// Tenant of a worker, the run's job ends with it, and the worker's next run may be claimed. When the claim was lost
+// it saves nothing and returns CONFLICT and ErrRunLost.
 func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if !run.Status.IsFinal() {
 		return fmt.Errorf("finish run %s: %s is not final", run.ID, run.Status)
 	}
-	// The columns have lists, not null.
+	// The columns hold lists, never null.
 	run.Messages = append([]model.TestMessage{}, run.Messages...)
 	run.ToolCalls = append([]*model.ToolCall{}, run.ToolCalls...)
 	run.CheckResults = append([]model.CheckResult{}, run.CheckResults...)
@@ -149,9 +148,9 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	return lostOr(run, err)
 }
 
-// ReleaseRun gives a run that the caller has claimed, and cannot finish, back to the queue, without what led
-// nowhere. It counts as no lost worker. When the execution was cancelled meanwhile the run is too. CONFLICT and
-// ErrRunLost, and nothing is changed, when the claim was lost.
+// ReleaseRun returns a run that the caller has claimed, and cannot finish, to the queue. It drops the partial
+// results, and does not count as a lost worker. If the execution was cancelled meanwhile, so is the run. When the
+// claim was lost it changes nothing and returns CONFLICT and ErrRunLost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
 	err := t.transition(ctx, run.ID,
 		func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
@@ -160,7 +159,7 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 	return lostOr(run, err)
 }
 
-// lostOr turns a transition that did not happen into the worker's error.
+// lostOr returns the worker's error for a transition that did not happen.
 func lostOr(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || pg.IsMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended",
@@ -169,9 +168,9 @@ func lostOr(run *model.AgentTestRun, err error) error {
 	return err
 }
 
-// endAbandonedRuns ends runs that were enqueued and have left the queue without an outcome.
+// endAbandonedRuns ends runs that were enqueued and left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
-	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
+	// The transaction that makes a run due also enqueues it. Its job leaves the queue when the run ends.
 	runs, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
@@ -192,12 +191,12 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
 	err := t.transition(ctx, id, (*model.AgentTestRun).Abandoned)
 	if errors.Is(err, errStale) {
-		return nil // somebody else has ended it
+		return nil // another process has ended it
 	}
 	return err
 }
 
-// runState identifies a state of a run: no other state of the run equals it.
+// runState identifies a state of a run: any two states of the run differ in it.
 type runState struct {
 	status model.AgentTestRunStatus
 	claim  int32
@@ -205,19 +204,19 @@ type runState struct {
 
 func stateOf(run *model.AgentTestRun) runState { return runState{run.Status, run.Claim} }
 
-// Why the context of a run that is held ends.
+// Causes for which WatchRun ends its context.
 var (
-	// ErrRunCancelled: the execution was cancelled, and the run is to be finished as Cancelled.
+	// ErrRunCancelled means that the execution was cancelled. Finish the run as Cancelled.
 	ErrRunCancelled = errors.New("the execution was cancelled")
-	// ErrRunLost: another worker has the run, or it is gone, and nothing is to be written.
+	// ErrRunLost means that another worker has the run, or that it is gone. Write nothing.
 	ErrRunLost = errors.New("the run was taken over")
 )
 
-// beatOfRun is how often cancellation is checked, because a signal may be lost.
+// beatOfRun is how often WatchRun checks for cancellation, because a signal may be lost.
 const beatOfRun = time.Second
 
-// WatchRun watches over a run that the caller has claimed until the returned function is called. The returned
-// context ends with ctx, and with ErrRunCancelled or ErrRunLost as its cause.
+// WatchRun watches a run that the caller has claimed until the returned function is called. The returned context ends
+// with ctx, or with ErrRunCancelled or ErrRunLost as its cause.
 func (t *Tenant) WatchRun(ctx context.Context, run *model.AgentTestRun) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := t.store.hub.Subscribe(t.signalOf(run.ID))
@@ -256,7 +255,7 @@ func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals
 				"?TableAlias.execution_id").
 			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
 		switch {
-		case err != nil: // a database that does not answer may do so at the next beat
+		case err != nil: // the database may answer at the next beat
 		case len(states) == 0 || held != runState{states[0].Status, states[0].Claim}:
 			cancel(ErrRunLost)
 			return

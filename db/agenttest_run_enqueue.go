@@ -12,14 +12,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// place is a run's position in an execution.
+// place is the position of a run in an execution.
 type place struct {
 	executionID string
 	position    int32
 }
 
-// enqueueNext takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
-// claims those that the workers go on to.
+// enqueueNext removes the jobs of ended runs from the queue, enqueues the next runs, and claims those that the same
+// workers continue with.
 func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.Time) error {
 	ids, err := t.runsAt(ctx, b.next)
 	if err != nil || len(ids) == 0 && len(b.ended) == 0 {
@@ -32,8 +32,8 @@ func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.T
 	return t.preclaim(ctx, b, next, at)
 }
 
-// preclaim claims runs of the locked executions for the workers that have been given them. It leaves out those that
-// would have to be waited for, or are in the batch themselves: these are claimed by themselves.
+// preclaim claims runs of the locked executions for the workers that have their jobs. It leaves out runs that another
+// transaction has locked, and runs in the batch. Their workers claim them later.
 func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queue.Delivery, at time.Time) error {
 	ids := make([]string, len(next))
 	for i, d := range next {

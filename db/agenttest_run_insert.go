@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// insertRuns inserts new runs of one execution, which are queued and have nothing yet, and what they run. COPY would be
-// no faster, and Postgres has none for tables with row-level security.
+// insertRuns inserts new queued runs of one execution, with their snapshots. COPY would be no faster, and Postgres
+// refuses it for tables with row-level security.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	batch := &pgx.Batch{}
 	if err := t.keepSnapshots(batch, runs); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// skipDecided ends, in executions that stop repeating, the runs that wait although those of their tests that have ended
-// decide, and lets the next ones follow that are needed.
+// skipDecided applies to executions that stop repeating. It ends the queued runs of tests that the finished runs
+// already decide, and chooses the next runs that are needed.
 func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.Time) error {
 	for _, execution := range b.executions {
 		if execution.StopRepeating == nil || execution.State == model.AgentTestExecutionStatusCancelled {
@@ -40,7 +40,7 @@ func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.T
 	return nil
 }
 
-// endedIn are the runs of an execution that the batch ends.
+// endedIn returns the runs of an execution that the batch ends.
 func (b *transitionBatch) endedIn(execution *model.AgentTestExecution) (ended []*model.AgentTestRun) {
 	for _, run := range b.changed {
 		if run.ExecutionID == execution.ID && run.Status.IsFinal() {
@@ -50,18 +50,18 @@ func (b *transitionBatch) endedIn(execution *model.AgentTestExecution) (ended []
 	return ended
 }
 
-// tallyOfRow is how many runs of a test, or of a row of it, are in each state.
+// tallyOfRow is the number of runs of a test, or of a row of it, in each state.
 type tallyOfRow struct {
 	TestedID string
 	RowKey   string
 	Counts   model.AgentTestRunCounts `bun:"embed:"`
 }
 
-// ofRow tells the rows of a test apart, each of which is decided by itself.
+// ofRow distinguishes the rows of a test. Each row is decided by itself.
 const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key"
 
-// skip ends the waiting runs, from a position on, of tests and rows of which the runs that end now decide together with
-// those before.
+// skip ends the queued runs, from a position on, of the tests and rows that are decided by the runs that end now
+// together with the earlier ones.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
 	tested := make([]string, len(ended))
@@ -77,7 +77,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	var decided, rows, decisive []string
 	for _, tally := range before {
 		last := ""
-		for _, run := range ended { // which are not written yet
+		for _, run := range ended { // they are not written yet
 			if run.TestedID == tally.TestedID && run.RowKey == tally.RowKey {
 				tally.Counts.Add(run.Status)
 				last = run.ID
@@ -104,7 +104,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	}
 	execution.Skip(int32(len(skipped)), at)
 	ids := idsOf(skipped)
-	// A run that decided says more than one that was not needed. Its status is written with it.
+	// A run that decided says more than a skipped one, so it is the last run. The transition writes its status.
 	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),
 			pgdialect.Array(decisive)).
@@ -112,7 +112,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		Where("last_run_id IN (?)", bun.List(ids)))
 }
 
-// nextNeeded makes the first runs of an execution that wait, from a position on, those that follow.
+// nextNeeded enqueues the first queued runs of an execution from a position on.
 func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32,
 	follow int) error {
 	runs := []*model.AgentTestRun{}

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// transitionsPerCommit bounds a transaction: when many runs change at once, the first need not wait until the last
-	// is written.
+	// transitionsPerCommit bounds a transaction. When many runs change at once, the first need not wait until the
+	// last is written.
 	transitionsPerCommit = 10
 	// commitTimeout bounds one attempt.
 	commitTimeout = 10 * time.Second
 )
 
-// errStale means that the run has left the state in which the transition starts.
+// errStale is returned when the run is no longer in the state in which the transition starts.
 var errStale = errors.New("the run has changed")
 
-// transition returns what a run is to be, given what is stored of it and its execution, both locked; nil when it is to
-// stay as it is. It may be called again, and may change what is stored.
+// transition returns the next state of a run, given the stored run and its execution, both locked. It returns nil to
+// change nothing. It may be called again, and may change its arguments.
 type transition func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun
 
 // runTransition moves a run to its next state.
@@ -37,23 +37,23 @@ type runTransition struct {
 	tenant *Tenant
 	runID  string
 	next   transition
-	// isClaim says that the worker will need the run's snapshot.
+	// isClaim is set if the worker will need the run's snapshot.
 	isClaim bool
-	// delivery is the job that makes the transition; nil for none. It ends with the run.
+	// delivery is the job that makes the transition, or nil. The job ends with the run.
 	delivery *queue.Delivery
-	// err says why the run does not change.
+	// err is why the run does not change.
 	err error
 }
 
-// transition makes the next state of a run the stored one, in its test and its execution too, and tells the followers.
-// NOT_FOUND when there is no such run; errStale, and nothing is changed, when it is to stay as it is.
+// transition stores the next state of a run, updates its test and its execution, and notifies the followers. It
+// returns NOT_FOUND when there is no such run. When next returns nil, it changes nothing and returns errStale.
 func (t *Tenant) transition(ctx context.Context, runID string, next transition) error {
 	return t.makeTransition(ctx, &runTransition{tenant: t, runID: runID, next: next})
 }
 
 func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
 	if t.db.InTx() {
-		// Only who began the transaction knows when it is committed, so no job ends with it.
+		// Only the caller that began the transaction knows when it commits, so no job ends with the run.
 		return errors.Join(t.commitTransitions(ctx, []*runTransition{m}), m.err)
 	}
 	m.delivery = t.delivery
@@ -63,8 +63,8 @@ func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
 	return m.err
 }
 
-// newRunTransitions returns the group commit of transitions: each locks the run's execution, so those of one company
-// that come while others are under way share the next transaction.
+// newRunTransitions returns the group commit of transitions. Each transition locks the run's execution. Transitions
+// of one company that arrive while others are being written share the next transaction.
 func newRunTransitions() *group.Group[string, *runTransition] {
 	return &group.Group[string, *runTransition]{
 		Limit: transitionsPerCommit,
@@ -79,8 +79,8 @@ func newRunTransitions() *group.Group[string, *runTransition] {
 	}
 }
 
-// commitEach commits transitions one by one that could not be committed together: what is wrong with one must not keep
-// the others back. It gives up when it is the database.
+// commitEach commits transitions one by one after they could not be committed together, so that a faulty one does not
+// block the others. It gives up when the database does not answer.
 func (t *Tenant) commitEach(ctx context.Context, transitions []*runTransition, err error) {
 	for _, m := range transitions {
 		if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -93,7 +93,7 @@ func (t *Tenant) commitEach(ctx context.Context, transitions []*runTransition, e
 	}
 }
 
-// commitTransitions makes transitions in one transaction. Its error is that of all of them.
+// commitTransitions makes transitions in one transaction. Its error applies to all of them.
 func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransition) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -125,14 +125,14 @@ func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransi
 	})
 }
 
-// transitionBatch are the rows that transitions change, locked, and what comes of the transitions.
+// transitionBatch holds the locked rows that transitions change, and their results.
 type transitionBatch struct {
 	executions []*model.AgentTestExecution
 	runs       []*model.AgentTestRun
 
-	// changed are the runs that go on to their next states.
+	// changed are the runs that have a new state.
 	changed []*model.AgentTestRun
-	// next are the places of runs that are to follow those that have ended, ended the jobs of these.
+	// next are the places of runs to enqueue after those that ended. ended are the jobs of the ended runs.
 	next  []place
 	ended []*queue.Delivery
 }
@@ -143,7 +143,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	for i, m := range transitions {
 		ids[i] = m.runID
 	}
-	// Where runs may turn out not to be needed, another run may become the last one of their test.
+	// If runs may turn out not to be needed, another run may become the last one of its test.
 	stopping := t.db.Select((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = " +
 			"?TableAlias.execution_id").
@@ -153,7 +153,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		Order("id").For(string(forUpdate))
 	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
-	// To count the tests is to lock them first.
+	// Counting the tests first locks them first.
 	if err := t.db.Select(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
 		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	return held, runs.Scan(ctx)
 }
 
-// executionOf returns the execution of a run; nil when it is not locked.
+// executionOf returns the execution of a run, or nil when it is not locked.
 func (b *transitionBatch) executionOf(run *model.AgentTestRun) *model.AgentTestExecution {
 	i := slices.IndexFunc(b.executions, func(e *model.AgentTestExecution) bool { return e.ID == run.ExecutionID })
 	if i < 0 {
@@ -197,7 +197,7 @@ func (b *transitionBatch) apply(transitions []*runTransition, at time.Time) {
 	}
 }
 
-// count makes a run's transition part of its execution.
+// count adds a run's transition to its execution.
 func (b *transitionBatch) count(run *model.AgentTestRun, at time.Time) {
 	execution := b.executionOf(run)
 	b.changed = append(b.changed, run)
@@ -206,7 +206,7 @@ func (b *transitionBatch) count(run *model.AgentTestRun, at time.Time) {
 	}
 }
 
-// writeTransitions writes runs and executions, and tells the tests of which the runs are the most recent.
+// writeTransitions writes runs and executions, and updates the tests whose most recent run is among them.
 func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at time.Time) error {
 	ids, statuses := make([]string, len(b.changed)), make([]string, len(b.changed))
 	for i, run := range b.changed {
@@ -228,8 +228,8 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	return t.db.Send(ctx, batch)
 }
 
-// spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come
-// after it.
+// spendOfRuns records the cost of the runs that have ended. Other transactions wait for the day's rows, so call it
+// last.
 func (t tenantTx) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {

@@ -24,8 +24,8 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
-// AgentTestSchedules returns a page of the schedules, newest first: all of them, or those of one agent's tests.
-// NOT_FOUND names an agent that does not exist.
+// AgentTestSchedules returns a page of the schedules, newest first: of all agents' tests, or of one agent's. It
+// returns NOT_FOUND with the id of an agent that does not exist.
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestSchedule], error) {
@@ -35,8 +35,9 @@ func (t *Tenant) AgentTestSchedules(
 	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, OfAgent(agentID))
 }
 
-// CreateAgentTestSchedule makes a schedule. NOT_FOUND names what it is to run, or to compare with, and does not exist.
-// UNPROCESSABLE says that the company has model.MaxSchedules, or that there is no one agent whose prompt counts.
+// CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND with the id of a test, folder, agent or baseline
+// that does not exist. It returns UNPROCESSABLE when the company has model.MaxSchedules schedules, or when the
+// schedule depends on a prompt and does not have exactly one agent.
 func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule, err := model.NewAgentTestSchedule(in, now())
@@ -57,12 +58,12 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	})
 }
 
-// UpdateAgentTestSchedule changes what the input gives, with the errors of CreateAgentTestSchedule.
+// UpdateAgentTestSchedule changes the fields that the input sets. Its errors are those of CreateAgentTestSchedule.
 func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// What it runs is held before it, everywhere.
+		// What a schedule runs is locked before the schedule, everywhere.
 		if err := t.db.One(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
 			return err
 		}
@@ -92,14 +93,14 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	})
 }
 
-// DeleteAgentTestSchedule deletes a schedule. Executions that it started stay.
+// DeleteAgentTestSchedule deletes a schedule. The executions that it started stay.
 func (t *Tenant) DeleteAgentTestSchedule(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		return t.delete(ctx, agentTestSchedule, id, (*model.AgentTestSchedule)(nil))
 	})
 }
 
-// resolveSchedule looks up what a schedule runs, which is held against being deleted, and the agent of it.
+// resolveSchedule looks up the tests of a schedule and their agent, and locks them against deletion.
 func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedule) error {
 	var faults model.Fields
 	if s.BaselineID != nil {
@@ -155,8 +156,8 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 	return faults.As(model.Unprocessable)
 }
 
-// countScheduledRuns records a fault when the schedule's tests, as they are now, make more runs than an execution may
-// have. Folders and agents without tests are no fault: tests may be added before the schedule is due.
+// countScheduledRuns records a fault when the schedule's current tests make more runs than an execution may have.
+// Folders and agents without tests are no fault: tests may be added before the schedule is due.
 func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSchedule, faults *model.Fields) error {
 	path, in, runs := "testIds", s.Execution(), 0
 	q := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), " +
@@ -179,8 +180,8 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 	return nil
 }
 
-// runAfterPrompt has the schedules that run tests after changes of the agent's prompt do so when it has stayed as it is
-// for a while.
+// runAfterPrompt makes the schedules that run after changes of the agent's prompt due, after the prompt was unchanged
+// for model.PromptPause.
 func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
 	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().
 		Add(model.PromptPause)).
@@ -188,7 +189,7 @@ func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error 
 	return err
 }
 
-// disableSchedules has schedules start nothing more, because what they run is deleted.
+// disableSchedules disables schedules whose tests are deleted.
 func (t tenantTx) disableSchedules(ctx context.Context, reason string, which pg.Selection) error {
 	schedules := []*model.AgentTestSchedule{}
 	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).

@@ -12,11 +12,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// startTime bounds how long one sweep starts executions: lost workers are looked for after it.
+// startTime bounds how long one sweep starts executions, before it looks for lost workers.
 const startTime = 2 * time.Second
 
-// startScheduled starts the executions of schedules that are due, those that wait longest first. What one schedule
-// cannot do keeps no other from it.
+// startScheduled starts the executions of schedules that are due, the longest overdue first. A schedule that fails
+// does not block the others.
 func (s *Store) startScheduled(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM agent_test_schedules AS s WHERE s.company_id = ?TableAlias.id "+
 		"AND s.next_run_at <= ?", now())
@@ -34,7 +34,7 @@ func (s *Store) startScheduled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// dueSchedules returns the schedules that are to start an execution. One whose last execution is under way waits.
+// dueSchedules returns the schedules that are due. A schedule whose last execution is still running waits.
 func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
 	underWay := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
@@ -45,11 +45,11 @@ func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, 
 	return slices.DeleteFunc(schedules, func(s *model.AgentTestSchedule) bool { return !s.IsDue(now()) }), err
 }
 
-// startSchedule starts the execution of a schedule that is due, once whoever else tries, or keeps why it cannot be
-// started.
+// startSchedule starts the execution of a schedule that is due, or saves why it cannot start. Of several processes
+// that try, one starts it.
 func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Agents are held before the schedules that wait for changes of their prompts, everywhere.
+		// Agents are locked before the schedules that wait for changes of their prompts, everywhere.
 		if due.AgentID != nil {
 			if _, err := t.lockAgent(ctx, *due.AgentID, forShare); err != nil {
 				return err
@@ -82,7 +82,8 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 	return nil
 }
 
-// lockDue returns the schedule, held; nil when another process has it, or it is not due for that time any more.
+// lockDue locks and returns the schedule. It returns nil when another process has locked it, or when it is no longer
+// due for that time.
 func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
 	err := t.db.Select(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).
@@ -93,8 +94,8 @@ func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*m
 	return schedules[0], nil
 }
 
-// testsLeft returns those of the tests that were not deleted, in their order; nil stays nil. NOT_FOUND when there is
-// none.
+// testsLeft returns the tests that still exist, in their order. nil stays nil. It returns NOT_FOUND when no test is
+// left.
 func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) {
 	if ids == nil {
 		return nil, nil
@@ -114,8 +115,8 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 
-// failSchedule keeps why a schedule could not start what it was due for, and tells webhooks. Without what it runs it is
-// disabled.
+// failSchedule saves why a schedule could not start, and notifies webhooks. It disables the schedule if its tests are
+// gone.
 func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule, reason *model.Error) error {
 	schedule, err := t.lockDue(ctx, due)
 	if err != nil || schedule == nil {
@@ -136,7 +137,7 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 		schedule.Failure())
 }
 
-// keepStart writes what came of being due.
+// keepStart writes the result of the attempt to start the schedule.
 func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
 	return exec(ctx, t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at",
 		"last_execution_id", "last_error", "last_failed_at", "updated_at").

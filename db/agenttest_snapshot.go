@@ -11,7 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// snapshotOfRun is what a run runs: its own copy in runs of before, or what its execution keeps for all.
+// snapshotOfRun is the snapshot of a run: its own copy in old runs, otherwise the one that its execution stores for
+// all runs.
 const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time,
 		'votes', execution.votes,
@@ -23,22 +24,22 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	WHERE test.company_id = ?TableAlias.company_id AND test.execution_id = ?TableAlias.execution_id
 		AND test.id = ?TableAlias.tested_id)) AS snapshot`
 
-// withSnapshots reads whole runs, with their snapshots.
+// withSnapshots selects all columns of runs, with their snapshots.
 func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
 	return withoutSnapshots(q).ColumnExpr(snapshotOfRun)
 }
 
-// withoutSnapshots reads whole runs, but for their snapshots.
+// withoutSnapshots selects all columns of runs except their snapshots.
 func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ExcludeColumn("snapshot", ofTest).ColumnExpr(existingTestOfRun)
 }
 
-// existingTestOfRun is the column of runs that says which test they are of, unless that is marked.
+// existingTestOfRun is the column with the test of a run. It is NULL if the test is marked as deleted.
 var existingTestOfRun = strings.NewReplacer("?0", "?TableAlias", "?1", ofTest).Replace(existingTest) + " AS " + ofTest
 
-// RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot, and with the columns beside
-// those that tell and order rows, or all of them when none is given; what does not exist is left out. Runs that are
-// read otherwise have no snapshot.
+// RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot. It reads the given columns
+// in addition to those that identify and order rows, or all of them when none is given. Ids that do not exist are
+// left out. Other methods return runs without snapshots.
 func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	columns ...string) ([]*model.AgentTestRun, error) {
 	runs := []*model.AgentTestRun{}
@@ -49,7 +50,7 @@ func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }
 
-// keepSnapshots keeps the tests and agents of an execution's runs, each once.
+// keepSnapshots stores the tests and agents of an execution's runs, each once.
 func (t *Tenant) keepSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
 	var ids, definitions []string
 	var agents []*string

@@ -13,28 +13,28 @@ import (
 // APIKeyRows are the keys of a company, by their ids.
 var APIKeyRows = pg.Rows{Type: "API key", Model: (*model.APIKey)(nil), Key: pg.ByID}
 
-// APIKeys returns every key of the company, newest first, revoked ones included.
+// APIKeys returns every key of the company, newest first, including revoked ones.
 func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}
 	err := t.db.Select(&keys).OrderExpr("created_at DESC, id DESC").Scan(ctx)
 	return keys, err
 }
 
-// APIKey returns one key, whether or not it can still be used.
+// APIKey returns one key, even if it is revoked or expired.
 func (t *Tenant) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	key := &model.APIKey{}
 	return key, t.db.One(ctx, "API key", id, key)
 }
 
-// APIKeysByPrefix returns the keys that begin with the prefix: one, but for chance.
+// APIKeysByPrefix returns the keys that begin with the prefix. There is rarely more than one.
 func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}
 	err := t.db.Select(&keys).Where("prefix = ?", prefix).Scan(ctx)
 	return keys, err
 }
 
-// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company
-// has model.MaxAPIKeys that can be used.
+// CreateAPIKey makes a key and returns it with its secret, which is not stored. It returns UNPROCESSABLE when the
+// company has model.MaxAPIKeys valid keys.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
 	key, secret, err := model.NewAPIKey(t.store.signer, t.CompanyID(), in, now())
 	if err != nil {
@@ -43,8 +43,8 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 	return key, secret, t.addAPIKey(ctx, key, nil)
 }
 
-// ImportAPIKey makes a key for a secret that exists already, of which only the hash is kept. CONFLICT says that it is
-// the secret of another key, UNPROCESSABLE that the company has model.MaxAPIKeys that can be used.
+// ImportAPIKey makes a key for an existing secret, and stores only its hash. It returns CONFLICT when another key has
+// the secret, and UNPROCESSABLE when the company has model.MaxAPIKeys valid keys.
 func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (*model.APIKey, error) {
 	key, isForeign, err := model.ImportAPIKey(t.CompanyID(), in, now())
 	if err != nil {
@@ -65,8 +65,8 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 	})
 }
 
-// ImportedKey returns the key of a secret that was made elsewhere, and its company's part of the database; NOT_FOUND
-// when there is none. The company is looked up by the hash, which no other key needs.
+// ImportedKey returns the key of an imported secret and the Tenant of its company, or NOT_FOUND. It finds the company
+// by the hash, which other keys do not need.
 func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model.APIKey, error) {
 	found := []struct{ CompanyID, APIKeyID string }{}
 	err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
@@ -82,16 +82,16 @@ func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model
 	return tenant, key, err
 }
 
-// HasImportedKeys reports whether any company has a key that was made elsewhere.
+// HasImportedKeys reports whether any company has an imported key.
 func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
 	isThere, err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
 	return isThere, err
 }
 
-// addAPIKey adds a key, after what also does in the same transaction.
+// addAPIKey adds a key, after calling also in the same transaction.
 func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Those who make keys at the same time wait here, so that each counts the other's.
+		// Concurrent requests that make keys wait here, so that each counts the keys of the others.
 		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 			Exec(ctx); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 	})
 }
 
-// RevokeAPIKey revokes a key for good. Revoking it again changes nothing.
+// RevokeAPIKey revokes a key permanently. Revoking it again changes nothing.
 func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	key := &model.APIKey{}
 	return key, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -136,7 +136,7 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 	})
 }
 
-// Revoked returns which of the credentials are good no more: keys that were revoked or have expired, with their access
+// Revoked returns which of the credentials are no longer valid: keys that were revoked or have expired, their access
 // tokens, and tokens that were revoked. They may belong to any company.
 func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
 	companies, ids, tokens := make([]string, len(credentials)), make([]string, len(credentials)),

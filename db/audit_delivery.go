@@ -13,19 +13,21 @@ import (
 )
 
 const (
-	// deliveryLease is how long a company's events are left to the process that delivers them, which is done before.
+	// deliveryLease is how long one process may deliver a company's events before another may. A delivery ends
+	// earlier.
 	deliveryLease = 30 * time.Second
-	// deliveryTimeout bounds one delivery, with the reading of its events.
+	// deliveryTimeout bounds one delivery, including reading its events.
 	deliveryTimeout = 10 * time.Second
-	// eventsPerDelivery bounds the events that are delivered together.
+	// eventsPerDelivery bounds the events in one message.
 	eventsPerDelivery = 100
-	// mostFailures ends a round.
+	// mostFailures is how many failures end a round.
 	mostFailures = 3
-	// longestRetry bounds the wait after failures, which doubles with each from a second on.
+	// longestRetry bounds the wait after a failure. The wait starts at a second and doubles with each failure.
 	longestRetry = 15 * time.Minute
 )
 
-// AuditWebhook is the operator's webhook, which is sent the audit events of all companies. Without a URL there is none.
+// AuditWebhook is the operator's webhook, which receives the audit events of all companies. There is none if the URL
+// is empty.
 type AuditWebhook struct {
 	URL string
 	// Key signs the messages.
@@ -38,7 +40,7 @@ type auditEvents struct {
 	Events    []*model.AuditEvent `json:"events"`
 }
 
-// sendAuditEvents delivers the audit events that are due, unless this process does so already.
+// sendAuditEvents delivers the audit events that are due, unless this process is already delivering.
 func (o *postOffice) sendAuditEvents(ctx context.Context) {
 	if o.audit.URL == "" || !o.isAuditing.CompareAndSwap(false, true) {
 		return
@@ -51,7 +53,8 @@ func (o *postOffice) sendAuditEvents(ctx context.Context) {
 	})
 }
 
-// postAuditEvents sends events of one company in one message. Its id is that of the first and the last event.
+// postAuditEvents sends events of one company in one message. The ids of the first and the last event form the
+// message's id.
 func (o *postOffice) postAuditEvents(ctx context.Context, companyID string, events []*model.AuditEvent) error {
 	body, err := json.Marshal(auditEvents{companyID, events})
 	if err != nil {
@@ -63,13 +66,13 @@ func (o *postOffice) postAuditEvents(ctx context.Context, companyID string, even
 	return err
 }
 
-// Deliver takes events of one company, oldest first, to their target. After an error it is called with them again.
+// Deliver sends events of one company to their target, oldest first. After an error it is called again with the same
+// events.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
-// DeliverAuditEvents gives events that were not delivered yet to deliver: of each company the oldest, unless it has to
-// wait after a failure. Of all processes one at a time does so for a company. It returns the last failure, and ends
-// early after some. An event is delivered again when its process ends, or the database fails, before that was written
-// down.
+// DeliverAuditEvents passes undelivered events to deliver: the oldest of each company, unless the company waits after
+// a failure. One process at a time delivers the events of a company. It returns the last failure, and stops after
+// several. An event is delivered again if the process or the database fails before the delivery is recorded.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	var companies []string
 	err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
@@ -82,7 +85,7 @@ func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	failed := 0
 	for _, id := range companies {
 		if failure := s.Tenant(id).deliverAuditEvents(ctx, deliver); failure != nil {
-			// The target is away, and would take as long to say so for each of the others.
+			// The target is down, and each further company would wait for its timeout.
 			if failed++; failed == mostFailures {
 				return failure
 			}
@@ -101,7 +104,7 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <= now() RETURNING failures`,
 		t.CompanyID(), deliveryLease.Microseconds()).Scan(limited, &failures)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // another process does
+		return nil // another process is delivering
 	}
 	if err != nil {
 		return err
@@ -120,10 +123,10 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 	return t.endDelivery(ctx, events, 0, 0)
 }
 
-// endDelivery notes which events were delivered, and when the next may be.
+// endDelivery records which events were delivered, and when the next delivery may start.
 func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent, failures int,
 	wait time.Duration) error {
-	// What was delivered is written down even if the program has to end.
+	// The record must be written even while the program is shutting down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliveryTimeout)
 	defer cancel()
 	ids := idsOf(delivered)

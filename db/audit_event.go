@@ -30,8 +30,8 @@ func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *m
 // eventsPerRead bounds the events that an export holds in memory.
 const eventsPerRead = 1_000
 
-// AuditLog reads the audit events from a time up to, and without, another one, oldest first, a part at a time. One that
-// is recorded meanwhile may be among them or not.
+// AuditLog reads the audit events from a time until, but not including, another time, oldest first and in parts.
+// Events that are recorded meanwhile may be left out.
 func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
 	return func(yield func(*model.AuditEvent, error) bool) {
 		after := &model.AuditEvent{CreatedAt: from}
@@ -57,7 +57,7 @@ func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*m
 	}
 }
 
-// forgetAuditEvents removes the events that are older than the Store keeps them, a batch at a time.
+// forgetAuditEvents removes events that are past their retention, in batches.
 func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	if s.auditKept == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	}))
 }
 
-// audit records what the transaction does to the target, and on whose behalf.
+// audit records the action of the transaction on the target, and the principal.
 func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID string) error {
 	event := &model.AuditEvent{ID: model.NewID("audit"), Action: action, TargetID: targetID, CreatedAt: now()}
 	if principal, isKnown := model.PrincipalOf(ctx); isKnown {
@@ -85,7 +85,7 @@ func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID 
 	return pg.Insert(ctx, t.db, event)
 }
 
-// deletions are the actions of deleting, by the name of the type.
+// deletions maps the name of each type to the audit action of deleting it.
 var deletions = map[string]model.AuditAction{
 	"agent": model.AuditActionDeleteAgent, "tool": model.AuditActionDeleteTool,
 	"sub-agent":           model.AuditActionDeleteSubAgent,

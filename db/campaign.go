@@ -45,7 +45,7 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 	return pg.Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsThat(filter))
 }
 
-// CampaignsThat is the filter of a list of campaigns, which is valid or nil.
+// CampaignsThat returns the filter of a list of campaigns. wanted is valid or nil.
 func CampaignsThat(wanted *model.CampaignFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
@@ -71,9 +71,9 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 	})
 }
 
-// UpdateCampaign changes what the input gives. CONFLICT when the campaign is archived, when it does not lead
-// to the new state, and when it is to be archived while items are under way; UNPROCESSABLE when it is to run
-// and its agent waits for contacts instead.
+// UpdateCampaign changes the fields that the input sets. It returns CONFLICT when the campaign is archived, when it
+// cannot move to the new state, and when it is to be archived while items are in progress. It returns UNPROCESSABLE
+// when it is to run although its agent waits for contacts.
 func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInput) (*model.Campaign, error) {
 	var campaign *model.Campaign
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
@@ -98,8 +98,8 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 	return campaign, err
 }
 
-// DeleteCampaign deletes an archived campaign with its items: it marks it, however many these are. CONFLICT when it is
-// not archived.
+// DeleteCampaign deletes an archived campaign with its items. It only marks the campaign, however many items there
+// are. It returns CONFLICT when the campaign is not archived.
 func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, id, forDelete)
@@ -119,7 +119,7 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 	})
 }
 
-// markCampaigns marks campaigns as deleted, and tells their followers.
+// markCampaigns marks campaigns as deleted, and notifies their followers.
 func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	ids := []string{}
 	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).
@@ -132,7 +132,7 @@ func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	return exec(ctx, t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)))
 }
 
-// mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.
+// mayBecome checks whether the agent and the items of a locked campaign allow its new state.
 func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error {
 	switch campaign.Status {
 	case model.CampaignStatusRunning:
@@ -162,7 +162,7 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 // underWay are the states of items that are neither waiting nor finished.
 var underWay = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
 
-// AddCampaignField adds a field of its own to a campaign, and returns both.
+// AddCampaignField adds a custom field to a campaign, and returns both.
 func (t *Tenant) AddCampaignField(ctx context.Context,
 	in model.AddCampaignFieldInput) (*model.Campaign, *model.CampaignField, error) {
 	var campaign *model.Campaign
@@ -183,14 +183,14 @@ func (t *Tenant) AddCampaignField(ctx context.Context,
 	return campaign, field, err
 }
 
-// revise writes columns of a campaign, which is held, with its next revision and its counters, and tells its followers.
+// revise writes columns of a locked campaign, with its next revision and its counters, and notifies its followers.
 func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
 	return exec(ctx, counted.keep(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1))
 }
 
-// deleteItems deletes some of the items of a campaign, which is held, and reports whether there may be more.
+// deleteItems deletes some of the items of a locked campaign, and reports whether more may remain.
 func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign,
 	some *bun.SelectQuery) (isLeft bool, err error) {
 	items := []*model.CampaignItem{}
@@ -202,5 +202,5 @@ func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign,
 	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.add(-1, items...))
 }
 
-// OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.
+// OfCampaign narrows a list to the rows of the campaign. A nil id adds no condition.
 func OfCampaign(id *string) pg.Filter { return pg.Equal(nil, "campaign_id", id) }

@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ImportCampaign keeps a campaign of an agent that exists, with all of its items and what happened to them, as
-// the methods of the model led to it elsewhere.
+// ImportCampaign stores a campaign of an existing agent with all of its items and events, as the methods of the model
+// produced them elsewhere.
 func (t *Tenant) ImportCampaign(
 	ctx context.Context, campaign *model.Campaign, items []*model.CampaignItem, events []*model.CampaignItemEvent,
 ) error {

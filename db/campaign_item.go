@@ -23,7 +23,7 @@ var (
 		Order: "?TableAlias.number"}
 )
 
-// ItemsThat is the filter of a list of items. more is valid or nil.
+// ItemsThat returns the filter of a list of items. more is valid or nil.
 func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
 	f := pg.Equal(pg.Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
@@ -35,7 +35,8 @@ func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.C
 	return f
 }
 
-// CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
+// CampaignItem returns one item of a campaign. It returns NOT_FOUND with the campaignId when there is no such
+// campaign.
 func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string,
 	columns ...string) (*model.CampaignItem, error) {
 	items := []*model.CampaignItem{}
@@ -53,8 +54,8 @@ func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string,
 	return items[0], nil
 }
 
-// CampaignItems returns a page of the items of a campaign that pass the filter, newest first: all of them, or those in
-// one state, archived or not.
+// CampaignItems returns a page of the items of a campaign that pass the filter, newest first. status and isArchived
+// narrow the list further.
 func (t *Tenant) CampaignItems(
 	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool,
 	filter *model.CampaignItemFilter,
@@ -70,7 +71,8 @@ func (t *Tenant) CampaignItems(
 		append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
-// AddCampaignItems adds items to a campaign, all of them or none, but for those whose number another one has.
+// AddCampaignItems adds all of the items to a campaign, or none. It leaves out items whose number another open item
+// has.
 func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload,
 	error) {
 	if err := in.Validate(); err != nil {
@@ -98,8 +100,8 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		})
 }
 
-// openItems returns the ids of the open items of a campaign that have the numbers of others, by their numbers. While
-// the campaign is locked, nobody else adds one.
+// openItems returns the ids of the open items of a campaign that have the numbers, by number. While the campaign is
+// locked, no other request adds items.
 func (t tenantTx) openItems(ctx context.Context, campaignID string,
 	items []*model.CampaignItem) (map[string]string, error) {
 	numbers := make([]string, 0, len(items))
@@ -121,8 +123,8 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string,
 	return byNumber, err
 }
 
-// AdvanceCampaignItem moves an item as a dialer reports it, with its events, and returns it. CONFLICT when
-// the item cannot move so: of two reports of the same move one is kept.
+// AdvanceCampaignItem moves an item to the state that a dialer reports, with its events, and returns it. It returns
+// CONFLICT when the item cannot make the move. Of two reports of the same move, one is stored.
 func (t *Tenant) AdvanceCampaignItem(ctx context.Context,
 	in model.AdvanceCampaignItemInput) (*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
@@ -146,8 +148,8 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context,
 	})
 }
 
-// ResetCampaignItem sets an item back to the beginning, and returns it. CONFLICT when it is not the item that the input
-// is based on.
+// ResetCampaignItem resets an item to its first state, and returns it. It returns CONFLICT when the item has changed
+// since the version in the input.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
 	return t.transitionItem(ctx, in.CampaignID, in.ItemID,
 		func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
@@ -158,7 +160,7 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 		})
 }
 
-// DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
+// DeleteCampaignItem deletes an item with its events. It returns CONFLICT during a call.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, in.CampaignID, forUpdate)
@@ -182,8 +184,8 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 	})
 }
 
-// ArchiveCampaignItems archives items, or takes them back, all of them or none, and returns them in the order
-// of the input. CONFLICT while one of them is under way.
+// ArchiveCampaignItems archives or restores all of the items, or none, and returns them in the order of the input. It
+// returns CONFLICT while one of them is in progress.
 func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 	in model.ArchiveCampaignItemsInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
@@ -217,8 +219,8 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 		})
 }
 
-// lockItems returns the items of a campaign with the ids, in their order and each once, held until the end of
-// the transaction.
+// lockItems locks the items of a campaign with the ids until the end of the transaction. It returns each once, in the
+// order of the ids.
 func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
 	held := []*model.CampaignItem{}
 	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).
@@ -242,9 +244,9 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 	return pg.Together(items), nil
 }
 
-// changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so many
-// changes, whose versions follow that of the campaign that it is given, and returns what they change of its counters.
-// CONFLICT when the campaign is archived.
+// changeItems runs fn in a transaction that locks the campaign, and then notifies the followers. fn gets the
+// campaign, may make a limited number of changes with consecutive versions, and returns how they change the counters.
+// changeItems returns CONFLICT when the campaign is archived.
 func (t *Tenant) changeItems(
 	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted,
 		error),
@@ -267,7 +269,7 @@ func (t *Tenant) changeItems(
 	})
 }
 
-// itemOf locks and reads an item of a campaign that exists into dst, or returns NOT_FOUND.
+// itemOf locks and reads an item of an existing campaign into dst, or returns NOT_FOUND.
 func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
 	return pg.OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).
 		Where("?TableAlias.campaign_id = ?", campaignID).

@@ -11,17 +11,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ClaimCampaignItems hands items of a running campaign that are due to the caller, those that have waited
-// longest first, and returns them with the claim that they are under; nil and no items when nothing is due.
-// Nobody else is given them until the lease is over, unless it is renewed. An item under a claim is Pending
-// all along, so that a claim that lapses leaves nothing to tidy up.
+// ClaimCampaignItems hands due items of a running campaign to the caller, the longest waiting first. It returns them
+// with the id of the claim, or nil and no items when none is due. No other caller gets the items until the lease
+// ends, unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup.
 func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	claim := model.NewID("claim")
-	// Materialized, and not a subquery of the update: that one may be run again for other rows.
+	// Materialized instead of a subquery of the update, which Postgres may run again for other rows.
 	due := t.db.Select((*model.CampaignItem)(nil)).Column("id").
 		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = "+
 			"?TableAlias.campaign_id").
@@ -51,11 +50,11 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	return nil, items, nil
 }
 
-// Leases are measured by the database's clock alone: those of the replicas may differ.
+// Only the database's clock measures leases, because the clocks of replicas may differ.
 const untilLapse = "due_at = now() + ? * interval '1 second'"
 
-// RenewCampaignClaim prolongs a claim and returns the items under it that still wait for their calls. One
-// that has lapsed holds again what nobody else was given meanwhile.
+// RenewCampaignClaim extends a claim and returns its items that still wait for their calls. An expired claim holds
+// again the items that no other caller got meanwhile.
 func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
@@ -79,7 +78,7 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	return inOrder(items), err
 }
 
-// inOrder makes items that one statement changed a batch, oldest first.
+// inOrder joins the items that one statement changed into one batch, oldest first.
 func inOrder(items []*model.CampaignItem) []*model.CampaignItem {
 	slices.SortFunc(items, func(a, b *model.CampaignItem) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// countedStates are the states of items in the order of a campaign's counters, which count items that are not archived
-// in the first half, and archived ones in the second.
+// countedStates are the states of items in the order of a campaign's counters. The first half of the counters counts
+// items that are not archived, the second half archived ones.
 var countedStates = []model.CampaignItemStatus{
 	model.CampaignItemStatusPending, model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult,
 	model.CampaignItemStatusProcessed, model.CampaignItemStatusError,
 }
 
-// counterOf returns which counter counts the item, from 1 as Postgres counts.
+// counterOf returns the index of the counter that counts the item, from 1 as in Postgres arrays.
 func counterOf(item *model.CampaignItem) int {
 	place := slices.Index(countedStates, item.RunningStatus) + 1
 	if item.IsArchived {
@@ -30,17 +30,17 @@ func counterOf(item *model.CampaignItem) int {
 }
 
 const (
-	// countersVersion is what the counters of a campaign were last true for.
+	// countersVersion is the campaign version for which the counters were last correct.
 	countersVersion = "coalesce(counted_at, 0)"
-	// areCounted says that a campaign's counters hold: neither it nor an item has been changed by a program that keeps
-	// none.
+	// areCounted is true if a campaign's counters are correct: no older program, which does not maintain counters,
+	// has changed the campaign or its items since.
 	areCounted = countersVersion + " = version + coalesce(revision, 0)"
 )
 
-// itemsCounted is by how much counters change, by their places.
+// itemsCounted is how much each counter changes, by its index.
 type itemsCounted map[int]int
 
-// add counts items that come, or with -1 go.
+// add counts n more for each item: 1 for an added item, -1 for a removed one.
 func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
 	for _, item := range items {
 		c[counterOf(item)] += n
@@ -48,7 +48,7 @@ func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
 	return c
 }
 
-// keep makes the counters part of the change of a campaign that has its next version or revision by it, so much higher.
+// keep adds the counters to an update of a campaign that raises its version or revision by higher.
 func (c itemsCounted) keep(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
 	return keepCounters(change, higher, func(place int) any { return c[place] })
 }
@@ -62,7 +62,7 @@ func keepCounters(change *bun.UpdateQuery, higher int, by func(place int) any) *
 		Set("counted_at = CASE WHEN "+areCounted+" THEN "+countersVersion+" + ? ELSE counted_at END", higher)
 }
 
-// countItems selects the counters of a campaign's items, in their order.
+// countItems selects the counters of a campaign's items, in order.
 var countItems = func() string {
 	counts := []string{}
 	for _, archived := range []string{"NOT item.is_archived", "item.is_archived"} {
@@ -74,7 +74,7 @@ var countItems = func() string {
 		"?0 AND item.campaign_id = campaign.id"
 }()
 
-// recountItems counts the items of campaigns anew. Nobody changes items while their campaign is held.
+// recountItems counts the items of locked campaigns again. Nothing changes items while their campaign is locked.
 func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error {
 	_, err := t.db.NewRaw("UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = ("+
 		countItems+`)
@@ -82,8 +82,8 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 	return err
 }
 
-// recountCampaigns counts the items of campaigns whose counters do not hold, because a program of before has changed
-// them, one after the other.
+// recountCampaigns counts the items of campaigns whose counters are outdated, because an older program changed them.
+// It handles one campaign after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
 	campaigns, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
@@ -104,11 +104,11 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// campaignsPerSweep bounds the campaigns that are counted before lost workers are looked for again.
+// campaignsPerSweep bounds the campaigns that are counted before the sweep looks for lost workers again.
 const campaignsPerSweep = 10
 
-// CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones
-// left out, by the campaign's id; nothing for one without items. They are exact, and read from the campaigns' counters.
+// CountsOfCampaigns returns the number of items in each state, without archived ones, by the campaign's id. Campaigns
+// without items are left out. The numbers are exact, and come from the campaigns' counters.
 func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
 	rows := []struct {
 		ID     string
@@ -133,8 +133,8 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	return counts, err
 }
 
-// ofCounters are the conditions of lists of items as conditions on a campaign's counters, of which each is kept with
-// its place.
+// ofCounters maps conditions of lists of items to conditions on a campaign's counters, where each counter has its
+// index.
 var ofCounters = map[string]string{
 	"?TableAlias.campaign_id = ?": "campaign.id = ?",
 	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") +
@@ -150,8 +150,8 @@ func namesOf[S fmt.Stringer](values []S) []string {
 	return names
 }
 
-// countByCounters counts items by the counters of their campaign where these are kept for the filter. The counters are
-// NULL while they do not hold: then, and only then, rows are counted.
+// countByCounters counts items by the counters of their campaign if these suffice for the filter. The counters are
+// NULL while they are outdated; only then are rows counted.
 func countByCounters(c pg.Count) *bun.SelectQuery {
 	kept := bun.NewSelectQuery(c.Rows.DB()).TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").
 		ColumnExpr("coalesce(sum(kept.n), 0)::int")

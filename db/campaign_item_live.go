@@ -10,13 +10,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxChanges bounds what itemsAfter returns at once.
+// maxChanges bounds the items that itemsAfter returns at once.
 const maxChanges = 100
 
-// FollowCampaignItems delivers every item of a campaign that changed after the version as it is now, in the
-// order of their last changes, and again after each change of it; of changes that follow each other quickly
-// the last one. The channel is closed when the campaign is archived and every item is delivered as it is
-// then, when the campaign is gone, and when ctx ends. BAD_INPUT for a negative version.
+// FollowCampaignItems delivers every item of a campaign that changed after the version, in the order of the last
+// changes, and again after each change. Changes in quick succession are delivered once, with the last state. It
+// closes the channel when the campaign is archived and every item is delivered in its final state, when the campaign
+// is gone, and when ctx ends. It returns BAD_INPUT for a negative version.
 func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 	version int32) (<-chan *model.CampaignItem, error) {
 	var faults model.Fields
@@ -33,9 +33,9 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 	return live.Channel(ctx, r.items.Follow(live.Position(version), p.release)), nil
 }
 
-// readItems reads, in the order of their last changes, items that changed after the version. Whoever changes items
-// holds their campaign, which numbers the changes, until the commit: a change that is seen has none before it that is
-// not.
+// readItems reads items that changed after the version, in the order of their last changes. Every change of an item
+// locks its campaign, which numbers the changes, until the commit. Therefore no earlier change can become visible
+// later.
 func (r *campaignReader) readItems(ctx context.Context, after,
 	known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
 	items := []*model.CampaignItem{}
@@ -49,11 +49,11 @@ func (r *campaignReader) readItems(ctx context.Context, after,
 	return kept, after, nil
 }
 
-// sizeOf is about what a row holds.
+// sizeOf estimates the size of a row in bytes.
 func sizeOf(row any) int {
 	text, err := json.Marshal(row)
 	if err != nil {
-		return pageBytes // What was read as JSON can be written as JSON.
+		return pageBytes // unreachable: what was read as JSON can be written as JSON
 	}
 	return sizeOfEvent + len(text)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// transitionTries bounds the retries of a transition whose item somebody else changed meanwhile.
+// transitionTries bounds the retries of a transition when other requests change the item meanwhile.
 const transitionTries = 100
 
-// transitionItem keeps a change of an item and what happened to it by that, and tells the followers. CONFLICT when the
+// transitionItem stores a change of an item with its events, and notifies the followers. It returns CONFLICT when the
 // campaign is archived.
 func (t *Tenant) transitionItem(
 	ctx context.Context, campaignID, itemID string,
@@ -53,19 +53,20 @@ func (t *Tenant) transitionItem(
 	return nil, model.Errorf(model.Conflict, "campaign item %q is being changed by others all the time; try again", itemID)
 }
 
-// itemTransition is a changed item with what it was, what its transition depends on, and its events.
+// itemTransition is a changed item with its previous state, the fields that its transition depends on, and its
+// events.
 type itemTransition struct {
 	tenant    *Tenant
 	campaign  *model.Campaign
 	was, item *model.CampaignItem
 	events    []*model.CampaignItemEvent
-	// isKept says that item and campaign were still what they had been; err why nobody knows.
+	// isKept is set if item and campaign were unchanged and the transition was saved. err is set if that is unknown.
 	isKept bool
 	err    error
 }
 
-// newItemTransitions returns the group commit of transitions. All of a campaign wait for each other, since it numbers
-// them: those that come while others are written share the next transaction.
+// newItemTransitions returns the group commit of transitions. All transitions of a campaign wait for each other,
+// since the campaign numbers them. Those that arrive while others are being written share the next transaction.
 func newItemTransitions() *group.Group[string, *itemTransition] {
 	return &group.Group[string, *itemTransition]{
 		Limit: transitionsPerCommit,
@@ -76,7 +77,7 @@ func newItemTransitions() *group.Group[string, *itemTransition] {
 			if err == nil || len(together) == 1 {
 				return err
 			}
-			for _, one := range together { // What is wrong with one must not keep the others back.
+			for _, one := range together { // a faulty one must not block the others
 				one.err = t.saveTransitions(ctx, []*itemTransition{one})
 			}
 			return nil
@@ -84,8 +85,8 @@ func newItemTransitions() *group.Group[string, *itemTransition] {
 	}
 }
 
-// saveTransition writes a changed item with its events, and gives it the next version of its campaign; false when the
-// item or what its transition depends on is no longer what it was.
+// saveTransition writes a changed item with its events, and gives it the next version of its campaign. It returns
+// false when the item, or anything its transition depends on, has changed meanwhile.
 func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {
@@ -99,13 +100,13 @@ func (t *Tenant) saveTransition(
 	return one.isKept, errors.Join(err, one.err)
 }
 
-// saveTransitions writes transitions of one campaign's items, in one round trip. Until the campaign gets its new
-// version, which it does once (when a row is changed twice in a transaction, Postgres looks for its agent, which
-// somebody may be deleting), the items that were moved are the only ones with a higher one.
+// saveTransitions writes transitions of one campaign's items in one round trip. The campaign gets its new version
+// once, at the end: when a transaction changes a row twice, Postgres checks the foreign key to its agent, which
+// another request may be deleting. Until then, only the moved items have a higher version than the campaign.
 func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	// Who renews a claim locks items in this order, too.
+	// Renewing a claim locks items in this order, too.
 	slices.SortFunc(together, func(a, b *itemTransition) int { return strings.Compare(a.item.ID, b.item.ID) })
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, ids := together[0].campaign.ID, make([]string, len(together))
@@ -137,10 +138,11 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	})
 }
 
-// changeOfCounter are the items that a counter no longer counts, and those that it does from now on, if they are moved.
+// changeOfCounter are the ids of the items that leave a counter, and of those that enter it, if the transitions are
+// saved.
 type changeOfCounter struct{ came, went []string }
 
-// changesOf returns how transitions change the counters of their campaign, by the counters' places.
+// changesOf returns how transitions change the counters of their campaign, by the counters' indexes.
 func changesOf(together []*itemTransition) map[int]changeOfCounter {
 	changes := map[int]changeOfCounter{}
 	for _, one := range together {
@@ -155,7 +157,7 @@ func changesOf(together []*itemTransition) map[int]changeOfCounter {
 	return changes
 }
 
-// save moves an item of a campaign that is held, and makes its version so much higher than that of the campaign.
+// save moves an item of a locked campaign, and sets its version to that of the campaign plus higher.
 func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	campaign := one.campaign
 	moved := t.db.Update(one.item).TableExpr("campaigns AS campaign").

@@ -10,15 +10,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restOfCampaign is how long followers of a campaign are told of no change after one.
+// restOfCampaign is the minimum time between two updates to the followers of a campaign.
 const restOfCampaign = time.Second
 
 // countTimeout bounds the counting of a campaign's items for its followers.
 const countTimeout = 20 * time.Second
 
-// FollowCampaign delivers a campaign as it is now, and again after changes of it or of its items, at most once a
-// second: of changes that follow each other more quickly the last one. The channel is closed after the campaign as it
-// is when archived, when it is gone, and when ctx ends.
+// FollowCampaign delivers the current state of a campaign, and again after changes of it or its items, at most once a
+// second. Changes in quicker succession are delivered once, with the last state. It closes the channel after
+// delivering the archived campaign, when the campaign is gone, and when ctx ends.
 func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.Campaign, error) {
 	p, r, err := t.followCampaign(ctx, id)
 	if err != nil {
@@ -48,7 +48,7 @@ type campaignReader struct {
 	id        string
 	campaigns *live.Log[*model.Campaign]
 	items     *live.Log[*model.CampaignItem]
-	// toldAt is when followers were told of the campaign last; again looks at what came too soon after that.
+	// toldAt is when followers last got an update. again checks for changes that came too soon after it.
 	toldAt time.Time
 	again  *time.Timer
 }
@@ -61,7 +61,7 @@ func newCampaignReader(id string) func(*Tenant, *live.Budget) reader {
 	}
 }
 
-// campaignAt is the position of a campaign: that of one whose version is 0 is behind the beginning.
+// campaignAt returns the position of a campaign. A campaign with version 0 comes after the start.
 func campaignAt(campaign *model.Campaign) live.Position { return live.Position(campaign.Version()) + 1 }
 
 func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
@@ -84,7 +84,7 @@ func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 	return nothingYet, nil
 }
 
-// tell tells followers of the campaign, if it has changed: now, or when they have had their rest.
+// tell delivers a changed campaign to its followers: now, or after restOfCampaign.
 func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 	at := campaignAt(campaign)
 	if at <= r.campaigns.End() {
@@ -106,7 +106,7 @@ func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 	r.campaigns.Add(live.Kept[*model.Campaign]{Value: campaign, At: at, Size: sizeOf(campaign)})
 }
 
-// count counts the items for all followers of one change, however many ways they ask in.
+// count counts the items once for all followers of one change.
 func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
 	ctx, cancel := context.WithTimeout(pg.WithParty(context.Background(), r.tenant.CompanyID()), countTimeout)
 	defer cancel()

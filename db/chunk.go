@@ -19,13 +19,13 @@ const (
 	insertVector = `INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
 		VALUES ($1, $2, $3, $4, $5, $6::real[])`
 
-	// termsOfChunks says in how many of the chunks each term is.
+	// termsOfChunks counts the chunks that contain each term.
 	termsOfChunks = `SELECT term, count(*) FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
 		WHERE chunks.company_id = $1 AND chunks.document_id = $2 GROUP BY term`
 	dropChunks = "DELETE FROM chunks WHERE company_id = $1 AND document_id = $2"
 
-	// countTerms adds the terms of a document's chunks, and takes away those that it had. It locks rows in the order of
-	// their terms, so that documents that end together wait for each other one way only.
+	// countTerms adds the terms of a document's chunks, and subtracts its previous terms. It locks rows in the order
+	// of their terms, so that documents that finish together cannot deadlock.
 	countTerms = `INSERT INTO dataset_terms AS known (company_id, dataset_id, term, chunks)
 		SELECT $1, $2, counted.term, sum(counted.chunks) FROM (
 			SELECT term, count(*) AS chunks FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
@@ -42,9 +42,8 @@ const insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id
 	created_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, %s, $10)`
 
-// replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
-// their terms. It should be the last thing that the transaction does: whoever ends a document of the same
-// dataset waits for it.
+// replaceChunks replaces the chunks of a locked document, and counts their terms. Call it last in the transaction:
+// other documents of the dataset that finish wait for it.
 func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	return t.db.PGX(ctx, func(tx *pg.OpenTx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
@@ -73,7 +72,7 @@ func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks [
 	})
 }
 
-// dropChunks deletes the chunks of a document, and returns their terms and in how many of them each was.
+// dropChunks deletes the chunks of a document, and returns their terms with the number of chunks that contained each.
 func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx,
 	documentID string) (terms []string, counts []int32, err error) {
 	batch := &pgx.Batch{}
@@ -93,7 +92,7 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx,
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string, chunks []*model.Chunk) error {
 	statement := fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text"))
 	if !t.store.db.IsPooled() {
-		// Planning for each chunk would take a good part of what making its terms takes.
+		// Planning for each chunk would take a good part of the time that Postgres needs to make its terms.
 		prepared, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), statement)
 		if err != nil {
 			return err
@@ -112,7 +111,7 @@ func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// joined returns the words as they are folded and as they are written, both parted by spaces.
+// joined returns the folded words and the words as written, each joined by spaces.
 func joined(words []model.Word) (folded, written string) {
 	var f, w strings.Builder
 	for _, word := range words {

@@ -10,16 +10,16 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// WeighedToken is a token and what holding it adds to a chunk's weight.
+// WeighedToken is a token and the weight that it adds to a chunk that contains it.
 type WeighedToken struct {
 	Terms  []string
 	Weight int32
-	// With are terms of which the chunk has to hold one as well, if there are any. The index finds both without a look at
-	// chunks that hold one.
+	// With are terms of which the chunk must contain at least one, if there are any. The index checks both at once,
+	// without reading chunks that match only one.
 	With []string
 }
 
-// asked is what chunks that hold the token are searched by.
+// asked returns the search query for the token.
 func (t WeighedToken) asked() string {
 	if len(t.With) == 0 {
 		return query(t.Terms)
@@ -27,22 +27,22 @@ func (t WeighedToken) asked() string {
 	return "(" + query(t.Terms) + ") & (" + query(t.With) + ")"
 }
 
-// LikelyChunks are chunks and which tokens of a search they hold.
+// LikelyChunks is the result of a search: chunks with the tokens that they contain.
 type LikelyChunks struct {
 	Chunks []LikelyChunk
-	// IsCut says that more chunks may hold a token than were looked at, so that some may hold tokens that they do not have
-	// here.
+	// IsCut is set if more chunks contain a token than were read. Some chunks may then contain tokens that are
+	// missing here.
 	IsCut bool
 }
 
-// LikelyChunk is a chunk and which tokens of a search it holds.
+// LikelyChunk is a chunk with the tokens of a search that it contains.
 type LikelyChunk struct {
 	ID         string
 	DocumentID string
 	Position   int32
-	// Weight is that of its tokens together.
+	// Weight is the sum of the weights of its tokens.
 	Weight int64
-	// Tokens has a bit for each token of the search, the lowest for the first.
+	// Tokens has a bit for each token of the search, the lowest bit for the first token.
 	Tokens int64
 	IsCut  bool
 }
@@ -50,10 +50,10 @@ type LikelyChunk struct {
 // MaxLikelyTokens bounds the tokens of a search for likely chunks.
 const MaxLikelyTokens = 62
 
-// likelyChunks searches the index once for each token, and one plan does for all. A search is materialized because one
-// that was planned for a few rows would read the whole table until these have come. The statement is planned for the
-// company: what is known of others would have the planner take a large one for a small one, and read all its chunks.
-// Ids compare much faster by their bytes than as a language would have it.
+// likelyChunks searches the index once for each token, with one plan. Each search is materialized: otherwise Postgres
+// could choose a plan for few rows that reads the whole table. The statement is planned for the company, because
+// statistics of other companies would make the planner take a large company for a small one. Ids are compared by
+// their bytes, which is much faster than by a collation.
 const likelyChunks = `WITH hit AS MATERIALIZED (
 		SELECT asked.place, asked.weight, found.* FROM unnest(?0::text[], ?1::int[]) WITH ORDINALITY AS asked (query, weight,
 			place)
@@ -69,10 +69,10 @@ const likelyChunks = `WITH hit AS MATERIALIZED (
 			FROM known)) AS found
 	ORDER BY weight DESC, document_id COLLATE "C", position LIMIT ?5`
 
-// LikelyChunks returns the chunks of the datasets whose tokens, at most MaxLikelyTokens, weigh most together, best
-// first, then by document and position, at most limit. Of each token at most visits chunks are looked at; which of more
-// is open. If these are fewer than limit, up to limit chunks are looked at that hold one of the other terms, and
-// follow.
+// LikelyChunks returns at most limit chunks of the datasets whose tokens have the highest total weight, best first,
+// then by document and position. Pass at most MaxLikelyTokens tokens. It reads at most visits chunks per token; if
+// there are more, the choice is undefined. If it finds fewer than limit, it adds chunks with one of the other terms,
+// of which it reads at most limit.
 func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
 	limit int) (LikelyChunks, error) {
 	if len(tokens)+len(other) == 0 {
@@ -99,7 +99,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	return found, err
 }
 
-// inDatasets is a join because an index on several columns serves one value of each at a time, but no list.
+// inDatasets joins instead of using a list: a multi-column index serves one value per column at a time, but no list.
 func inDatasets(ids []string) pg.Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Join("JOIN unnest(?::text[]) AS dataset (id) ON dataset.id = chunk.dataset_id", pgdialect.Array(ids))

@@ -26,15 +26,15 @@ const (
 type SearchedDataset struct {
 	ID     string
 	Chunks int
-	// Version is another one as soon as its chunks are others, and in another company.
+	// Version changes whenever the dataset's chunks change. It differs between companies.
 	Version string
-	// Languages are those of its documents, without repetition.
+	// Languages are the languages of its documents, without duplicates.
 	Languages []string `bun:",array"`
-	// EmbeddingModels are those of its documents, without repetition.
+	// EmbeddingModels are the embedding models of its documents, without duplicates.
 	EmbeddingModels []string `bun:",array"`
 }
 
-// searchedDatasets groups documents by what many of them share before it puts that together.
+// searchedDatasets groups documents by what many of them share before it aggregates.
 var searchedDatasets = pg.NewQuery(func(*pg.Tables) (string, []string) {
 	return `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
 		string_to_array(string_agg(DISTINCT languages, ','), ',') AS languages,
@@ -61,19 +61,19 @@ func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]Searche
 	return datasets, err
 }
 
-// Token is a word that chunks are looked for by.
+// Token is a word of a search.
 type Token struct {
 	Word string
-	// Terms are what Postgres makes of the word: a chunk holds it when it holds any of them.
+	// Terms are Postgres's terms of the word. A chunk contains the word if it contains any of them.
 	Terms []string `bun:",array"`
-	// IsStopWord says that one of the languages has it as one.
+	// IsStopWord is set if the word is a stop word in one of the languages.
 	IsStopWord bool
-	// Chunks is how many hold the term that most of them hold.
+	// Chunks is the number of chunks with the most frequent of the terms.
 	Chunks int
 }
 
-// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics
-// of yet; OFFSET 0 keeps it from that.
+// tokens looks up terms one by one. A join would read all terms of a company that Postgres has no statistics of yet;
+// OFFSET 0 prevents that.
 const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(%s) AS terms, %s AS is_stop_word
@@ -88,8 +88,8 @@ const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(hel
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
-// Tokens returns the words with their terms in the languages, and how many chunks of the datasets hold them, in order.
-// Words that Postgres makes no term of are left out.
+// Tokens returns the words with their terms in the languages, and the number of chunks of the datasets that contain
+// them, in order. Words without a term are left out.
 func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, words []model.Word) ([]Token, error) {
 	folded, written := make([]string, len(words)), make([]string, len(words))
 	for i, word := range words {
@@ -100,7 +100,7 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, wor
 	return pg.Values(rows), err
 }
 
-// tokensIn is the query for tokens in the languages, which are parted by spaces.
+// tokensIn is the query for tokens in the languages, which are separated by spaces.
 type tokensIn string
 
 func (t tokensIn) SQL(*pg.Tables) (string, []string) {
@@ -110,26 +110,26 @@ func (t tokensIn) SQL(*pg.Tables) (string, []string) {
 		[]string{"word", "terms", "is_stop_word", "chunks"}
 }
 
-// vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is
-// indexed, and go with it. That of another company is another one, even if a dataset there has the same id.
+// vocabularyVersion changes whenever the terms of a dataset do: they are replaced when one of its documents is
+// indexed, and deleted with it. It differs between companies, even for datasets with the same id.
 const (
 	vocabularyVersion = `?0 || ' ' || coalesce(sum(` + documentVersion + `), 0)::text`
 	documentVersion   = "hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)"
 )
 
-// Vocabulary is what the chunks of a dataset hold.
+// Vocabulary is the set of terms in the chunks of a dataset.
 type Vocabulary struct {
 	DatasetID string
-	// Version is the one that SearchedDatasets told when the terms were these.
+	// Version is the SearchedDataset.Version that the terms belong to.
 	Version string
-	// Terms are parted by line ends, which none of them has.
+	// Terms are separated by newlines, which no term contains.
 	Terms string
 }
 
-// BytesPerTerm is the size of a term in a vocabulary beside its text, in bytes.
+// BytesPerTerm is the overhead of a term in a vocabulary, in bytes.
 const BytesPerTerm = 24
 
-// vocabularies has terms and version from one snapshot.
+// vocabularies reads terms and version from one snapshot.
 const vocabularies = `WITH held AS (
 		SELECT dataset_id, string_agg(term, chr(10)) AS terms FROM (
 			SELECT dataset_id, term, sum(octet_length(term) + ?2) OVER (ORDER BY chunks DESC, dataset_id, term) AS size
@@ -141,59 +141,59 @@ const vocabularies = `WITH held AS (
 		coalesce((SELECT terms FROM held WHERE held.dataset_id = dataset.id), '') AS terms
 	FROM datasets AS dataset WHERE dataset.company_id = ?0 AND dataset.id IN (?1)`
 
-// Vocabularies returns the terms of those of the datasets that exist: all of them, or those that most chunks hold, as
-// many as the bytes have room for.
+// Vocabularies returns the terms of the datasets that exist. If they exceed the given number of bytes, it returns the
+// terms that most chunks contain.
 func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes int) ([]Vocabulary, error) {
 	rows := []Vocabulary{}
 	err := t.db.NewRaw(vocabularies, t.CompanyID(), bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
 	return rows, err
 }
 
-// ChunkMatch is a chunk and which tokens it holds.
+// ChunkMatch is a chunk with the tokens that it contains.
 type ChunkMatch struct {
 	ID         string
 	DocumentID string
 	Position   int32
-	// Tokens has a bit for each token of the search, the lowest for the first, 62 in each number.
+	// Tokens has a bit for each token of the search, 62 in each number, the lowest bit for the first token.
 	Tokens []int64 `bun:",array"`
 }
 
-// Add says that the chunk holds the i-th token.
+// Add records that the chunk contains the i-th token.
 func (m ChunkMatch) Add(i int) { m.Tokens[i/tokensPerNumber] |= 1 << (i % tokensPerNumber) }
 
-// Has reports whether the chunk holds the i-th token.
+// Has reports whether the chunk contains the i-th token.
 func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tokensPerNumber)&1 == 1 }
 
-// Match returns a match of the chunk that holds none of so many tokens.
+// Match returns a match of the chunk, for a search with the given number of tokens, of which it contains none yet.
 func (c LikelyChunk) Match(tokens int) ChunkMatch {
 	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position,
 		Tokens: make([]int64, tokens/tokensPerNumber+1)}
 }
 
-// A token is given by its terms: a chunk holds it when it holds any of them.
+// Each token is passed as its terms. A chunk contains it if it contains any of them.
 
-// MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
+// MatchChunks returns every chunk of the datasets that contains any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
 	return t.matches(ctx, "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens,
 		query(slices.Concat(tokens...)))
 }
 
-// MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
+// MatchAllChunks returns every chunk of the datasets, with or without tokens.
 func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
 	return t.matches(ctx, "dataset_id = asked.id", datasetIDs, tokens)
 }
 
-// MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
+// MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk contains.
 func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
 	return t.matches(ctx, "id = asked.id", ids, tokens)
 }
 
-// matches returns which of the tokens each chunk holds that is found by the keys on a condition, which takes the given
-// values from $3 on. Keys are looked up one by one, since the planner would read all of the company if others have few
-// chunks.
+// matches returns which tokens each chunk contains. found is the condition that finds chunks by the keys; its values
+// start at $3. Keys are looked up one by one: with a list, the planner would read all chunks of the company if other
+// companies have few.
 func (t *Tenant) matches(ctx context.Context, found string, keys []string, tokens [][]string,
 	given ...any) ([]ChunkMatch, error) {
-	// There is a statement for each step: the last token fills it up.
+	// The number of tokens is rounded up, with the last token repeated, so that few statements serve all searches.
 	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement
 	queries := slices.Clone(given)
 	for i := range places {
@@ -204,8 +204,8 @@ func (t *Tenant) matches(ctx context.Context, found string, keys []string, token
 	return pg.Values(rows), err
 }
 
-// matchesOf is the query for the chunks that are found on a condition, which takes so many values, and for which of so
-// many tokens they hold.
+// matchesOf is the query for the chunks that satisfy a condition, and the tokens that they contain. It is keyed by
+// the numbers of values and tokens.
 type matchesOf struct {
 	places, given int
 	found         string
@@ -220,13 +220,13 @@ func (m matchesOf) SQL(*pg.Tables) (string, []string) {
 		[]string{"id", "document_id", "position", "tokens"}
 }
 
-// tokensPerStatement is how many more tokens each longer statement looks for.
+// tokensPerStatement is the step by which the number of tokens in a statement grows.
 const tokensPerStatement = 8
 
-// strippedSearch is joined for the vector not to be read again for each token: OFFSET 0 sees to that.
+// strippedSearch is joined so that the vector is not read again for each token, which OFFSET 0 ensures.
 const strippedSearch = "CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held"
 
-// heldTokens tells by bits which of so many tokens a chunk holds.
+// heldTokens returns an expression for the bits of the tokens that a chunk contains.
 func heldTokens(tokens int, query func(i int) string) string {
 	var held strings.Builder
 	for i := range tokens {
@@ -238,20 +238,21 @@ func heldTokens(tokens int, query func(i int) string) string {
 	return "ARRAY[0" + held.String() + "]::bigint[]"
 }
 
-// ChunkFrequencies is a chunk and how often it says each token.
+// ChunkFrequencies is a chunk with the frequency of each token in it.
 type ChunkFrequencies struct {
 	ID string
-	// Length is how many terms it has.
+	// Length is the number of its terms.
 	Length int32
-	// Said is 1 for once, 1.25 for twice, and less for each further time, below 1.65; 0 for a token that it does not hold.
+	// Said is 1 for one occurrence, 1.25 for two, and grows by less for each further one, below 1.65. It is 0 for a
+	// token that the chunk does not contain.
 	Said []float64 `bun:",array"`
 }
 
-// saidOnce is what ts_rank has for a single place of a term.
+// saidOnce is the ts_rank of a single occurrence of a term.
 const saidOnce = 6 / (math.Pi * math.Pi)
 
-// Frequencies returns how often each chunk says each of the tokens. Chunks that were indexed by an earlier version tell
-// of no term that it is there more than once.
+// Frequencies returns how often each chunk contains each of the tokens. For chunks that an earlier version indexed,
+// every term counts once.
 func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]string) ([]ChunkFrequencies, error) {
 	said := make([]string, len(tokens))
 	var args []any
@@ -264,7 +265,7 @@ func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]strin
 		said[i] = "greatest(" + strings.Join(each, ", ") + ")"
 	}
 	rows := []ChunkFrequencies{}
-	// setweight only makes a copy, for the vector not to be read again for each token.
+	// setweight only copies the vector, so that it is not read again for each token.
 	err := t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).
 		Where("chunk.id IN (?)", bun.List(ids)).
 		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+

@@ -12,15 +12,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Vectors are kept by pgvector or as arrays. Whoever writes or reads them need not know: Postgres converts arrays to
-// what the column is, and back.
+// Vectors are stored by pgvector or as arrays. Statements need not know which: Postgres converts arrays to the
+// column's type, and back.
 
 // ComparesVectors reports whether the database compares vectors itself, by pgvector.
 func (s *Store) ComparesVectors() bool { return s.vectors == schema.Pgvector }
 
-// NearestChunks returns the ids of the chunks of the datasets whose vectors have the largest inner product with the
-// one that is given, largest first, then by document and position, at most limit. Vectors of another length are left
-// out. It looks at every vector of the datasets. ok is false when the database cannot compare vectors.
+// NearestChunks returns the ids of at most limit chunks of the datasets whose vectors have the largest inner product
+// with the given one, largest first, then by document and position. It reads every vector of the datasets, and leaves
+// out those of another length. ok is false when the database cannot compare vectors.
 func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector []float32,
 	limit int) (ids []string, ok bool, err error) {
 	if !t.store.ComparesVectors() {
@@ -36,7 +36,7 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 	return ids, true, err
 }
 
-// EmbeddedDocuments returns id and indexing of the documents of the datasets whose chunks have vectors.
+// EmbeddedDocuments returns the ids and indexing attempts of the datasets' documents whose chunks have vectors.
 func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]*model.Document, error) {
 	rows := []*model.Document{}
 	err := t.db.SelectColumns(&rows, []string{"indexed_at"}).Where("dataset_id IN (?)", bun.List(datasetIDs)).
@@ -44,7 +44,8 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 	return pg.Together(rows), err
 }
 
-// VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.
+// VectorsOfDocuments yields the chunks of the datasets' documents that have a vector, with the vector. It yields at
+// most one error.
 func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs,
 	documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
@@ -66,7 +67,7 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs,
 	}
 }
 
-// VectorsOfChunks returns those of the chunks that have a vector, with it.
+// VectorsOfChunks returns the chunks with the ids that have a vector, with the vector.
 func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*model.Chunk, err error) {
 	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
 		chunks, err = pgx.CollectRows(rows, embedded)

@@ -21,7 +21,7 @@ func (t *Tenant) Company(ctx context.Context) (*model.Company, error) {
 // mostTags bounds the tags that AgentTags returns.
 const mostTags = 1_000
 
-// AgentTags returns the tags that the company's agents have, each once, by name, at most mostTags.
+// AgentTags returns the distinct tags of the company's agents, by name, at most mostTags.
 func (t *Tenant) AgentTags(ctx context.Context) ([]string, error) {
 	tags := []string{}
 	err := t.db.Select((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").

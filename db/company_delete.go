@@ -10,12 +10,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowsPerPart is how many rows of a company one statement deletes, which takes well below a second.
+// rowsPerPart is how many rows of a company one statement deletes. That takes well below a second.
 const rowsPerPart = 1_000
 
-// DeleteCompany deletes a company with all that it owns, for good, a part at a time, and tells which table lost how
-// many rows. First its keys are revoked and its jobs dropped, so that nobody works for it any more. One that is
-// interrupted goes on when it is called again. NOT_FOUND when there is no such company.
+// DeleteCompany deletes a company and all its rows permanently, in parts. It calls deleted with each table and the
+// number of its deleted rows. It first revokes the keys and drops the jobs, so that nothing works for the company any
+// more. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such company.
 func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table string, rows int64)) error {
 	if _, err := s.Tenant(id).Company(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		if rows > 0 {
 			deleted(table, rows)
 		}
-		// What refers in a circle is cut where it begins.
+		// Cyclic references are cut at one table.
 		switch table {
 		case "jobs":
 			_, err = s.inParts(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL",
@@ -45,7 +45,7 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 			return err
 		}
 	}
-	// What was written meanwhile goes with it.
+	// The cascade deletes rows that were written meanwhile.
 	_, err := s.db.Program().NewDelete().Model((*model.Company)(nil)).Where("id = ?", id).Exec(ctx)
 	if err == nil {
 		deleted("companies", 1)
@@ -53,8 +53,8 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 	return err
 }
 
-// inParts changes all rows of a table that belong to the company and fulfil the condition, and returns how many these
-// were.
+// inParts applies the change to all rows of a table that belong to the company and satisfy the condition, in parts.
+// It returns their number.
 func (s *Store) inParts(ctx context.Context, change, table, companyID, condition string) (rows int64, err error) {
 	for {
 		result, err := s.db.Program().NewRaw(change+` WHERE company_id = ?1
@@ -70,7 +70,7 @@ func (s *Store) inParts(ctx context.Context, change, table, companyID, condition
 	}
 }
 
-// deletionOrder are all tables with rows of companies, each before those that it refers to.
+// deletionOrder returns all tables with rows of companies, each before the tables that it refers to.
 func deletionOrder() []string {
 	order := slices.DeleteFunc(slices.Sorted(maps.Keys(notArchived)),
 		func(table string) bool { return table == "api_keys" })

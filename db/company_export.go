@@ -15,14 +15,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Snapshot is a company as it was at one moment. Whatever its size, it is read row by row. It must not be used for two
-// things at once.
+// Snapshot reads a company as it was at one moment, row by row, whatever its size. It is not safe for concurrent use.
 type Snapshot struct {
 	tenant        *Tenant
 	columns, keys map[string][]string
 }
 
-// Snapshot calls fn with the company as it is now. Meanwhile others go on writing.
+// Snapshot calls fn with the current state of the company. Others may write meanwhile.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
 	return s.db.Company(companyID).Begin(ctx, pg.OfOneMoment, func(ctx context.Context, tx *pg.Tx) error {
 		p := &Snapshot{tenant: s.Tenant(companyID).in(tx.Company(companyID))}
@@ -37,7 +36,7 @@ func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.
 	})
 }
 
-// takeItsTime has the statements of the transaction end when they are done.
+// takeItsTime turns off the statement timeout in the transaction.
 func (t *Tenant) takeItsTime(ctx context.Context) error {
 	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), "+
 		"set_config('idle_in_transaction_session_timeout', '0', true)")
@@ -53,9 +52,9 @@ func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err err
 	return rows, err
 }
 
-// Rows yields the rows of a table, one of ArchivedTables, by their keys, each as a JSON object on one line by its
-// columns, or one error. Without secrets tools have no headers; with them those are as they are kept, sealed by the
-// server's secret key. A row is good until the next one.
+// Rows yields the rows of a table, one of ArchivedTables, in the order of their keys, or one error. Each row is a
+// JSON object on one line, by column. Without secrets, tools have no headers; with secrets, the headers are sealed by
+// the server's secret key, as stored. A row is valid until the next one.
 func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		selected := make([]bun.Safe, len(p.columns[table]))
@@ -71,7 +70,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 	}
 }
 
-// eachRow calls yield with the rows of a table, for as long as it returns true.
+// eachRow calls yield with the rows of a table until it returns false.
 func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Safe,
 	yield func(json.RawMessage) bool) error {
 	rows, err := p.tenant.db.QueryContext(ctx, p.tenant.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",
@@ -86,7 +85,7 @@ func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Saf
 			return err
 		}
 		line := json.RawMessage(row)
-		// JSON that a client formatted is kept as it came.
+		// JSON columns keep the formatting of the client.
 		if bytes.ContainsAny(line, "\n\r") {
 			compact := &bytes.Buffer{}
 			if err := json.Compact(compact, line); err != nil {
@@ -104,7 +103,7 @@ func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Saf
 // filesPage is how many documents are read at a time.
 const filesPage = 500
 
-// Files yields the documents by their ids, of which the ids and sizes are read, or one error.
+// Files yields the documents with their ids and sizes, in the order of their ids, or one error.
 func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] {
 	return func(yield func(*model.Document, error) bool) {
 		for after := ""; ; {
@@ -128,7 +127,7 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 	}
 }
 
-// CopyFile writes the file that a document came as.
+// CopyFile writes the uploaded file of a document.
 func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string) error {
 	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).
 		Order("part").Rows(ctx)

@@ -17,12 +17,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ErrImportedBefore means that the same archive was taken in before, and that nothing is to be done.
+// ErrImportedBefore means that the same archive was imported before, and that nothing needs to be done.
 var ErrImportedBefore = errors.New("the archive was imported before")
 
-// ImportedBeforeError is returned when an archive of the same id was taken in before. It is ErrImportedBefore.
+// ImportedBeforeError is returned when an archive with the same id was imported before. It is ErrImportedBefore.
 type ImportedBeforeError struct {
-	// Digest is that of the contents; nil if an older version took them in.
+	// Digest is the digest of the imported contents, or nil if an older version imported them.
 	Digest []byte
 }
 
@@ -30,23 +30,23 @@ func (e *ImportedBeforeError) Error() string { return ErrImportedBefore.Error() 
 
 func (e *ImportedBeforeError) Unwrap() error { return ErrImportedBefore }
 
-// CompanyImport takes in the rows of a company, in one transaction: nobody sees any of them before all are there.
+// CompanyImport imports the rows of a company in one transaction: none of them is visible before all are there.
 type CompanyImport struct {
 	tenant  tenantTx
 	columns map[string][]string
 	types   map[string]map[string]string
-	// Digest tells the contents of archives apart. It is set before the import ends.
+	// Digest identifies the contents of the archive. Set it before the import ends.
 	Digest []byte
-	// Paused is how many schedules were enabled in the archive, and are disabled now.
+	// Paused is how many schedules were enabled in the archive. They are disabled now.
 	Paused int
-	// PausedCampaigns is how many campaigns were running in the archive, and are paused now.
+	// PausedCampaigns is how many campaigns were running in the archive. They are paused now.
 	PausedCampaigns int
 
-	// versions are those that items of campaigns got that had none, by campaign.
+	// versions are the last versions that were given to items without one, by campaign.
 	versions map[string]int
 }
 
-// RowError says which of the rows that were given is wrong, from 0, and why.
+// RowError is the index of the faulty row among the given ones, from 0, with the reason.
 type RowError struct {
 	Index int
 	Err   error
@@ -56,9 +56,9 @@ func (e *RowError) Error() string { return e.Err.Error() }
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// ImportCompany makes the company of what fill adds: all of it, or nothing at all if it returns an error or something
-// does not fit together; and nothing for a rehearsal, which returns the same errors. CONFLICT says that there is a
-// company with the id, an ImportedBeforeError that it came from an archive of the same id.
+// ImportCompany makes the company from the rows that fill adds. It imports nothing if fill returns an error or the
+// rows are inconsistent. A rehearsal imports nothing, and returns the same errors. It returns CONFLICT when a company
+// has the id, and an ImportedBeforeError when that company came from an archive with the same id.
 func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archiveID string, isRehearsal bool,
 	fill func(context.Context, *CompanyImport) error) error {
 	errRehearsed := errors.New("rehearsed")
@@ -94,7 +94,7 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 	return err
 }
 
-// addCompany adds a company that has its id.
+// addCompany adds a company under its own id.
 func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID string) error {
 	program := tx.Program()
 	known := []*model.Company{}
@@ -121,7 +121,7 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		company.ID, archiveID, now()))
 }
 
-// noteDigest keeps the digest of what was taken in.
+// noteDigest stores the digest of the imported contents.
 func (tx *Tx) noteDigest(ctx context.Context, companyID, archiveID string, digest []byte) error {
 	return exec(ctx, tx.Program().NewRaw("UPDATE company_imports SET digest = ? WHERE company_id = ? AND archive_id = ?",
 		digest, companyID, archiveID))
@@ -138,8 +138,8 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// Rows adds rows to a table, one of ArchivedTables, each a JSON object by its columns. What they refer to must be there
-// before them, or come with them. A RowError names the first one that breaks a bound.
+// Rows adds rows to a table, one of ArchivedTables, each a JSON object by column. Add the rows that they refer to
+// earlier, or with them. A RowError names the first row that breaks a bound.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	complete := make([]json.RawMessage, len(lines))
 	for n, line := range lines {
@@ -153,7 +153,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	if err == nil || errors.As(err, &named) || pg.IsAway(err) || ctx.Err() != nil {
 		return err
 	}
-	// Postgres does not say which row it was.
+	// Postgres does not name the row, so this tries one after the other.
 	for n := range complete {
 		if err := i.insert(ctx, table, complete[n:n+1]); err != nil {
 			return &RowError{n, i.sayWhy(ctx, err, table, complete[n])}
@@ -162,7 +162,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	return i.sayWhy(ctx, err, table, nil)
 }
 
-// complement gives a row what it leaves out, and returns an error if it is not one of the table.
+// complement fills in missing columns of a row, and returns an error if the row does not fit the table.
 func (i *CompanyImport) complement(table string, line json.RawMessage) (json.RawMessage, error) {
 	values, twice := map[string]json.RawMessage{}, ""
 	if !utf8.Valid(line) {
@@ -205,8 +205,8 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 	return json.Marshal(values)
 }
 
-// fillIn gives a row the columns that it leaves out, and those that are the same for all. isWhole is true if it has
-// them already.
+// fillIn sets the columns that a row leaves out, and those with fixed values. isWhole is true if the row was complete
+// already.
 func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawMessage) (isWhole bool, err error) {
 	isWhole = true
 	set := func(column string, value any) error {
@@ -247,10 +247,10 @@ func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawM
 	return isWhole, err
 }
 
-// mergedInto gives an object the members that it leaves out; nil if it leaves out none.
+// mergedInto returns the object with the members that it leaves out, or nil if it leaves out none.
 func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 	if _, isSchema := whole.(json.RawMessage); isSchema {
-		return nil // which is whole as it is given
+		return nil // it is complete already
 	}
 	text, err := json.Marshal(whole)
 	members, defaults := map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -274,7 +274,7 @@ func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 	return merged
 }
 
-// insert adds rows behind a savepoint, to which a failure goes back.
+// insert adds rows after a savepoint, and rolls back to it on failure.
 func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.RawMessage) error {
 	text := &strings.Builder{}
 	separator := "["
@@ -302,7 +302,7 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 	return errors.Join(err, failed)
 }
 
-// check reads rows as the program does, and checks the bounds that it keeps.
+// check reads rows the way the program does, and checks the program's bounds.
 func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 	none := archivedTableOf(table).row
 	if none == nil {
@@ -332,7 +332,7 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 	return nil
 }
 
-// File adds the file that a document came as, whose row says how many bytes it has.
+// File adds the uploaded file of a document. Its size must be that in the document's row.
 func (i *CompanyImport) File(ctx context.Context, documentID string, size int64, content io.Reader) error {
 	d, err := i.tenant.Document(ctx, documentID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// sayWhy says in the words of the archive why Postgres refused a row. Postgres itself does not name values of rows that
-// policies guard.
+// sayWhy explains, in terms of the archive, why Postgres refused a row. Postgres itself does not show values of rows
+// that policies protect.
 func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row json.RawMessage) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -43,7 +43,7 @@ func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row
 	return errors.New(pg.Message)
 }
 
-// unreadable returns the column whose value is of another type than the column; empty if there is none.
+// unreadable returns the column whose value does not have the column's type, or "" if there is none.
 func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.RawMessage) string {
 	values := map[string]json.RawMessage{}
 	if json.Unmarshal(row, &values) != nil {
@@ -69,7 +69,7 @@ func (i *CompanyImport) unreadable(ctx context.Context, table string, row json.R
 	return ""
 }
 
-// columnsOf returns the columns of a constraint or an index, but for the company.
+// columnsOf returns the columns of a constraint or an index, without the company.
 func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (columns []string) {
 	err := i.tenant.db.NewRaw(
 		`SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
@@ -87,13 +87,13 @@ func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (colum
 	return columns
 }
 
-// keyOf names the columns of a constraint, with the values that a row has in them.
+// keyOf returns the columns of a constraint, with the values of a row.
 func (i *CompanyImport) keyOf(ctx context.Context, constraint string, row json.RawMessage) string {
 	columns, values := i.columnsOf(ctx, constraint), map[string]json.RawMessage{}
 	if len(columns) == 0 {
 		return "the row"
 	}
-	_ = json.Unmarshal(row, &values) // it is an object, or none is given
+	_ = json.Unmarshal(row, &values) // row is an object or empty
 	for n, column := range columns {
 		if value := values[column]; value != nil {
 			columns[n] = column + " " + shortValue(value)
@@ -110,7 +110,7 @@ func shortValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// refersToEachOther checks the references that rows may make before what they refer to is there.
+// refersToEachOther checks the deferred references: those of rows that may come before the rows they refer to.
 func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
 	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT whole"); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// complete makes what follows from the rows, and checks what they are together.
+// complete derives further rows, and checks the rules that concern several rows.
 func (i *CompanyImport) complete(ctx context.Context) error {
 	if err := i.refersToEachOther(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (i *CompanyImport) complete(ctx context.Context) error {
 	return i.indexDocuments(ctx)
 }
 
-// derived makes the rows that follow from those of an archive, for the company that is its value.
+// derived are statements that make the derived rows of the company $1.
 var derived = []string{
 	`INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
 		SELECT company_id, (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits), count(*)
@@ -61,7 +61,7 @@ var derived = []string{
 		" WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
-// rule selects what breaks a bound that no row breaks alone, as a text that names it.
+// rule is a query that selects violations of a rule between rows, as texts that name them.
 type rule struct{ query, says string }
 
 func (i *CompanyImport) rules() []rule {
@@ -129,7 +129,7 @@ var contentRules = []rule{
 // versionsPage is how many agents get their first version at a time.
 const versionsPage = 100
 
-// writeFirstVersions keeps the prompt of each agent of which the archive has no version.
+// writeFirstVersions stores the prompt of each agent whose prompt versions are not in the archive.
 func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 	for {
 		agents := []*model.Agent{}
@@ -150,7 +150,7 @@ func (i *CompanyImport) writeFirstVersions(ctx context.Context) error {
 	}
 }
 
-// indexDocuments has those documents indexed that are not, and of which no job came with them.
+// indexDocuments enqueues documents that are not indexed and have no job.
 func (i *CompanyImport) indexDocuments(ctx context.Context) error {
 	waiting := func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing).

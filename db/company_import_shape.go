@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// typesOf returns the types of the columns of each archived table, by the names of Postgres.
+// typesOf returns the Postgres types of the columns of each archived table.
 func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, error) {
 	rows := []struct{ Name, Column, Type string }{}
 	err := t.db.NewRaw(`SELECT relname::text AS name, attname::text AS "column", format_type(atttypid, NULL) AS type
@@ -48,10 +48,11 @@ func (t *archivedTable) jsonColumn(column string, given map[string]json.RawMessa
 	return nil
 }
 
-// rowTypes knows the columns of rows.
+// rowTypes caches the columns of row structs.
 var rowTypes = pgdialect.New().Tables()
 
-// KnownMembers returns the JSON of a column without members that the program does not know, and the paths of those.
+// KnownMembers returns the JSON of a column without members that the program does not know, and the paths of those
+// members.
 func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, []string) {
 	if t := archivedTableOf(table).jsonColumn(column, nil); t != nil {
 		return trimmed("", text, t)
@@ -59,13 +60,13 @@ func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, 
 	return text, nil
 }
 
-// checkShape returns BAD_INPUT with every column of a row whose value is of another JSON type than the column.
+// checkShape returns BAD_INPUT with every column of a row whose value has the wrong JSON type.
 func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.RawMessage) error {
 	var s shape
 	for _, column := range slices.Sorted(maps.Keys(values)) {
 		value := values[column]
 		if string(value) == "null" {
-			continue // the database knows where it may stand
+			continue // the database decides where null is allowed
 		}
 		kind := i.types[table.name][column]
 		if strings.HasPrefix(kind, "json") {
@@ -81,7 +82,7 @@ func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.
 	return s.faults.Err()
 }
 
-// scalarFault says what a value must be to fit a column of a type of Postgres; empty if it fits.
+// scalarFault says what a value must be to fit a column of a Postgres type. It is empty if the value fits.
 func scalarFault(value json.RawMessage, kind string) string {
 	name, format := typeOfColumn(kind)
 	var text string
@@ -112,7 +113,7 @@ func scalarFault(value json.RawMessage, kind string) string {
 	return ""
 }
 
-// listOf returns what a list for a column of a type of Postgres is read into.
+// listOf returns a pointer to decode a list for a column of a Postgres type into.
 func listOf(kind string) any {
 	if strings.HasPrefix(kind, "text") {
 		return new([]string)
@@ -120,7 +121,7 @@ func listOf(kind string) any {
 	return new([]float64)
 }
 
-// typeOfColumn returns the type and the format that a JSON Schema has for a type of Postgres; none for JSON.
+// typeOfColumn returns the JSON Schema type and format of a Postgres type. JSON has none.
 func typeOfColumn(kind string) (name, format string) {
 	switch kind {
 	case "json", "jsonb":
@@ -144,7 +145,7 @@ func typeOfColumn(kind string) (name, format string) {
 	return "string", ""
 }
 
-// definitionBy returns what a snapshot holds: a test, which names its agent, or an agent.
+// definitionBy returns what to decode a snapshot into: a test, which names its agent, or an agent.
 func definitionBy(given map[string]json.RawMessage) map[string]any {
 	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
 		return map[string]any{"definition": (*model.AgentTestRow)(nil)}
@@ -159,7 +160,7 @@ func resultOfItem(given map[string]json.RawMessage) map[string]any {
 	return map[string]any{"result": map[string]any{"metadata": map[string]any{}}}
 }
 
-// completeRows gives the rows of a test their keys, which nobody writes by hand.
+// completeRows adds the keys of a test's rows, which handwritten archives leave out.
 func completeRows(values map[string]json.RawMessage) (isChanged bool) {
 	rows := []model.TestRow{}
 	if json.Unmarshal(values["rows"], &rows) != nil ||

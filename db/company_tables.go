@@ -13,51 +13,52 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// archivedTable is a table of which an archive of a company holds all rows.
+// archivedTable is a table whose rows an archive of a company contains.
 type archivedTable struct {
 	name string
 	// row is a nil pointer to the struct of a row.
 	row any
-	// without are the columns that are left out, and are null in another database.
+	// without are the columns that the archive leaves out. They are null after an import.
 	without []string
-	// as is how columns are read that are kept in different ways, or hold secrets.
+	// as are expressions for columns that are stored in several formats, or contain secrets.
 	as map[string]string
-	// kept are the rows that are archived, those that are not marked as deleted; empty for all. ?0 is the company.
+	// kept is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all
+	// rows.
 	kept string
-	// absent is what columns get that a line leaves out.
+	// absent returns the values of columns that a line leaves out.
 	absent func() map[string]any
-	// absentBy is the same, where it depends on the line.
+	// absentBy is absent where the values depend on the line.
 	absentBy func(given map[string]json.RawMessage) map[string]any
-	// jsonBy are nil pointers to the types of columns that hold JSON, where row does not have them.
+	// jsonBy returns nil pointers to the types of JSON columns that row does not declare.
 	jsonBy func(given map[string]json.RawMessage) map[string]any
-	// forced is what columns get whatever a line says.
+	// forced are values of columns that override the line.
 	forced map[string]any
 }
 
-// withoutSecrets is the endpoint of a tool as if it had no headers.
+// withoutSecrets is the endpoint of a tool without its headers.
 const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
 
-// stopped is a schedule that does not start anything by itself: the one of this server goes on.
+// stopped makes a schedule start nothing: the original on this server continues.
 var stopped = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz",
 	"next_run_at": "NULL::timestamptz",
 }
 
-// paused is what a schedule of an archive becomes: it starts nothing here until somebody enables it.
+// paused disables an imported schedule until a user enables it.
 var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
 	"next_run_at": nil}
 
-// isKept are rows that are not marked as deleted.
+// isKept is the condition for rows that are not marked as deleted.
 const isKept = "deleted_at IS NULL"
 
-// What hangs on nothing that is marked as deleted.
+// Conditions for rows whose parents are not marked as deleted.
 var (
 	ofUnmarkedAgent     = notOfMarked("agent_id", "agents")
 	ofUnmarkedCampaign  = notOfMarked("campaign_id", "campaigns")
 	ofUnmarkedExecution = notOfMarked("execution_id", "agent_test_executions")
 )
 
-// archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
+// archivedTables are in the order in which their rows refer to each other. Cyclic references are deferrable.
 var archivedTables = []archivedTable{
 	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings,
@@ -143,7 +144,7 @@ var archivedTables = []archivedTable{
 	{name: "jobs", without: []string{"river_job_id"}},
 }
 
-// notArchived says of every other table of companies why an archive does not hold its rows.
+// notArchived maps every other table of companies to the reason why archives leave it out.
 var notArchived = map[string]string{
 	"document_contents":   "the files of the archive are made of it",
 	"dataset_terms":       "counted anew from the chunks",
@@ -165,10 +166,10 @@ var (
 	defaultParser = model.ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}
 )
 
-// atFirst is the place of something in a list.
+// atFirst is the first position in a list.
 func atFirst() map[string]any { return map[string]any{"position": 0} }
 
-// absentOfTest is what a simulation leaves out, as createSimulationTest has it. Classifications have none of it.
+// absentOfTest returns the defaults of a simulation, the same as createSimulationTest. Classifications have none.
 func absentOfTest(given map[string]json.RawMessage) map[string]any {
 	if string(given["kind"]) == `"Classification"` {
 		return nil
@@ -189,7 +190,7 @@ func with(absent, more map[string]any) map[string]any {
 	return absent
 }
 
-// ArchivedTables are the names of the tables whose rows make up a company, each after those that it refers to.
+// ArchivedTables returns the names of the tables in an archive, each after the tables that it refers to.
 func ArchivedTables() []string {
 	names := make([]string, len(archivedTables))
 	for i, table := range archivedTables {
@@ -214,7 +215,7 @@ func archivedTableOf(name string) *archivedTable {
 	return &archivedTables[i]
 }
 
-// columnsOf returns the columns of each archived table that an archive holds, in their order, and its primary key.
+// columnsOf returns the archived columns of each table, in order, and its primary key.
 func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]string, err error) {
 	rows := []struct {
 		Name string
@@ -239,7 +240,7 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 	return columns, keys, err
 }
 
-// identifiers writes names of columns, parted by commas.
+// identifiers quotes column names and joins them by commas.
 func identifiers(names []string) bun.Safe {
 	quoted := make([]string, len(names))
 	for i, name := range names {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ConsumptionBreakdown sums up the usage between two bounds along the axes. Campaigns are those of the agents.
+// ConsumptionBreakdown sums the usage between two bounds along the axes. Campaigns are listed under their agents.
 func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBound,
 	axes model.ConsumptionAxes) (*model.ConsumptionBreakdown, error) {
 	r, err := model.NewConsumptionRange(from, to)
@@ -62,14 +62,14 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 
 type usageSum struct {
 	Axis       int
-	Month, Day int // of those that the range touches, counted from 1
+	Month, Day int // months and days of the range, numbered from 1
 	Channel    model.Channel
 	AgentID    string
 	CampaignID string
 	Credits    model.Credits `bun:"micro_credits"`
 }
 
-// Values of usageSum.Axis: a bit for each of month, day, channel, agent and campaign that is not told apart.
+// Bits of usageSum.Axis: a bit is set if the sum covers all months, days, channels, agents or campaigns.
 const (
 	axisTotal        = 0b11111
 	axisMonth        = 0b01111
@@ -81,8 +81,8 @@ const (
 	axisCampaign     = 0b11100
 )
 
-// sums adds up the range along the axes in one statement, of which the most credits come first. What is not wanted is
-// not told apart from the first step on; of its axis there is a sum all the same, which says nothing.
+// sums adds up the range along the axes in one statement, the most credits first. An axis that is not wanted is not
+// grouped by. It has a sum nevertheless, which the caller ignores.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
 	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).
@@ -99,7 +99,7 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 	apart(axes.Channels, "channel", "''", "channel")
 	apart(axes.Agents, "agent_id", "''", "agent_id")
 	apart(axes.Agents && axes.Campaigns, "campaign_id", "''", "campaign_id")
-	// The cells are few rows to add up along several axes.
+	// The cells are few enough to be summed along several axes.
 	err := t.db.NewRaw(`
 		WITH cell AS MATERIALIZED (?)
 		SELECT GROUPING(month, day, channel, agent_id, campaign_id) AS axis, month, day, channel, agent_id, campaign_id,
@@ -110,9 +110,9 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 	return sums, err
 }
 
-// used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from
-// their sums, and only what the range has of a day from the ledger. Of a month that the range has the most of, the
-// whole is selected and the rest taken off. Where days are told apart, there are no months.
+// used selects day, channel, agent, campaign, credits and entries of the range. Whole months and whole days come from
+// their sums, and parts of a day from the ledger. For a month that is mostly in the range, it selects the whole month
+// and subtracts the rest. Without months if byDay is set.
 func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 	first, end := r.Days()
 	if first.After(end) {
@@ -146,13 +146,13 @@ const (
 	takenOff = usedBy + "-micro_credits AS micro_credits, -entries AS entries"
 )
 
-// usedOfDays selects whole days, up to and without the end.
+// usedOfDays selects whole days from first until, but not including, end.
 func (t *Tenant) usedOfDays(first, end time.Time, columns string) *bun.SelectQuery {
 	return t.db.Select((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
 		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))
 }
 
-// usedOfDay selects entries, up to and without the end.
+// usedOfDay selects entries from a time until, but not including, end.
 func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
 	return t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+
 		"micro_credits, 1 AS entries").
@@ -191,7 +191,7 @@ func agentsOf(sums []*usageSum) []*model.AgentConsumption {
 	return pg.Together(agents)
 }
 
-// setNameStatus tells which agents and campaigns exist, existed, or never did.
+// setNameStatus sets whether agents and campaigns exist, existed, or never did.
 func (t *Tenant) setNameStatus(ctx context.Context, agents []*model.AgentConsumption) error {
 	var agentIDs, campaignIDs []string
 	for _, agent := range agents {

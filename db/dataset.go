@@ -47,7 +47,8 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	return created, pg.Insert(ctx, t.db, created)
 }
 
-// UpdateDataset changes what the input gives. If that changes how documents are indexed, they are indexed again.
+// UpdateDataset changes the fields that the input sets. If the change affects indexing, all documents are indexed
+// again.
 func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
 	changed := &model.Dataset{}
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -73,7 +74,7 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 	return changed, err
 }
 
-// ReindexDataset puts the indexing of all documents of a dataset into the queue, and returns the dataset.
+// ReindexDataset enqueues the indexing of all documents of a dataset, and returns the dataset.
 func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset, error) {
 	held := &model.Dataset{}
 	return held, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -87,7 +88,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Held, so that nobody adds a document that is not counted.
+		// Locked, so that no document is added that is not counted.
 		if err := t.lock(ctx, dataset, id, &model.Dataset{}, forDelete); err != nil {
 			return err
 		}
@@ -104,10 +105,10 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	})
 }
 
-// OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.
+// OfDataset narrows a list to the rows of the dataset. A nil id adds no condition.
 func OfDataset(id *string) pg.Filter { return pg.Equal(nil, "dataset_id", id) }
 
-// NamedThat is the filter of a list of what has a name, which is valid or nil.
+// NamedThat returns the filter of a list of rows with names. wanted is valid or nil.
 func NamedThat(wanted *model.NameFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil

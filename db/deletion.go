@@ -13,24 +13,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What may have very many rows behind it is deleted in two steps. A short transaction marks it with the time, and
-// nobody finds it or what hangs on it from then on: find, change and the statements of reads leave it out. The sweeper
-// removes the rows, a part at a time, each in a transaction, and what is marked last, so that one that dies leaves
-// nothing behind.
+// Types with many dependent rows are soft-deleted. A short transaction marks the row with the time of deletion. From
+// then on all queries leave out the row and its dependent rows. The sweeper removes the rows in parts, each part in
+// its own transaction, and the marked row last, so that a crash leaves nothing behind.
 
-// removeTime bounds how long one sweep removes rows of one kind: lost workers are looked for after it. Tests, which
-// look at what is left after a sweep, have more, since machines may be slow.
+// removeTime bounds how long one sweep removes rows of one kind, before it looks for lost workers. Tests that check
+// the rest of the rows after a sweep allow more time, because machines may be slow.
 var removeTime = 2 * time.Second
 
-// How many rows are removed, and how many runs are detached from their test, at a time: what takes well below a second.
-// To detach a run is to write it anew in all of its indexes.
+// How many rows are removed, and how many runs are detached from their test, at a time. That takes well below a
+// second. Detaching a run writes it to all of its indexes again.
 const (
 	rowsPerRemoval = 500
 	runsPerDetach  = 200
 )
 
-// types are the structs of rows that have something special: what is marked as deleted, and what hangs on it, is not
-// read. What is marked is few, and read once for a statement.
+// types are the row structs that need special treatment: marked rows and their dependent rows are not read. Few rows
+// are marked, and a statement reads the marks once.
 var types = map[reflect.Type]pg.Type{
 	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
@@ -40,7 +39,7 @@ var types = map[reflect.Type]pg.Type{
 		Visible: notOfMarked("?TableAlias.campaign_id", "campaigns"), Count: countByCounters,
 	},
 	reflect.TypeFor[model.AgentTestRow](): {
-		Visible: "?TableAlias." + isKept, Always: "kind", // which tells what the row is
+		Visible: "?TableAlias." + isKept, Always: "kind", // kind decides the type of the row
 		Row: func(row any) model.Row { return row.(*model.AgentTestRow).Test().(model.Row) },
 	},
 	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isKept},
@@ -50,8 +49,8 @@ var types = map[reflect.Type]pg.Type{
 	},
 }
 
-// notOfMarked selects rows that hang, by the column, on nothing of the table that is marked. It is worded so that
-// Postgres expects nearly all rows: of an inequality it would expect none where all rows hang on the same.
+// notOfMarked selects rows whose parent, by the column, is not marked in the table. Its form makes Postgres expect
+// nearly all rows. With an inequality, Postgres would expect none if all rows have the same parent.
 func notOfMarked(column, table string) string {
 	return "CASE WHEN " + column + " = ANY (ARRAY(SELECT deleted.id FROM " + table + ` AS deleted
 		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`
@@ -59,27 +58,27 @@ func notOfMarked(column, table string) string {
 
 var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns", "agents"}
 
-// ofTest is the column of runs that says which test they are of. It reads as NULL once that is marked.
+// ofTest is the column of runs with the id of their test. It reads as NULL once the test is marked.
 const ofTest = "test_id"
 
-// existingTest is the test of a run, ?0, that is not marked.
+// existingTest is the test of a run, ?0, unless the test is marked.
 const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = " +
 	"?0.?1 AND test.deleted_at IS NULL)"
 
-// removeMarked removes, a part of each company's in turn, what is marked.
+// removeMarked removes marked rows, one part of each company at a time.
 func (s *Store) removeMarked(ctx context.Context) error {
 	companies, err := s.companiesWithMarks(ctx)
 	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
-// inTurns is inTurns of companies, for removeTime at most: what is left then is found by the next sweep.
+// inTurns calls part for the companies in turn, for removeTime at most. The next sweep continues.
 func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
 	_, err := inTurns(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
 	return err
 }
 
-// inTurns calls part for each in turn, for as long as it says that there may be more, and returns those that are left
-// when the time is over. What one cannot do keeps no other from it.
+// inTurns calls part for each element in turn, as long as part reports more, and returns the elements that remain
+// when the time is over. An error of one element does not stop the others.
 func inTurns[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
 	for begun := time.Now(); len(waiting) > 0 && time.Since(begun) < most; {
@@ -93,7 +92,7 @@ func inTurns[T any](waiting []T, most time.Duration, part func(T) (hasMore bool,
 	return waiting, errors.Join(errs...)
 }
 
-// companiesWithMarks returns the companies that have something marked, in any order.
+// companiesWithMarks returns the companies with marked rows, in any order.
 func (s *Store) companiesWithMarks(ctx context.Context) ([]string, error) {
 	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		marks := make([]string, len(markedTables))
@@ -105,7 +104,7 @@ func (s *Store) companiesWithMarks(ctx context.Context) ([]string, error) {
 	})
 }
 
-// removePart removes some of what is marked, and reports whether there may be more.
+// removePart removes some marked rows and reports whether there may be more.
 func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
 	for _, remove := range []func(tenantTx, context.Context) (bool, error){
 		tenantTx.removeFromExecution, tenantTx.removeFromTest, tenantTx.removeFromCampaign, tenantTx.removeFromAgent,
@@ -122,7 +121,7 @@ func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
 	return hasMore, nil
 }
 
-// firstMarked returns the id of what is marked in a table and comes first, empty for none.
+// firstMarked returns the id of the first marked row of a table, or "" if there is none.
 func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").
@@ -131,8 +130,8 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, 
 	return strings.Join(ids, ""), err
 }
 
-// someOf returns the ids of some of the rows of a table that a condition finds, whatever they hang on: in the order of
-// the list, whose index leads past those that are gone. The table itself would be read from its beginning each time.
+// someOf returns the ids of some rows of a table that satisfy a condition, whatever their parents. It reads them by
+// the list's index, which skips rows that are gone. A table scan would start at the beginning each time.
 func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").
@@ -141,8 +140,8 @@ func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most i
 	return ids, err
 }
 
-// removeFromExecution removes runs of an execution that is marked, and the execution after the last one. What judged
-// its conversations again goes before it.
+// removeFromExecution removes runs of a marked execution, and finally the execution. Executions that judged its
+// conversations again are removed first.
 func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agent_test_executions", `EXISTS (SELECT 1 FROM agent_test_executions AS again
 		WHERE again.company_id = marked.company_id AND again.rejudge_of_id = marked.id), marked.id`)
@@ -153,7 +152,7 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// A program of before may have made one of these the last of its test since.
+	// An older program may have made one of these the last run of its test meanwhile.
 	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
 		return false, err
 	}
@@ -169,7 +168,7 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// removeFromTest detaches runs from a test that is marked, and removes the test after the last one.
+// removeFromTest detaches runs from a marked test, and finally removes the test.
 func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agent_tests", "marked.id")
 	if err != nil || id == "" {
@@ -186,8 +185,8 @@ func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// detach has runs lead to no test. Whoever changes runs locks their executions first, and so does this: it must not
-// meet them among the runs.
+// detach removes the test from runs. It locks their executions first, as every change of runs does, to avoid a
+// deadlock.
 func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	moving := []*model.AgentTestExecution{}
 	of := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
@@ -198,7 +197,7 @@ func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	return exec(ctx, t.db.UpdateAll((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("id IN (?)", bun.List(runIDs)))
 }
 
-// removeFromCampaign removes items of a campaign that is marked, and the campaign after the last one.
+// removeFromCampaign removes items of a marked campaign, and finally the campaign.
 func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "campaigns", "marked.id")
 	if err != nil || id == "" {
@@ -216,8 +215,8 @@ func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// removeFromAgent removes chats and prompt versions of an agent that is marked, and the agent after the last ones and
-// after its tests and campaigns.
+// removeFromAgent removes chats and prompt versions of a marked agent, and finally the agent, after its tests and
+// campaigns.
 func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agents", "marked.id")
 	if err != nil || id == "" {
@@ -245,7 +244,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	if left > 0 {
 		return true, nil
 	}
-	// Tests and campaigns are marked, and removed by themselves, but for those that a program of before has made since.
+	// Tests and campaigns are marked and removed by themselves, except those that an older program has made since.
 	if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 		return false, err
 	}

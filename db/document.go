@@ -32,7 +32,7 @@ var (
 	ChunksOfDocuments   = pg.List{Model: (*model.Chunk)(nil), Of: "?TableAlias.document_id = ?1", Order: pg.OldestFirst}
 )
 
-// DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
+// DocumentsByID returns the documents with the ids, in any order. Ids that do not exist are left out.
 func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
 	return pg.Find[*model.Document](ctx, t.db, DocumentRows, ids, columns...)
 }
@@ -51,8 +51,8 @@ func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns .
 	return rows[0], nil
 }
 
-// Documents returns a page of the documents that pass the filter, newest first, or of those of one dataset.
-// NOT_FOUND names a dataset that does not exist.
+// Documents returns a page of the documents that pass the filter, newest first: of the company, or of one dataset. It
+// returns NOT_FOUND with the id of a dataset that does not exist.
 func (t *Tenant) Documents(
 	ctx context.Context, args model.PageArgs, datasetID *string, filter *model.DocumentFilter, columns ...string,
 ) (*model.Page[*model.Document], error) {
@@ -66,7 +66,7 @@ func (t *Tenant) Documents(
 		append(OfDataset(datasetID), DocumentsThat(filter)...))
 }
 
-// DocumentsThat is the filter of a list of documents, which is valid or nil.
+// DocumentsThat returns the filter of a list of documents. wanted is valid or nil.
 func DocumentsThat(wanted *model.DocumentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
@@ -77,12 +77,12 @@ func DocumentsThat(wanted *model.DocumentFilter) (f pg.Filter) {
 	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
-// ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
+// ChunksByID returns the chunks with the ids, in any order. Ids that do not exist are left out.
 func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
 	return pg.Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
 }
 
-// CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.
+// CountsOfDatasets returns the number of documents and chunks of each dataset, by its id.
 func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string]model.DatasetCounts, error) {
 	rows := []struct {
 		DatasetID string
@@ -98,12 +98,12 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 	return counts, err
 }
 
-// AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its indexing
-// into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments, or that the company would keep more bytes
-// than it may.
+// AddDocument adds a document, made by model.NewDocument, with its content to its dataset, and enqueues its indexing.
+// It returns UNPROCESSABLE when the dataset has model.MaxDocuments documents, or when the company would store more
+// bytes than it may.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
+		// Locked: a change of the chunking settings either sees the document, or its indexing sees the change.
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if documents >= model.MaxDocuments {
 			return model.Errorf(model.Unprocessable, "the dataset has %d documents, which is the most", documents)
 		}
-		// Refused before it is written, if others do not add something meanwhile.
+		// Checked before the content is written, and again at the end, since others may add documents meanwhile.
 		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 // partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
-// keepContent keeps the file of a document, and sets the document's digest.
+// keepContent stores the file of a document, and sets the document's digest.
 func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content io.Reader) error {
 	digest := sha256.New()
 	if err := t.keepParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
@@ -156,7 +156,7 @@ func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.R
 		if n == 0 {
 			return nil
 		}
-		// pgx sends bytes as they are; bun would write them as text.
+		// pgx sends binary values; bun would write them as text.
 		if err := t.db.PGX(ctx, func(tx *pg.OpenTx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, "+
 				"$3, $4)",
@@ -171,7 +171,7 @@ func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.R
 	}
 }
 
-// documentContent is a part of the file that a document came as.
+// documentContent is a part of a document's uploaded file.
 type documentContent struct {
 	bun.BaseModel `bun:"table:document_contents,alias:document_content"`
 	model.Owned
@@ -181,7 +181,7 @@ type documentContent struct {
 	Content    []byte
 }
 
-// ContentOfDocument returns the uploaded file of a document, empty if the document is gone.
+// ContentOfDocument returns the uploaded file of a document. It is empty if the document is gone.
 func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
 	parts := []*documentContent{}
 	if err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {
@@ -197,8 +197,8 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 	return content, nil
 }
 
-// PartOfDocument returns a part of the uploaded file of a document, from an offset and of at most a length in bytes:
-// less at the end of the file, and nothing beyond it. The length is 1 to 1 MiB.
+// PartOfDocument returns at most length bytes of a document's uploaded file, from the offset. It returns fewer at the
+// end of the file, and none after it. The length is 1 to 1 MiB.
 func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length int32) ([]byte, error) {
 	var faults model.Fields
 	if offset < 0 {
@@ -225,7 +225,8 @@ func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length i
 	return content[from:min(from+int(length), len(content))], nil
 }
 
-// DeleteDocument deletes a document with its chunks. NOT_FOUND when it is not of the dataset that is given.
+// DeleteDocument deletes a document with its chunks. It returns NOT_FOUND when the document is not in the given
+// dataset.
 func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		deleted, err := t.Document(ctx, in.DocumentID)
@@ -235,7 +236,7 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 		if in.DatasetID != nil && *in.DatasetID != deleted.DatasetID {
 			return model.Missing(document, in.DocumentID)
 		}
-		// Datasets are held before documents, everywhere.
+		// Datasets are locked before documents, everywhere.
 		if err := t.lockDatasets(ctx, []string{deleted.DatasetID}); err != nil {
 			return model.Missing(document, in.DocumentID)
 		}

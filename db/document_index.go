@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reindex puts documents of a dataset, which is held, into the queue anew. Indexings of them that are
-// under way count no more. The previous chunks stay until there are new ones.
+// reindex enqueues documents of a locked dataset again. It invalidates their running indexings. The previous chunks
+// stay until there are new ones.
 func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Selection) error {
 	documents := []*model.Document{}
 	if err := t.db.Select(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
@@ -39,7 +39,7 @@ func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Select
 	return t.enqueue(ctx, documentJob, indexings)
 }
 
-// ReindexDocument puts the indexing of a document into the queue, and returns the document.
+// ReindexDocument enqueues the indexing of a document, and returns the document.
 func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Document, error) {
 	var again *model.Document
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -47,7 +47,7 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 		if err != nil {
 			return err
 		}
-		// Datasets are held before documents, everywhere.
+		// Datasets are locked before documents, everywhere.
 		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
 			return model.Missing(document, id)
 		}
@@ -60,8 +60,8 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 	return again, err
 }
 
-// ReindexOtherModels puts the indexing of every document that has chunks, but not vectors of the embedding
-// model, into the queue; those whose indexing is under way are left alone.
+// ReindexOtherModels enqueues the indexing of every document whose chunks lack vectors of the embedding model.
+// Documents that are being indexed are left out.
 func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) error {
 	others := func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("embedding_model IS DISTINCT FROM ?", embeddingModel).Where("chunk_count > 0").
@@ -85,11 +85,11 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 	return nil
 }
 
-// ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is nothing
-// to do: the document is gone, is already indexed, or waits for a newer indexing. The attempt counts how often the
-// queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt one gets
-// the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither
-// ended nor waited, the document has failed: too many workers were lost with it.
+// ClaimDocument assigns a document to the caller for indexing and returns it. It returns nil when there is nothing to
+// do: the document is gone, is indexed already, or waits for a newer indexing. The attempt counts how often the queue
+// has delivered the indexing, from 1. It is never delivered twice: of two callers with the same attempt, one gets the
+// document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither ended
+// nor waited, the document fails, since too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).
@@ -111,12 +111,12 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	return claimed[0], nil
 }
 
-// FailDocument keeps the error that says why a document that the caller has claimed cannot be indexed; chunks
-// that it has from before stay. CONFLICT, and nothing is kept, when the claim was lost.
+// FailDocument stores the error for which a claimed document cannot be indexed. Its previous chunks stay. When the
+// claim was lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 	d.Status = model.DocumentStatusFailed
 	if d.Waits > 0 {
-		d.Warning = nil // it said what was waited for
+		d.Warning = nil // the warning said what it was waiting for
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.settleDocument(ctx, d, "status", "error", "warning"); err != nil {
@@ -126,14 +126,14 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 	})
 }
 
-// PostponeDocument keeps the warning that says what the indexing of a document, which the caller has claimed, has to
-// wait for, and counts the wait. CONFLICT, and nothing is kept, when the claim was lost.
+// PostponeDocument stores a warning that says what the indexing of a claimed document is waiting for, and counts the
+// wait. When the claim was lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error {
 	return t.waitForDocument(ctx, d, "warning")
 }
 
-// ReleaseDocument gives up the attempt at a document that the caller has claimed, and counts it as a wait: another one
-// follows, and no worker was lost. CONFLICT, and nothing is changed, when the claim was lost.
+// ReleaseDocument gives up the attempt at a claimed document, and counts it as a wait, because another attempt
+// follows and no worker was lost. When the claim was lost, it changes nothing and returns CONFLICT.
 func (t *Tenant) ReleaseDocument(ctx context.Context, d *model.Document) error {
 	return t.waitForDocument(ctx, d)
 }
@@ -147,9 +147,9 @@ func (t *Tenant) waitForDocument(ctx context.Context, d *model.Document, columns
 	return err
 }
 
-// FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its
-// warning and its embedding model. The chunks have content, tokens and words, in order, and the vectors
-// that the embedding model stands for. CONFLICT, and nothing is kept, when the claim was lost.
+// FinishDocument replaces the chunks of a claimed document, and makes it Ready with its warning and its embedding
+// model. The chunks have content, tokens and words, in order, and vectors of the embedding model. When the claim was
+// lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	at := now()
 	d.Status, d.Error, d.IndexedAt, d.ChunkCount = model.DocumentStatusReady, nil, &at, int32(len(chunks))
@@ -157,13 +157,13 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		c.ID, c.DatasetID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.DatasetID, d.ID, int32(i), at
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Datasets are held before documents, everywhere.
+		// Datasets are locked before documents, everywhere.
 		if err := t.lockDatasets(ctx, []string{d.DatasetID}); pg.IsMissing(err) {
 			return claimLost(d)
 		} else if err != nil {
 			return err
 		}
-		// Locked next, so that anyone else who would end this document waits.
+		// Locked next, so that another worker that finishes this document waits.
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
 			"embedding_model"); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	})
 }
 
-// settleDocument writes the result of an indexing, if it still counts.
+// settleDocument writes the result of an indexing, if the claim is still valid.
 func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
 	result, err := t.db.Update(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
 		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)

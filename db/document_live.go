@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restOfDocuments is how long the documents of a dataset are not looked at after a look.
+// restOfDocuments is the minimum time between two looks at the documents of a dataset.
 const restOfDocuments = time.Second
 
-// FollowDocuments delivers each document of a dataset that is added or changes from now on, as it is then: changes of a
-// second together, and of those of one document the last one. The channel is closed when the dataset is gone, and when
-// ctx ends.
+// FollowDocuments delivers each document of a dataset that is added or changes from now on, in its current state.
+// Changes within a second are delivered together, each document once. It closes the channel when the dataset is gone,
+// and when ctx ends.
 func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
 	p := t.followed(followedDatasets, datasetID, newDocumentReader(datasetID))
 	r := p.reader.(*documentReader)
@@ -31,15 +31,15 @@ func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan 
 	return live.Channel(ctx, r.documents.Follow(r.documents.End(), p.release)), nil
 }
 
-// documentReader reads the documents of a dataset as they change. They are few enough (model.MaxDocuments) to be
-// compared with what they were, so whoever changes one does not have to number its change, which would make all wait
-// for each other. While none has changed, only a digest of them is read.
+// documentReader reads the documents of a dataset as they change. There are few enough (model.MaxDocuments) to
+// compare them with their previous state. So changes need no numbers, which would make all writers wait for each
+// other. While nothing has changed, it reads only a digest.
 type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is when they were looked at last; again looks at what came too soon after that. seen is what they were
-	// then.
+	// lookedAt is the time of the last look. again looks at changes that came too soon after it. seen is the digest
+	// at that time.
 	lookedAt time.Time
 	again    *time.Timer
 	seen     digest
@@ -50,19 +50,18 @@ type documentReader struct {
 	last  live.Position
 }
 
-// documentRow is a document's id, and the transaction that wrote its row.
+// documentRow is a document's id, and the id of the transaction that wrote its row.
 type documentRow struct {
 	ID  string
 	Row int64
 }
 
-// digest tells the rows of a dataset's documents from those of another time: how many they are, and all of their
-// hashes.
+// digest identifies the state of a dataset's documents: their number and a hash of their rows.
 type digest struct{ Count, Hash int64 }
 
 const hashOfDocuments = "coalesce(bit_xor(hashtextextended(?TableAlias.id, ?TableAlias.xmin::text::bigint)), 0)"
 
-// knownDocument is the row of a document as it was last seen, and the position of its last change.
+// knownDocument is the last seen row of a document, and the position of its last change.
 type knownDocument struct {
 	row int64
 	at  live.Position
@@ -87,7 +86,7 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		r.again.Reset(rest)
 		return nothingYet, nil
 	}
-	// What changes between the two is found by the next look.
+	// The next look finds changes between the two statements.
 	seen, err := r.digest(ctx)
 	if err != nil {
 		return nothingYet, err
@@ -110,7 +109,7 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 
 func (r *documentReader) end() { r.documents.Close() }
 
-// digest reads what tells whether any of the documents has changed; NOT_FOUND when the dataset is gone.
+// digest reads the digest of the documents. It returns NOT_FOUND when the dataset is gone.
 func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 	err = r.all().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
 	if err == nil && d.Count == 0 {
@@ -119,7 +118,7 @@ func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 	return d, err
 }
 
-// rows reads the rows of the dataset's documents; NOT_FOUND when it is gone.
+// rows reads the rows of the dataset's documents. It returns NOT_FOUND when the dataset is gone.
 func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
 	rows := []documentRow{}
 	err := r.all().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)
@@ -133,7 +132,8 @@ func (r *documentReader) all() *bun.SelectQuery {
 	return r.tenant.db.Select((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
 }
 
-// compare takes the rows for what is known, and returns the position of the last change. Changes are so far apart.
+// compare updates the known documents to the rows, and returns the position of the last change. Changes are step
+// apart.
 func (r *documentReader) compare(rows []documentRow, step live.Position) live.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +150,7 @@ func (r *documentReader) compare(rows []documentRow, step live.Position) live.Po
 	return r.last
 }
 
-// changed returns the documents that changed after the position, in the order of their changes, as many as maxChanges.
+// changed returns at most maxChanges documents that changed after the position, in the order of their changes.
 func (r *documentReader) changed(after live.Position) (ids []string, at map[string]live.Position, upTo live.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 	return ids, at, min(r.last, after+maxChanges)
 }
 
-// read reads, in the order of their last changes, documents that changed after the position.
+// read reads documents that changed after the position, in the order of their last changes.
 func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position,
 	error) {
 	ids, at, upTo := r.changed(after)

@@ -14,14 +14,14 @@ import (
 // rowsPerSearch is how many chats or runs one statement searches for a contact.
 const rowsPerSearch = 500
 
-// errDryRun rolls back an erasure that was only tried.
+// errDryRun rolls back a dry run.
 var errDryRun = errors.New("dry run")
 
-// EraseContact deletes the campaign items with a contact's number, and the simulated chats in which it stands. Other
-// items and runs of tests, whose results stay, have nines in its place. It goes through all that the company has, some
-// at a time, each in a transaction of its own unless the Tenant is in one; when it is interrupted, call it again.
-// CONFLICT, and nothing is erased, while the contact is being called. A dry run does all of it in one transaction, and
-// rolls that back.
+// EraseContact deletes the campaign items with a contact's number, and the simulated chats that contain it. In other
+// items and in test runs, whose results stay, it replaces the number by nines. It works through all rows of the
+// company in parts, each in its own transaction unless the Tenant is in one. After an interruption, call it again.
+// During a call with the contact, it erases nothing and returns CONFLICT. A dry run does everything in one
+// transaction and rolls it back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
 	number, pattern, err := in.Number()
@@ -44,7 +44,7 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 	return erased, err
 }
 
-// erasure is a number in E.164 form with the pattern that finds it, and what is put in its place.
+// erasure is a number in E.164 form, the pattern that finds it, and its replacement.
 type erasure struct{ number, pattern, nines string }
 
 func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, err error) {
@@ -78,7 +78,7 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	return erased, err
 }
 
-// eraseChats deletes those of the chats in which the number stands: in what they were given, were told, or have called.
+// eraseChats deletes the chats that contain the number in their data, messages or calls.
 func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	held := func(table string) *bun.SelectQuery {
 		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").
@@ -96,7 +96,7 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64
 	return int64(len(deleted)), err
 }
 
-// eraseFromExecutions puts nines in place of the number in what finished executions keep of their tests.
+// eraseFromExecutions replaces the number by nines in the snapshots of finished executions.
 func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) error {
 	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
 		Where("finished_at IS NOT NULL")
@@ -114,7 +114,7 @@ func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []strin
 
 func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
 
-// What a run holds of what was said, as JSON and as text.
+// The columns of a run with conversation data, as JSON and as text.
 var (
 	toldAsJSON = []string{
 		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held",
@@ -123,8 +123,7 @@ var (
 	toldAsText = []string{"row_key", "row_name", "extraction_error"}
 )
 
-// eraseFromRuns puts nines in place of the number in those of the runs that are finished, and returns in how many it
-// stood.
+// eraseFromRuns replaces the number by nines in the finished runs among the ids, and returns how many contained it.
 func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.AgentTestRun)(nil))
 	for _, column := range toldAsJSON {
@@ -133,7 +132,7 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	for _, column := range toldAsText {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
-	// What its execution keeps for it is changed after all runs are.
+	// The snapshots of its execution change after all runs have.
 	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
 		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
 			WHERE kept.company_id = ?TableAlias.company_id AND kept.execution_id = ?TableAlias.execution_id
@@ -145,7 +144,8 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	return result.RowsAffected()
 }
 
-// eraseItems deletes the items with a number, of all campaigns, which are held before their items, as by everybody.
+// eraseItems deletes the items with a number from all campaigns. It locks campaigns before their items, as
+// everywhere.
 func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, err error) {
 	return deleted, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}
@@ -179,7 +179,7 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 	})
 }
 
-// searchAll calls fn with the ids of all rows like none, some at a time, and adds up what it returns.
+// searchAll calls fn with the ids of all rows of none's type, in parts, and adds up the results.
 func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
 	error)) (sum int64, err error) {
 	for after := ""; ; {

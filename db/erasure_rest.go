@@ -11,11 +11,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofItems is what the items of other contacts may hold of a contact, as JSON and as text.
+// ofItems are the columns of items that may mention another contact, as JSON and as text.
 const ofItems = "concat_ws(' ', data_bag, result, error)"
 
-// eraseFromItems puts nines in place of the number in items of other contacts, campaign by campaign, and returns in how
-// many it stood.
+// eraseFromItems replaces the number by nines in items of other contacts, campaign by campaign, and returns how many
+// contained it.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, err error) {
 	campaigns := []string{}
 	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(ofItems+" ~ ?", e.pattern).
@@ -67,7 +67,7 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 	return int64(len(ids)), err
 }
 
-// left counts the rows of the company's tables in whose texts the number still stands.
+// left counts the rows of the company's tables whose texts still contain the number.
 func (e erasure) left(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
 	tables := append(ArchivedTables(), slices.Sorted(maps.Keys(notArchived))...)
 	columns := []struct {

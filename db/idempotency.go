@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// requestLease is how long a request whose process has died keeps others from being carried out under its id.
+	// requestLease is how long a request whose process has died blocks other requests with its id.
 	requestLease = 10 * time.Second
-	// answerKept is how long a request can be repeated with the same answer.
+	// answerKept is how long a repeated request gets the same response.
 	answerKept = 24 * time.Hour
 )
 
-// untilAfter sets the end of a row by the database's clock.
+// untilAfter sets the expiry of a row by the database's clock.
 const untilAfter = "now() + ? * interval '1 microsecond'"
 
-// RequestClaim is the right to carry out a request. End must be called once.
+// RequestClaim is the right to carry out a request. Call End exactly once.
 type RequestClaim struct {
 	tenant  *Tenant
 	request *model.IdempotentRequest
@@ -31,10 +31,11 @@ type RequestClaim struct {
 	stop func()
 }
 
-// ClaimRequest lets a request be carried out once, however often it is sent. It returns what the request was
-// answered before, or, when it is to be carried out now, a claim; until that ends nobody else gets it, unless
-// this process dies. CONFLICT while somebody else carries it out; UNPROCESSABLE when the id belongs to a request with
-// another fingerprint, and when the response was not kept. Both are a SHA-256.
+// ClaimRequest lets a request be carried out once, however often it is sent. It returns the stored response of an
+// earlier request with the id, or a claim to carry out this one. Until the claim ends, no other request gets it,
+// unless this process dies. It returns CONFLICT while another request with the id is in progress. It returns
+// UNPROCESSABLE when the earlier request has another fingerprint, or when its response was not stored. id and
+// fingerprint are SHA-256 hashes.
 func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
 	request.OwnBy(t.CompanyID())
@@ -66,7 +67,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		case err != nil:
 			return nil, nil, err
 		case !taken:
-			return nil, nil, errUnderWay() // by somebody else, just now
+			return nil, nil, errUnderWay() // another request was just faster
 		}
 		return nil, t.claimOf(ctx, request), nil
 	case !bytes.Equal(before.Fingerprint, fingerprint):
@@ -92,9 +93,9 @@ func errUnderWay() error {
 		"moment")
 }
 
-// claimOf returns the claim of a request, whose lease is renewed until the claim ends.
+// claimOf returns the claim of a request, and renews its lease until the claim ends.
 func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
-	// Not the company's own connections: while they are all busy, its lease would run out.
+	// This does not use the company's own connections: the lease would expire while they are all busy.
 	ctx, cancel := context.WithCancel(pg.WithParty(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
 	claim := &RequestClaim{tenant: t, request: request, stop: func() {
@@ -110,7 +111,7 @@ func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) 
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				// A database that is away may be back at the next beat.
+				// The database may answer at the next beat.
 				_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
 					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
 			}
@@ -119,7 +120,7 @@ func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) 
 	return claim
 }
 
-// isHeld narrows a statement to the request, as long as the claim is not lost.
+// isHeld narrows a statement to the request while the claim is valid.
 func (c *RequestClaim) isHeld(q bun.QueryBuilder) bun.QueryBuilder {
 	return q.Where("id = ?", c.request.ID).Where("claim_id = ?", c.request.ClaimID).Where("status IS NULL")
 }
@@ -128,9 +129,9 @@ var errClaimLost = errors.New("the claim of the request was lost")
 
 type carriedOutKey struct{}
 
-// CarryOut runs do in one transaction, which also notes that the request was carried out: from its commit on, nobody
-// carries the request out again, even if this process dies before End. TenantOf returns the Tenant of the transaction
-// from the context of do. It returns CONFLICT, and nothing is done, if the claim was lost meanwhile.
+// CarryOut runs do in one transaction, which also records that the request was carried out. After the commit no
+// process carries it out again, even if this one dies before End. TenantOf returns the Tenant of the transaction from
+// the context of do. If the claim was lost meanwhile, it changes nothing and returns CONFLICT.
 func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context) error) error {
 	return c.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
@@ -139,19 +140,19 @@ func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context
 		isHeld, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
 			Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 		if err == nil && !isHeld {
-			err = errUnderWay() // somebody else took it over
+			err = errUnderWay() // another process took it over
 		}
 		return err
 	})
 }
 
-// TenantOf returns the company in the transaction of CarryOut, or nil if the context is not from there.
+// TenantOf returns the Tenant in the transaction of CarryOut, or nil for any other context.
 func TenantOf(ctx context.Context) *Tenant {
 	t, _ := ctx.Value(carriedOutKey{}).(*Tenant)
 	return t
 }
 
-// End ends the claim, with the response to keep. Nil lets the next request with its id be carried out, unless this one
+// End ends the claim and stores the response. With nil, the next request with the id is carried out, unless this one
 // was. It returns an error when the claim was lost meanwhile.
 func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
 	c.stop()

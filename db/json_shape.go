@@ -14,25 +14,25 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// shape compares JSON with the Go types that the program reads it into. Unlike encoding/json, it reports members that a
-// type does not have, members that stand in an object twice, and null where a type has no null.
+// shape compares JSON with the Go types that the program decodes it into. Unlike encoding/json, it reports unknown
+// members, duplicate members, and null where a type has no null.
 type shape struct{ faults model.Fields }
 
-// member is a field of a struct as JSON has it.
+// member is a field of a struct, by its JSON name.
 type member struct {
 	name string
 	of   reflect.Type
-	// isRequired is true of JSON objects: GraphQL would take one that is absent for null.
+	// isRequired is set for JSON objects, because GraphQL would read a missing one as null.
 	isRequired bool
 }
 
 var (
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-	// known are the members of the structs that were seen.
+	// known caches the members of structs.
 	known sync.Map
 )
 
-// value records the faults of well-formed JSON that is read into the type.
+// value records the faults of well-formed JSON that is decoded into the type.
 func (s *shape) value(path string, text json.RawMessage, t reflect.Type) {
 	isNull := string(text) == "null"
 	switch {
@@ -80,7 +80,7 @@ func isEnum(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t.Implements(reflect.TypeFor[interface{ IsValid() bool }]())
 }
 
-// jsonTypeOf returns the type and the format that a JSON Schema has for a Go type.
+// jsonTypeOf returns the JSON Schema type and format of a Go type.
 func jsonTypeOf(t reflect.Type) (name, format string) {
 	switch {
 	case t.PkgPath() == "time" && t.Name() == "Time":
@@ -144,7 +144,7 @@ func namesOfMembers(members []member) string {
 	return strings.Join(names, ", ")
 }
 
-// eachMember calls fn with the members of a JSON object, in their order.
+// eachMember calls fn with the members of a JSON object, in order.
 func eachMember(text json.RawMessage, fn func(name string, value json.RawMessage)) error {
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return errors.New("is not a JSON object")
@@ -167,7 +167,7 @@ func eachMember(text json.RawMessage, fn func(name string, value json.RawMessage
 	return nil
 }
 
-// membersOf returns the members that encoding/json reads into a struct.
+// membersOf returns the members that encoding/json decodes into a struct.
 func membersOf(t reflect.Type) []member {
 	if members, isKnown := known.Load(t); isKnown {
 		return members.([]member)
@@ -196,8 +196,8 @@ func shortName(name string) string {
 	return name
 }
 
-// trimmed returns JSON without the members that the type does not have, and the paths of those, without the places in
-// lists.
+// trimmed returns JSON without the members that the type does not have, and the paths of those members, without list
+// indexes.
 func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMessage, unknown []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -214,7 +214,7 @@ func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMe
 		}
 	case t.Kind() == reflect.Struct:
 		members := membersOf(t)
-		_ = eachMember(text, func(name string, value json.RawMessage) { // what is no object stays as it is
+		_ = eachMember(text, func(name string, value json.RawMessage) { // a value that is no object is left unchanged
 			at := strings.TrimPrefix(path+"."+name, ".")
 			i := slices.IndexFunc(members, func(m member) bool { return m.name == name })
 			if i < 0 {

@@ -78,7 +78,7 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context,
 	})
 }
 
-// UpdateKnowledgeBaseChat changes what the input gives; given dataset ids replace the set.
+// UpdateKnowledgeBaseChat changes the fields that the input sets. Given dataset ids replace the set.
 func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
 	in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
 	if err := in.Validate(); err != nil {
@@ -109,7 +109,7 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
 		if in.DatasetIds == nil {
 			return nil
 		}
-		// This goes first because whoever deletes a dataset waits for its connections.
+		// Datasets are locked first, because deleting a dataset waits for its connections.
 		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
 	return chat, err
 }
 
-// lockDatasets keeps datasets from being deleted until the end of the transaction; NOT_FOUND names the first
-// that does not exist.
+// lockDatasets keeps datasets from being deleted until the end of the transaction. It returns NOT_FOUND with the
+// first id that does not exist.
 func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -149,10 +149,10 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 	return pg.Insert(ctx, t.db, relations...)
 }
 
-// DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.
+// DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent. Its datasets stay.
 func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Held, so that no agent connects it meanwhile; the agents in order, as everywhere.
+		// Locked, so that no agent connects it meanwhile. The agents are locked in order, as everywhere.
 		if _, err := t.lockKnowledgeBaseChat(ctx, id, forDelete); err != nil {
 			return err
 		}
@@ -169,8 +169,8 @@ func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 	})
 }
 
-// ConnectKnowledgeBaseChat connects a chat to an agent in place of the one it had. Connecting it
-// again changes nothing.
+// ConnectKnowledgeBaseChat connects a chat to an agent, instead of its previous one. Connecting it again changes
+// nothing.
 func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context,
 	in model.ConnectKnowledgeBaseChatInput) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
@@ -179,7 +179,7 @@ func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context,
 	return t.setChat(ctx, in.AgentID, &in.ChatID, in.ExpectedUpdatedAt)
 }
 
-// DisconnectKnowledgeBaseChat disconnects the chat of an agent. Without one nothing changes.
+// DisconnectKnowledgeBaseChat disconnects the chat of an agent. It changes nothing if the agent has none.
 func (t *Tenant) DisconnectKnowledgeBaseChat(ctx context.Context, agentID string) (*model.Agent, error) {
 	return t.setChat(ctx, agentID, nil, nil)
 }
@@ -209,7 +209,8 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
 	return agent, err
 }
 
-// TryPromptSettings returns the chat with other prompt settings, which are not saved; the chat itself for nil.
+// TryPromptSettings returns the chat with other prompt settings, without saving them. Without settings it returns the
+// chat.
 func (s *Store) TryPromptSettings(chat *model.KnowledgeBaseChat,
 	settings *model.PromptSettingsInput) (*model.KnowledgeBaseChat, error) {
 	return chat.Trying(settings, s.rerankModels...)

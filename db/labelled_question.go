@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AddLabelledQuestions adds questions to a dataset, in place of those with the same words. BAD_INPUT names a document
-// that the dataset has not; UNPROCESSABLE when it would have more than 500 questions.
+// AddLabelledQuestions adds questions to a dataset, and replaces those with the same words. It returns BAD_INPUT with
+// a document that the dataset does not have, and UNPROCESSABLE when it would have more than 500 questions.
 func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
 	if err := in.Validate(); err != nil {
@@ -20,7 +20,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	}
 	var added []*model.LabelledQuestion
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Held, so that additions follow each other, and no document of it comes or goes.
+		// Locked, so that additions follow each other and the dataset's documents stay the same.
 		if err := t.lock(ctx, dataset, in.DatasetID, &model.Dataset{}, forUpdate); err != nil {
 			return err
 		}
@@ -50,7 +50,8 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	return added, err
 }
 
-// labelled returns the questions of the input with their documents. The last of several with the same words counts.
+// labelled returns the questions of the input with their documents. Of several with the same words, the last one
+// counts.
 func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
 	ids, names := []string{""}, []string{""}
 	for _, q := range in.Questions {
@@ -61,7 +62,7 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 		}
 	}
 	documents := []*model.Document{}
-	// Any number of documents may have the same name: the first counts.
+	// Several documents may have the same name: the first counts.
 	first := t.db.Select((*model.Document)(nil)).ColumnExpr("DISTINCT ON (name) id").Where("dataset_id = ?", in.DatasetID).
 		Where("name IN (?)", bun.List(names)).OrderExpr("name, created_at, id")
 	err := t.db.Select(&documents).Column("id", "name").Where("dataset_id = ?", in.DatasetID).
@@ -90,11 +91,10 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 	return added, faults.Err()
 }
 
-// mostDrawn is among how many chunks of a dataset passages are drawn: drawing looks at each.
+// mostDrawn bounds the chunks of a dataset that passages are drawn from, because drawing reads each of them.
 const mostDrawn = 10_000
 
-// DrawPassages draws chunks of a dataset by lot, at most so many, and returns them as drafts without questions. The
-// dataset may be empty.
+// DrawPassages returns up to count random chunks of a dataset as drafts without questions. The dataset may be empty.
 func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32) ([]*model.DraftedQuestion, error) {
 	if _, err := t.Dataset(ctx, datasetID); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32
 	return drafts, err
 }
 
-// DeleteLabelledQuestions deletes questions of a dataset and returns the ids of those that it had.
+// DeleteLabelledQuestions deletes questions of a dataset and returns the ids of those that existed.
 func (t *Tenant) DeleteLabelledQuestions(ctx context.Context, in model.DeleteLabelledQuestionsInput) ([]string, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context,
 	return found, err
 }
 
-// LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after one of these, and how
-// many there are in all. There may be one more than the first that were asked for.
+// LabelledQuestionsOfChat returns questions of the datasets of a chat, or of one of them, after a given question, and
+// their total number. It may return one more than first.
 func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, datasetID, after *string,
 	first int32) ([]*model.LabelledQuestion, int64, error) {
 	rows := []*model.LabelledQuestion{}

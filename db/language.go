@@ -2,8 +2,8 @@ package db
 
 import "strings"
 
-// configurations are the text search configurations by which the words of languages are stemmed. Stop words of English
-// and of French are stemmed by neither.
+// configurations are the text search configurations that stem the words of languages. Those for English and French do
+// not stem stop words.
 var configurations = map[string]string{
 	"ar": "pg_catalog.arabic", "ca": "pg_catalog.catalan", "da": "pg_catalog.danish", "de": "pg_catalog.german",
 	"el": "pg_catalog.greek",
@@ -17,10 +17,10 @@ var configurations = map[string]string{
 	"yi": "pg_catalog.yiddish",
 }
 
-// searchTerms is an expression for the terms of words in the languages, from expressions for these words as they are
-// folded and as they are written, both parted by spaces. Chunks and questions have theirs from here. A stem of a folded
-// word is one more term, so that what is typed without accents is found too. Stems of the first language have the
-// places of their words, which tell how often a text says them.
+// searchTerms returns an expression for the terms of words in the languages. Its arguments are expressions for the
+// folded words and for the words as written, each separated by spaces. Chunks and questions both use it. The stem of
+// a folded word is an additional term, so that words typed without accents are found. Stems of the first language
+// keep the positions of their words, which give term frequencies.
 func searchTerms(languages []string, folded, written string) string {
 	terms := "strip(to_tsvector('pg_catalog.simple', " + folded + "))"
 	for i, language := range languages {
@@ -33,21 +33,21 @@ func searchTerms(languages []string, folded, written string) string {
 	return terms
 }
 
-// stems is an expression for the stems of words. It is empty for stop words, and for languages that Postgres does not
-// know.
+// stems returns an expression for the stems of words. The result is empty for stop words, and for languages that
+// Postgres does not know.
 func stems(language, words string) string {
 	configuration, isKnown := configurations[language]
 	switch {
 	case !isKnown:
 		return "''::tsvector"
 	case language == "fr":
-		// The stemmer finds "é" and "ée" by their accents: without these they are made the same.
+		// The stemmer recognizes "é" and "ée" by their accents. This makes them equal without accents.
 		words = "replace(replace(" + words + " || ' ', 'ees ', 'es '), 'ee ', 'e ')"
 	}
 	return "to_tsvector('" + configuration + "', " + words + ")"
 }
 
-// isStopWord is an expression for whether one of the languages drops a word.
+// isStopWord returns an expression for whether one of the languages drops a word.
 func isStopWord(languages []string, folded, written string) string {
 	each := []string{"false"}
 	for _, language := range languages {

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// Rows that are not visible yet are read again soon, a database that is away a little later.
+	// Rows that are not visible yet are read again soon, and a database that does not answer a little later.
 	firstRetry    = 2 * time.Millisecond
 	lastRetry     = 250 * time.Millisecond
 	lastReconnect = 5 * time.Second
-	// heldBytes bounds the memory of everything that is followed.
+	// heldBytes bounds the memory for events of all topics.
 	heldBytes = 64 << 20
-	// pageBytes bounds what one follower who is behind reads at once, beside a row that is larger by itself.
+	// pageBytes bounds how much a slow follower reads at once, except for a single larger row.
 	pageBytes = 256 << 10
 )
 
-// topics are what this process follows, with one reader each, however many followers there are.
+// topics are the rows that this process follows, with one reader each, however many followers there are.
 type topics struct {
 	store  *Store
 	budget *live.Budget
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// sweep looks at all of them on a slow timer; sweeping is held meanwhile.
+	// sweep checks all topics on a slow timer. sweeping is held meanwhile.
 	sweep    *time.Timer
 	sweeping sync.Mutex
 
@@ -44,7 +44,7 @@ type topicKey struct {
 	notify.Key
 }
 
-// topic is one thing that is followed. It has a goroutine only while there is something to read.
+// topic is a row that is followed. It has a goroutine only while there is something to read.
 type topic struct {
 	topics  *topics
 	key     topicKey
@@ -54,33 +54,33 @@ type topic struct {
 	cancel  context.CancelFunc
 	// users counts the followers. The mutex of topics guards it.
 	users int
-	// version is the version of the row that was read last.
+	// version is the version of the row that was last read.
 	version atomic.Int32
 
 	mu sync.Mutex
-	// hasBegun: the place to read on from is known. Nothing is read before.
+	// hasBegun is set once the start position is known. Nothing is read before.
 	hasBegun, isRunning, isClosed bool
-	// isDue: look again; isWoken: the rows may have changed.
+	// isDue asks for another look. isWoken is set if the rows may have changed.
 	isDue, isWoken bool
 }
 
 type reader interface {
-	// look passes on events, and reads what is new if the rows may have changed.
+	// look delivers events, and reads new rows if they may have changed.
 	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
-	// end tells the followers that nothing more will come.
+	// end closes the followers' channels.
 	end()
 }
 
-// outlook is what a reader expects after a look.
+// outlook is when a reader has to look again.
 type outlook int
 
 const (
 	nothingYet outlook = iota
-	// moreNow: there is more to read.
+	// moreNow means that there is more to read.
 	moreNow
-	// moreSoon: something must be there that is not visible yet.
+	// moreSoon means that a change must exist that is not visible yet.
 	moreSoon
-	// nothingEver: it has ended.
+	// nothingEver means that the topic has ended.
 	nothingEver
 )
 
@@ -105,8 +105,8 @@ func (s *topics) close() {
 	s.work.Wait()
 }
 
-// followed returns the topic of what has the id, with the reader that make returned for it first. Whoever gets it must
-// release it. Signals are heard from here on, so that nothing is written unseen between this and what is read next.
+// followed returns the topic of the row with the id. newReader makes its reader if there is none. The caller must
+// release the topic. It listens for signals from here on, so that no change is lost before the next read.
 func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenant, *live.Budget) reader) *topic {
 	s := t.store.topics
 	key := topicKey{table, t.signalOf(id)}
@@ -142,7 +142,7 @@ func (p *topic) forget() {
 	defer p.topics.mu.Unlock()
 	if p.topics.open[p.key] == p {
 		if p.users > 0 && !p.hasEnded() {
-			return // somebody came in the meantime
+			return // a new follower came meanwhile
 		}
 		delete(p.topics.open, p.key)
 	}
@@ -163,7 +163,7 @@ func (p *topic) close() {
 	p.signals.Close()
 }
 
-// begin says, to a topic that has not begun, at which version of its row to read on.
+// begin sets the row version from which a new topic reads.
 func (p *topic) begin(version int32, isOver bool, begin func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +176,7 @@ func (p *topic) begin(version int32, isOver bool, begin func()) {
 	p.start()
 }
 
-// alert hears from the hub. When signals were missed, all topics are looked at together.
+// alert receives a signal of the hub. After missed signals, all topics are checked together.
 func (p *topic) alert(isMissed bool) {
 	if isMissed {
 		p.topics.sweep.Reset(missedRest)
@@ -192,7 +192,7 @@ func (p *topic) wake(isWoken bool) {
 	p.start()
 }
 
-// start makes the reader look when it is due. The caller holds mu.
+// start runs the reader when it is due. The caller holds mu.
 func (p *topic) start() {
 	if p.isDue && p.hasBegun && !p.isRunning && !p.isClosed {
 		p.isRunning = true
@@ -200,7 +200,7 @@ func (p *topic) start() {
 	}
 }
 
-// due reports whether there is something to do, and whether the rows may have changed.
+// due reports whether the reader has to look, and whether the rows may have changed.
 func (p *topic) due() (isDue, isWoken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,7 +215,7 @@ func (p *topic) due() (isDue, isWoken bool) {
 	return isDue, isWoken
 }
 
-// run looks until there is nothing left to look for.
+// run looks until nothing is due.
 func (p *topic) run() {
 	for isDue, isWoken := p.due(); isDue; isDue, isWoken = p.due() {
 		var retry time.Duration
@@ -246,7 +246,7 @@ func (p *topic) run() {
 	}
 }
 
-// over ends the topic for its followers, and for future ones.
+// over ends the topic for current and future followers.
 func (p *topic) over() {
 	p.mu.Lock()
 	p.isClosed = true
@@ -255,7 +255,7 @@ func (p *topic) over() {
 	p.forget()
 }
 
-// catchUp adds to a log what read returns, up to the known position, if anybody follows it.
+// catchUp adds the results of read to a log, up to the known position, if the log has followers.
 func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, read live.Read[V]) error {
 	if !log.IsFollowed() {
 		log.Begin(known)
@@ -276,7 +276,7 @@ func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, 
 }
 
 // keep makes events of rows that changed after the position, in the order of their changes, and returns the position
-// of the last one. Where there is none, nothing is left to read up to the known position.
+// of the last one. Without rows, it returns the known position.
 func keep[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Kept[R], live.Position) {
 	kept := make([]live.Kept[R], len(rows))
 	for i, row := range rows {
@@ -289,8 +289,8 @@ func keep[R any](rows []R, at func(R) live.Position, after, known live.Position)
 	return kept, after
 }
 
-// pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is
-// what a row holds, as SQL.
+// pageOf selects at most most rows, in order. All but the last together have less than pageBytes. size is an SQL
+// expression for the bytes of a row.
 func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, most int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before",

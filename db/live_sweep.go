@@ -14,7 +14,7 @@ const (
 	// Topics are checked again after 5 to 10 s, because a signal may be lost.
 	leastRest = 5 * time.Second
 	mostRest  = 10 * time.Second
-	// missedRest is how long possibly missed signals are gathered before all topics are told, one by one.
+	// missedRest is how long possibly missed signals are collected before all topics are notified.
 	missedRest = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000
@@ -22,8 +22,8 @@ const (
 	sweepTimeout = 10 * time.Second
 )
 
-// followedTable is one whose rows are followed: what grows with every change that matters, as SQL, and what says that
-// no more will come.
+// followedTable describes a table whose rows are followed. version is an expression that grows with every relevant
+// change, and hasEnded one that is true when no more changes follow.
 type followedTable struct{ name, version, hasEnded string }
 
 var (
@@ -31,7 +31,7 @@ var (
 		`status = 'Ended' OR EXISTS (SELECT 1 FROM agents AS deleted
 		WHERE deleted.company_id = simulation_chats.company_id AND deleted.id = agent_id AND deleted.deleted_at IS NOT NULL)`}
 	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
-	// The documents of a dataset are compared by their reader, each time.
+	// The reader compares the documents of a dataset each time.
 	followedDatasets  = &followedTable{"datasets", "-1", "false"}
 	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)",
 		"status = 'Archived' OR deleted_at IS NOT NULL"}
@@ -39,7 +39,7 @@ var (
 
 func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }
 
-// look wakes the topics whose rows have changed, or are gone: one statement for many of them, of all companies.
+// look notifies the topics whose rows have changed or are gone. One statement covers many topics of all companies.
 func (s *topics) look() {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
@@ -75,14 +75,14 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 		Version       int32
 		HasEnded      bool
 	}{}
-	// Each row is found by its company and its id, so nothing is told of another company's.
+	// Each row is found by its company and its id, so a topic never sees another company's row.
 	err := s.store.db.Program().NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
 		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies),
 			pgdialect.Array(ids)).
 		Scan(ctx, &rows)
 	if err != nil {
-		return // a database that does not answer may do so the next time
+		return // the database may answer the next time
 	}
 	same := make(map[notify.Key]int32, len(rows))
 	for _, row := range rows {

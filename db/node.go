@@ -7,10 +7,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompanyType is the type of a company's own id.
+// CompanyType is the type name for the id of a company.
 const CompanyType = "company"
 
-// Nodes are the rows that have ids of their own, beside the company.
+// Nodes are all types of rows with ids of their own, except the company.
 var Nodes = []pg.Rows{
 	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows,
 	DocumentRows, ChunkRows,
@@ -18,8 +18,8 @@ var Nodes = []pg.Rows{
 	CampaignItemRows,
 }
 
-// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name.
-// The statement looks into every table, so it is planned once on each connection and not each time.
+// Types returns the type of each id that exists, in one statement, because imported ids do not show their type. The
+// statement reads every table, so it is prepared once on each connection.
 func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, error) {
 	types := make(map[string]string, len(ids))
 	if len(ids) == 0 {
@@ -35,7 +35,7 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 	return types, nil
 }
 
-// idsOf returns the ids of rows, in their order.
+// idsOf returns the ids of rows, in order.
 func idsOf[R model.Node](rows []R) []string {
 	ids := make([]string, len(rows))
 	for i, row := range rows {

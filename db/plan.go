@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Subscription returns the plan of the month that the time is in, with what was used in that month; nil
-// when there is none.
+// Subscription returns the plan of the month that contains the time, with the usage of that month. It returns nil
+// when there is no plan.
 func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.CompanySubscription, error) {
 	month, found := model.MonthOf(at), []*model.CompanySubscription{}
-	w := t.db.Batch() // which may be in a transaction
+	w := t.db.Batch() // the Tenant may be in a transaction
 	w.Add(findPlan, &found, month.Format(time.DateOnly))
 	if err := w.Send(ctx); err != nil || len(found) == 0 {
 		return nil, err
@@ -21,8 +21,7 @@ func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.Company
 	return found[0], nil
 }
 
-// findPlan is the statement that finds the plan of a month, with what was used in it. Each chat that is started asks
-// for it.
+// findPlan is the statement that finds the plan of a month, with its usage. Every new chat runs it.
 var findPlan = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	used := t.Select((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").
 		Where("month = ?::date", pg.Place(2))
@@ -32,7 +31,7 @@ var findPlan = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		[]string{"name", "micro_credits_included", "micro_credits_budget", "micro_credits_used"}
 })
 
-// SetPlan makes a plan hold from the current month on, in place of the one before.
+// SetPlan replaces the plan from the current month on.
 func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
 	plan, err := model.NewPlan(in, now())
 	if err != nil {
@@ -50,7 +49,7 @@ func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
 	})
 }
 
-// ClearPlan leaves the company without a plan and without a budget.
+// ClearPlan removes the plan and the budget of the company.
 func (t *Tenant) ClearPlan(ctx context.Context) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.db.Delete((*model.Plan)(nil)).Exec(ctx); err != nil {

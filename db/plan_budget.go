@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checkBudget returns BUDGET_EXCEEDED when the budget of the month is used up. It costs one statement.
+// checkBudget returns BUDGET_EXCEEDED when the month's budget is used up. It takes one statement.
 func (t *Tenant) checkBudget(ctx context.Context) error {
 	subscription, err := t.Subscription(ctx, now())
 	if err != nil || subscription == nil {
@@ -27,23 +27,22 @@ func (t *Tenant) checkBudget(ctx context.Context) error {
 
 // When budgets are checked.
 const (
-	// lookDelay is how long after usage was recorded the budget is looked at, once for all that is recorded until
-	// then.
+	// lookDelay is the delay of a check after usage was recorded. One check covers everything recorded until then.
 	lookDelay = time.Second
 	lookTime  = 5 * time.Second
 )
 
-// budgets warns of those that are nearly used up, once for each company, month, budget and status.
+// budgets sends warnings when budgets are nearly used up, once for each company, month, budget and status.
 type budgets struct {
 	log *slog.Logger
 	// of reads the current state of a company's plan.
 	of func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
-	// tell writes messages to the company's webhooks, which are written once whichever process does.
+	// tell writes messages to the company's webhooks. They are written once, even if several processes try.
 	tell func(ctx context.Context, companyID string, s *model.CompanySubscription) error
 	told sync.Map
 
 	mu sync.Mutex
-	// awaited are the companies whose budgets will be looked at; nil once closed.
+	// awaited are the companies with a scheduled check. It is nil after close.
 	awaited map[string]bool
 	closing chan struct{}
 	looks   sync.WaitGroup
@@ -69,7 +68,7 @@ func (b *budgets) look(companyID string) {
 		case <-time.After(lookDelay):
 		case <-b.closing:
 		}
-		// What is committed from here on gets a check of its own.
+		// Usage that is committed from here on gets another check.
 		b.mu.Lock()
 		delete(b.awaited, companyID)
 		b.mu.Unlock()
@@ -86,7 +85,7 @@ func (b *budgets) look(companyID string) {
 	})
 }
 
-// close makes all scheduled checks at once and returns when they are done.
+// close runs all scheduled checks at once and waits for them.
 func (b *budgets) close() {
 	b.mu.Lock()
 	if b.awaited != nil {
@@ -97,7 +96,7 @@ func (b *budgets) close() {
 	b.looks.Wait()
 }
 
-// occasion is what is told of once.
+// occasion identifies a warning that is sent once.
 type occasion struct {
 	companyID string
 	month     time.Time
@@ -105,7 +104,7 @@ type occasion struct {
 	status    model.CompanySubscriptionStatus
 }
 
-// isTold reports whether there is nothing to tell, or nothing that was not told.
+// isTold reports whether there is no warning to send.
 func (b *budgets) isTold(companyID string, s *model.CompanySubscription) bool {
 	if s.Warning() == "" {
 		return true
@@ -114,7 +113,7 @@ func (b *budgets) isTold(companyID string, s *model.CompanySubscription) bool {
 	return told
 }
 
-// warn tells the log and the company's webhooks.
+// warn logs the warning and writes it to the company's webhooks.
 func (b *budgets) warn(ctx context.Context, companyID string, s *model.CompanySubscription) {
 	if b.isTold(companyID, s) {
 		return

@@ -18,12 +18,12 @@ var (
 		Order: pg.NewestFirst}
 )
 
-// runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts for a version.
+// runsPerVersion is how many runs of each test TestRunsOfPromptVersions counts per version.
 const runsPerVersion = 20
 
-// TestRunsOfPromptVersions returns the results of the agent's tests with each of several prompt versions, by the
-// version's id: for each test that still exists, its last 20 runs with that version that passed or failed. Runs of
-// drafts and runs that judge earlier conversations again do not count.
+// TestRunsOfPromptVersions returns the results of the agent's tests for each prompt version, by the version's id. It
+// counts the last 20 runs of each existing test that passed or failed with the version. Runs of drafts, and runs that
+// judge earlier conversations again, do not count.
 func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context,
 	ids []string) (map[string]model.PromptVersionTestRuns, error) {
 	rows := []struct {
@@ -49,7 +49,7 @@ func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context,
 
 var judgedStatuses = []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed}
 
-// UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.
+// UpdateAgentPrompt replaces the prompt of an agent. A different prompt becomes a new version.
 func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Retentions returns what of the company's data is kept for some time only, by kind.
+// Retentions returns the company's retention periods, by kind of data.
 func (t *Tenant) Retentions(ctx context.Context) ([]*model.Retention, error) {
 	retentions := []*model.Retention{}
 	return retentions, t.db.Select(&retentions).Order("kind").Scan(ctx)
@@ -32,26 +32,26 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 	return err
 }
 
-// forgetTime bounds how long one sweep deletes what is too old: lost workers are looked for after it.
+// forgetTime bounds how long one sweep deletes expired data, before it looks for lost workers.
 const forgetTime = 2 * time.Second
 
-// retentions are what all companies keep for some time only, in any order. Those that cannot be read are left out, with
-// an error.
+// retentions returns the retention periods of all companies, in any order. Those that cannot be read are left out,
+// with an error.
 func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
 	return ofAll[*model.Retention](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Retention)(nil)).Apply(ofCompany("?TableAlias.company_id"))
 	})
 }
 
-// forgetOld deletes, a part of each in turn, what is older than it is kept. It returns those that are left when its
-// time is over. What one company cannot delete keeps no other from it.
+// forgetOld deletes expired data, one part of each retention at a time, and returns the retentions that remain when
+// the time is over. An error of one company does not stop the others.
 func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
 	return inTurns(retentions, forgetTime, func(r *model.Retention) (bool, error) {
 		return s.Tenant(r.CompanyID).forgetPart(ctx, r)
 	})
 }
 
-// How much is deleted at a time: what takes well below a second.
+// How many rows are deleted at a time. That takes well below a second.
 const (
 	chatsPerPart      = 100
 	executionsPerPart = 2
@@ -60,7 +60,7 @@ const (
 	entriesPerPart    = 5_000
 )
 
-// forgetPart deletes some of what is older, and returns whether there may be more.
+// forgetPart deletes some expired data, and returns whether there may be more.
 func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, error) {
 	before := now().AddDate(0, 0, -int(r.Days))
 	switch r.Kind {
@@ -79,7 +79,7 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 			Where("(noun, id) IN (?)", old).Exec(ctx)
 		return isFull(result, err, tombstonesPerPart)
 	}
-	return false, nil // a later version's
+	return false, nil // a kind of a later version
 }
 
 func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error) {
@@ -113,13 +113,13 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if len(again) > 0 { // There may be many, which go before what they are of.
+	if len(again) > 0 { // there may be many, and they are deleted before their originals
 		ids, hasMore = again, true
 	}
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })
 }
 
-// forgetItems deletes items of the first campaign that has old ones.
+// forgetItems deletes items of the first campaign that has expired ones.
 func (t *Tenant) forgetItems(ctx context.Context, before time.Time) (bool, error) {
 	campaigns := []string{}
 	err := t.db.Select((*model.Campaign)(nil)).Column("id").
@@ -145,7 +145,7 @@ func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
 		Where("?TableAlias.last_call_date < ?", before)
 }
 
-// isFull reports whether a statement that changes so many rows at most has done so, which means that there may be more.
+// isFull reports whether a statement changed its maximum number of rows, so that there may be more.
 func isFull(result sql.Result, err error, most int64) (bool, error) {
 	if err != nil {
 		return false, err

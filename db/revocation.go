@@ -8,12 +8,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify"
 )
 
-// revocationSignal is what a replica that revokes a key or a token wakes the others by. It is of no company: who is
-// woken forgets what it knows of any.
+// revocationSignal is the signal of a replica that revokes a key or a token. It belongs to no company: a receiver
+// drops all its cached credentials.
 var revocationSignal = notify.Key{ID: "revocation"}
 
-// revocations counts the API keys and access tokens that were revoked since the process began, on this replica or, as
-// far as its signals arrived, on another one.
+// revocations counts the API keys and access tokens that were revoked since the process started, on this replica or,
+// if the signal arrived, on another one.
 type revocations struct {
 	hub   *notify.Hub
 	count atomic.Uint64
@@ -31,7 +31,8 @@ func newRevocations(hub *notify.Hub) *revocations {
 }
 
 // Revocations returns a number that changes whenever an API key or an access token may have been revoked. A cache of
-// credentials asks for it before reading one, and forgets it when the number changes, or soon: a signal may be lost.
+// credentials reads it before reading a credential, and drops the credential when the number changes. Since a signal
+// may be lost, the cache must also expire.
 func (s *Store) Revocations() uint64 {
 	r := s.revocations
 	r.listens.Do(func() { r.work.Go(r.listen) })
@@ -51,14 +52,14 @@ func (r *revocations) listen() {
 	}
 }
 
-// announce tells every replica, and this one at once.
+// announce signals every replica, and this one at once.
 func (r *revocations) announce() {
 	r.count.Add(1)
 	r.hub.Wake(revocationSignal)
 }
 
 func (r *revocations) close() {
-	r.listens.Do(func() {}) // nobody begins any more
+	r.listens.Do(func() {}) // no later call starts listening
 	r.cancel()
 	r.work.Wait()
 }

@@ -120,7 +120,7 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	return run, err
 }
 
-// The method begun returns the run if it was claimed for the caller when the previous run ended.
+// This is the run that was claimed for the caller when the previous run ended, if there is one.
 func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false

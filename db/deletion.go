@@ -28,8 +28,9 @@ const (
 	runsPerDetach  = 200
 )
 
-// types are the row structs that need special treatment: marked rows and their dependent rows are not read. Few rows
-// are marked, and a statement reads the marks once.
+// types are the row structs that need special treatment: marked rows and their dependent rows are not read. Only few
+// rows are marked at any time, and each statement reads the marks only once, whatever the number of rows that it
+// returns.
 var types = map[reflect.Type]pg.Type{
 	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},

@@ -19,7 +19,7 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 	return chat, pg.OrMissing(simulationChat, id, err)
 }
 
-// reachable narrows a statement to the simulated chats that are within the Tenant's reach.
+// reachable narrows a statement to the simulated chats within the Tenant's reach.
 func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	if t.reach == nil {
 		return q
@@ -31,8 +31,8 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the
-// last one, and the contact's first one, which only a welcome message may precede.
+// Simulated chats of a company, by their ids, in pages, and by their agents. Also the messages of chats: all in
+// order, the last one, and the contact's first one, which only a welcome message may precede.
 var (
 	SimulationChatRows      = pg.Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: pg.ByID}
 	SimulationChatList      = pg.List{Model: (*model.SimulationChat)(nil), Order: pg.NewestFirst}
@@ -53,9 +53,9 @@ var (
 const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = " +
 	"?TableAlias.chat_id"
 
-// ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its
-// Status says. There is no index on the state, as every turn would have to write it, but there is one of chats that
-// have not ended.
+// ChatsThat returns the filter of a list of chats. wanted is valid or nil. A chat whose turn died is Open again, as
+// its Status says. The state has no index, because every turn would have to write it. There is an index of the chats
+// that have not ended.
 func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil || wanted.Statuses == nil {
 		return nil
@@ -68,8 +68,8 @@ func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 		" = ANY (?::text[])", wanted.Statuses)
 }
 
-// SimulationChats returns a page of the chats that pass the filter, newest first: all of them, or those with one agent.
-// NOT_FOUND names an agent that does not exist.
+// SimulationChats returns a page of the chats that pass the filter, newest first: with all agents, or with one. It
+// returns NOT_FOUND with the id of an agent that does not exist.
 func (t *Tenant) SimulationChats(
 	ctx context.Context, args model.PageArgs, agentID *string, filter *model.SimulationChatFilter, columns ...string,
 ) (*model.Page[*model.SimulationChat], error) {
@@ -83,13 +83,13 @@ func (t *Tenant) SimulationChats(
 		append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
-// MessagesOfChats returns all messages of several chats, each chat's in order.
+// MessagesOfChats returns all messages of several chats, in order within each chat.
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
 	return pg.Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
 }
 
-// CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with
-// the messages, if there are any, which are of now where they have no time.
+// CreateSimulationChat creates a chat with the agent, data bag, mocking, warnings and draft of the argument. It
+// starts with the messages, if there are any. Messages without a time get the current time.
 func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat,
 	begin ...model.TestMessage) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
@@ -118,8 +118,8 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	return w.Send(ctx)
 }
 
-// EndSimulationChat ends a chat and returns it. A turn that is under way is dropped. A chat that has
-// ended stays as it is.
+// EndSimulationChat ends a chat and returns it. It drops a turn that is in progress. Ending a chat again changes
+// nothing.
 func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat, err := changeChat(ctx, t.db.Update((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).Set("extraction_at = ?", now()).
@@ -135,7 +135,7 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 	return chat, nil
 }
 
-// changeChat runs a statement that changes one chat at most, and returns it as it is then; nil when it changed none.
+// changeChat runs a statement that changes at most one chat. It returns the changed chat, or nil when none changed.
 func changeChat(ctx context.Context, query *bun.UpdateQuery) (*model.SimulationChat, error) {
 	chats := []*model.SimulationChat{}
 	if err := query.Returning("*").Scan(ctx, &chats); err != nil || len(chats) == 0 {
@@ -144,7 +144,7 @@ func changeChat(ctx context.Context, query *bun.UpdateQuery) (*model.SimulationC
 	return chats[0], nil
 }
 
-// DeleteSimulationChat deletes a chat with its messages and calls. A turn that is under way is dropped.
+// DeleteSimulationChat deletes a chat with its messages and calls. It drops a turn that is in progress.
 func (t *Tenant) DeleteSimulationChat(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.SimulationChat(ctx, id); err != nil {

@@ -11,33 +11,32 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what a turn knows of the turns before, so that it costs no more however long the chat is.
+// Bounds of the context of a turn, so that its cost does not grow with the length of the chat.
 const (
-	// maxContextMessages and maxContextCalls are how many of the last ones it knows.
+	// maxContextMessages and maxContextCalls bound the number of recent messages and calls.
 	maxContextMessages = 200
 	maxContextCalls    = 400
-	// maxContextBytes bounds the texts of the messages, and those of the calls: none is known before the one that
-	// goes beyond it.
+	// maxContextBytes bounds the texts of the messages, and those of the calls. The message or call that exceeds it
+	// is the oldest in the context.
 	maxContextBytes = 256 << 10
 )
 
-// TurnContext is what a turn knows of the turns before.
+// TurnContext is the part of the chat's history that a turn gets.
 type TurnContext struct {
-	// Messages are the last ones of the chat, in order, with their sequence, role and text.
+	// Messages are the last messages of the chat, in order, with sequence, role and text.
 	Messages []*model.SimulationChatMessage
-	// Calls are the last ones of the chat's own agent in the turns of the messages, retrievals left out, and all transfers
-	// for real, in the order in which they began.
+	// Calls are the last calls of the chat's own agent in the turns of the messages, without retrievals, and all real
+	// transfers. They are in the order in which they started.
 	Calls []*model.ToolCall
-	// Mocked is how often each target was called that is mocked, in the turns that were kept; empty when the mocking
-	// does not ask for it.
+	// Mocked counts the calls of each mocked target in saved turns. It is empty when the mocking does not need it.
 	Mocked map[string]int32
 }
 
-// Context reads what the turn knows of the turns before, and the rows that are wanted beside it.
+// Context reads the history that the turn needs, and the wanted rows.
 func (u *Turn) Context(ctx context.Context, wants ...pg.Want) (*TurnContext, [][]model.Row, error) {
 	t := u.tenant
 	messages, calls, mocked := []*model.SimulationChatMessage{}, []*model.ToolCall{}, []*mockedCalls{}
-	// No message that is known is older, however short they are.
+	// The context contains no older message, however short the messages are.
 	oldest := u.Chat.LastSequence + 1 - maxContextMessages
 	own, wanted := []pg.Bound{pg.Bind(lastMessages, &messages, u.Chat.ID), pg.Bind(lastCalls, &calls, u.Chat.ID, oldest)},
 		[]pg.Bound{}
@@ -77,9 +76,9 @@ var lastMessages = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		[]string{"sequence", "role", "text"}
 })
 
-// lastCalls is the statement for the last calls of a chat, behind a message, and its transfers for real.
+// lastCalls is the statement for the last calls of a chat after a message, and its real transfers.
 var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
-	// Transfers for real come before all others, so that none is left out.
+	// Real transfers come before all other calls, so that none is left out.
 	const newest = "?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked DESC, " +
 		"?TableAlias.message_sequence DESC, ?TableAlias.started_at DESC, ?TableAlias.position DESC"
 	const size = "octet_length(?TableAlias.arguments::text) + coalesce(octet_length(?TableAlias.result), 0) + " +
@@ -102,7 +101,7 @@ type mockedCalls struct {
 	Calls    int32
 }
 
-// countMocked is the statement for the calls of a chat by the target that is mocked, in the turns that were kept.
+// countMocked is the statement that counts the calls of a chat by mocked target, in saved turns.
 var countMocked = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
 			Where("?TableAlias.chat_id = ?", pg.Place(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND " +

@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// chatsPerSweep is how many chats of a company one sweep puts into the queue.
+// chatsPerSweep bounds the chats of a company that one sweep enqueues.
 const chatsPerSweep = 200
 
-// enqueueExtractions puts the chats that have ended into the queue, so that a worker extracts what their agents want to
-// know. The end of a chat only marks it: a model that does not answer keeps no chat from its end.
+// enqueueExtractions enqueues ended chats, so that workers extract the data that their agents ask for. The end of a
+// chat only marks the chat, so a model that does not answer cannot delay it.
 func (s *Store) enqueueExtractions(ctx context.Context) error {
 	const waiting = "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT " +
 		"NULL"
@@ -64,8 +64,9 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	return err
 }
 
-// KeepExtracted keeps what was extracted from a chat that has ended, or why nothing could be, and what that has cost.
-// What was kept before stays: a job that is delivered again costs nothing more. NOT_FOUND when the chat does not exist.
+// KeepExtracted saves the data that was extracted from an ended chat, or the reason for a failure, and the cost. It
+// does not replace an earlier result, and a redelivered job costs nothing more. It returns NOT_FOUND when the chat
+// does not exist.
 func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
 	spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

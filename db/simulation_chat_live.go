@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// listenPatience bounds the wait for the first connection that listens.
+	// listenPatience bounds the wait for the first listening connection.
 	listenPatience = 2 * time.Second
 	// settleTime bounds the wait for the ends of calls after the end of their chat.
 	settleTime = 2 * time.Second
-	// sizeOfEvent is about what an event holds beside its texts.
+	// sizeOfEvent is the approximate overhead of an event in addition to its texts, in bytes.
 	sizeOfEvent = 512
 )
 
-// FollowMessages delivers the messages of a chat that follow the sequence, then each new one as it is
-// written, in order, without gap or duplicate, whichever replica wrote it. The channel is closed
-// after the message that ends the chat, when the chat was ended or deleted, and when ctx ends.
+// FollowMessages delivers the messages of a chat after the sequence, then each new one, in order, without gaps or
+// duplicates, whichever replica wrote it. It closes the channel after the message that ends the chat, when the chat
+// was ended or deleted, and when ctx ends.
 func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 	after int32) (<-chan *model.SimulationChatMessage, error) {
 	if after < 0 {
@@ -37,23 +37,23 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
-// FollowEvents delivers what happens in a chat from now on: what the contact said and the reply's text as it is
-// generated, as far as the reader keeps up; every message that is written, as FollowMessages does; and the end of the
-// chat, at once when it has ended. The channel is closed after the end, when the chat was deleted, and when ctx ends.
+// FollowEvents delivers the events of a chat from now on: the contact's message and the text of the reply as it is
+// generated, if the reader keeps up; every saved message, like FollowMessages; and the end of the chat, at once if it
+// has ended. It closes the channel after the end, when the chat was deleted, and when ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {
 		return nil, err
 	}
 	follower := r.events.Follow(live.Position(chat.LastSequence), p.release)
-	// Text is not kept, so a reader who sends a message at once must not miss its beginning.
+	// Streamed text is not saved, so a reader that sends a message at once must not miss its beginning.
 	waiting, cancel := context.WithTimeout(ctx, listenPatience)
 	defer cancel()
 	t.store.hub.Listening(waiting)
 	return live.Channel(ctx, follower), nil
 }
 
-// followChat returns the topic of a chat, which the caller must release, and the chat as it is now.
+// followChat returns the topic of a chat, which the caller must release, and the current chat.
 func (t *Tenant) followChat(ctx context.Context, id string) (*topic, *chatReader, *model.SimulationChat, error) {
 	p := t.followed(followedChats, id, newChatReader(id))
 	chat, err := t.SimulationChat(ctx, id)
@@ -70,20 +70,20 @@ func (t *Tenant) followChat(ctx context.Context, id string) (*topic, *chatReader
 	return p, r, chat, nil
 }
 
-// chatReader reads a chat's messages as they are written. The rows are the truth: a signal only says that it is worth
-// reading them.
+// chatReader reads a chat's messages as they are written. It relies on the rows alone: a signal only makes it read
+// them.
 type chatReader struct {
 	tenant   *Tenant
 	id       string
 	messages *live.Log[*model.SimulationChatMessage]
 	events   *live.Log[model.SimulationChatEvent]
-	// cursor is the sequence of the last message that was read.
+	// cursor is the sequence of the last message read.
 	cursor int32
-	// held is what came too early: pieces of a turn before which there are messages to read.
+	// held are events that arrived before messages that precede them.
 	held []notify.Piece
-	// begun are the calls of which the end was not announced yet.
+	// begun are the calls whose end was not announced yet.
 	begun map[string]bool
-	// ended is the end of the chat, once it has been read.
+	// ended is the end of the chat, after it was read.
 	ended *model.ChatEnded
 }
 
@@ -103,7 +103,7 @@ func newChatReader(id string) func(*Tenant, *live.Budget) reader {
 	}
 }
 
-// read reads what follows the sequence, up to the first hole.
+// read reads the messages after the sequence, up to the first gap.
 func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.SimulationChatMessage], live.Position,
 	error) {
 	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
@@ -129,7 +129,7 @@ func written(messages []live.Kept[*model.SimulationChatMessage]) []live.Kept[mod
 }
 
 func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
-	// What came before a signal goes before the message it belongs to.
+	// Events that arrived before a signal precede its message.
 	r.take(p)
 	if !isWoken && len(r.held) == 0 {
 		return nothingYet, nil
@@ -162,7 +162,7 @@ func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook,
 		r.settle(ctx, p)
 		return nothingEver, nil
 	}
-	// What was held back has waited for the rows that were just read.
+	// The held events waited for the rows that were just read.
 	r.release(true)
 	return nothingYet, nil
 }
@@ -176,17 +176,16 @@ func (r *chatReader) end() {
 	r.events.Close(*r.ended)
 }
 
-// take passes on what has happened, and holds back what belongs to a turn before which there are
-// messages to read.
+// take delivers new events, and holds back those of a turn before which there are messages to read.
 func (r *chatReader) take(p *topic) {
 	r.held = append(r.held, p.signals.Pieces()...)
 	r.release(false)
 }
 
-// release passes on what is held, up to what is too early for it, or all of it.
+// release delivers held events that are no longer too early, or all of them.
 func (r *chatReader) release(all bool) {
 	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
-		// Text that comes late is part of the messages by now; a call is news even then.
+		// Late text is part of a message by now. A late call is still news.
 		isText := false
 		switch r.held[0].Event.(type) {
 		case model.MessageDelta, model.TurnStarted:
@@ -216,8 +215,8 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 	r.events.Say(event, size)
 }
 
-// settle passes on the ends of calls that had begun when the chat was ended. Their turn announces
-// them as soon as it notices.
+// settle delivers the ends of calls that were running when the chat was ended. Their turn announces them as soon as
+// it notices the end.
 func (r *chatReader) settle(ctx context.Context, p *topic) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()
@@ -232,11 +231,11 @@ func (r *chatReader) settle(ctx context.Context, p *topic) {
 	}
 }
 
-// maxMessages bounds what MessagesAfter returns at once.
+// maxMessages bounds the messages that MessagesAfter returns at once.
 const maxMessages = 200
 
-// MessagesAfter returns, in order, the messages of a chat that follow the sequence: 200 at most, and of long ones
-// fewer. It returns none only when there are none.
+// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, and fewer long ones. It
+// returns none only when there are none.
 func (t *Tenant) MessagesAfter(ctx context.Context, chatID string,
 	sequence int32) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}

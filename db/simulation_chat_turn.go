@@ -16,34 +16,34 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Turn is the right to answer the contact in a chat. One Turn holds a chat at a time, by a lease: a
-// process that dies in mid-turn leaves the chat usable as soon as the lease is over, and whatever it
-// still tries comes to nothing. Finish or Release ends it.
+// Turn is the right to answer the contact in a chat. One Turn at a time holds a chat, by a lease. If its process dies
+// in the middle of the turn, the chat is usable again when the lease ends, and later writes of the turn have no
+// effect. Finish or Release ends the turn.
 type Turn struct {
 	ID string
-	// Chat is as it was when the turn began.
+	// Chat is the chat at the start of the turn.
 	Chat *model.SimulationChat
-	// Spent is what the turn has cost, which Finish records; nil for nothing.
+	// Spent is the cost of the turn, which Finish records. Nil if there is none.
 	Spent *model.UsageEntry
 
 	tenant *Tenant
 	lease  time.Duration
 	signal notify.Key
-	// written is how many characters of the reply were streamed.
+	// written counts the characters of the reply that were streamed.
 	written int32
-	// warnings are those that the chat does not have yet.
+	// warnings are the warnings that the chat does not have yet.
 	warnings []string
 }
 
-// messagesOfTurn is what a turn writes: the contact's message and the reply.
+// messagesOfTurn is the number of messages of a turn: the contact's message and the reply.
 const messagesOfTurn = 2
 
-// BeginTurn claims a chat for the lease. CONFLICT when the chat has ended or another turn holds it.
+// BeginTurn claims a chat for the lease. It returns CONFLICT when the chat has ended or another turn holds it.
 func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Duration) (*Turn, error) {
 	id := model.NewID("turn")
 	var holder, agentIDs any
 	if t.reach != nil {
-		holder = append([]byte{}, t.reach.Holder...) // never NULL, which narrows nothing
+		holder = append([]byte{}, t.reach.Holder...) // never NULL, which would narrow nothing
 		if len(t.reach.AgentIDs) > 0 {
 			agentIDs = t.reach.AgentIDs
 		}
@@ -60,8 +60,8 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 	return &Turn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
 }
 
-// claimChat is the statement that claims a chat for a turn. Leases are measured by the database's clock alone: those of
-// the replicas may differ.
+// claimChat is the statement that claims a chat for a turn. Only the database's clock measures leases, because the
+// clocks of replicas may differ.
 var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Place(3)).
@@ -73,7 +73,7 @@ var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		pg.Place(6)))
 })
 
-// chatAfter is the statement of a change, with what it returns: the chat as it is then.
+// chatAfter returns the statement of a change that returns the changed chat.
 func chatAfter(t *pg.Tables, change *bun.UpdateQuery) (string, []string) {
 	columns := t.Chosen(reflect.TypeFor[model.SimulationChat](), nil)
 	for _, column := range columns {
@@ -84,31 +84,31 @@ func chatAfter(t *pg.Tables, change *bun.UpdateQuery) (string, []string) {
 
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
-// prolongTurn is the statement that prolongs the lease of a turn, if that still has the chat.
+// prolongTurn is the statement that renews the lease of a turn, if the turn still holds the chat.
 var prolongTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, pg.Place(4)).
 		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).Returning("?TableAlias.id").String(), []string{"id"}
 })
 
-// prolonging adds that the lease of the turn begins anew. It has a chat afterwards if the turn still has it.
+// prolonging adds the renewal of the turn's lease to a batch. The result has a chat if the turn still holds it.
 func (u *Turn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
 	w.Add(prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
 }
 
-// holdTurn is the statement that holds a turn's chat until what is sent with it is done, if the turn still has it.
+// holdTurn is the statement that locks the chat for its batch, if the turn still holds it.
 var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
 	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Place(2)).
 		Where("reply_id = ?", pg.Place(3)).For("UPDATE")
 })
 
-// holding adds, before what it is for, that nothing is kept unless the turn still has the chat.
+// holding adds the condition to a batch that the turn still holds the chat. Add it before the other statements.
 func (u *Turn) holding(w *pg.Batch) {
 	w.Require(holdTurn, u.Chat.ID, u.ID)
 }
 
-// whyNot says why no message can be sent to a chat now.
+// whyNot returns the reason why no message can be sent to a chat now.
 func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 	chat, err := t.SimulationChat(ctx, chatID)
 	if err != nil {
@@ -121,8 +121,8 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 		"reply is written", chatID)
 }
 
-// KeepAlive keeps the claim alive until the returned function is called. The returned context ends with
-// ctx, and, with the CONFLICT as its cause, when the claim is lost: the chat was ended, or another turn took it over.
+// KeepAlive renews the lease until the returned function is called. The returned context ends with ctx. It also ends
+// when the claim is lost, with the CONFLICT as its cause: the chat was ended, or another turn took it over.
 func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := u.tenant.store.hub.Subscribe(u.signal)
@@ -141,7 +141,7 @@ func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 			}
 			w := u.tenant.db.Batch()
 			chats := u.prolonging(w)
-			// A database that does not answer may do so at the next beat.
+			// The database may answer at the next beat.
 			if err := w.Send(ctx); err == nil && len(*chats) == 0 {
 				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
 				return
@@ -154,8 +154,8 @@ func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write streams the next piece of the reply to the chat's subscribers. Nothing is kept of it. It is not safe
-// for concurrent use.
+// Write streams the next piece of the reply to the chat's subscribers. The piece is not saved. Write is not safe for
+// concurrent use.
 func (u *Turn) Write(text string) {
 	u.tenant.store.hub.Write(u.signal, model.MessageDelta{
 		Sequence: u.Chat.LastSequence + messagesOfTurn, TurnID: u.ID, Offset: u.written, Text: text,
@@ -163,19 +163,19 @@ func (u *Turn) Write(text string) {
 	u.written += int32(utf8.RuneCountInString(text))
 }
 
-// Warn adds a warning to the chat, unless it has the same one. Finish and Release keep it. It is not safe for
+// Warn adds a warning to the chat, unless the chat has the same one. Finish and Release save it. Warn is not safe for
 // concurrent use.
 func (u *Turn) Warn(warning string) {
 	warning = strings.ToValidUTF8(strings.ReplaceAll(warning, "\x00", ""),
-		"\uFFFD") // a warning that cannot be kept keeps no turn
+		"\uFFFD") // a warning that Postgres cannot store must not fail the turn
 	if !slices.Contains(u.Chat.Warnings, warning) && !slices.Contains(u.warnings, warning) {
 		u.warnings = append(u.warnings, warning)
 	}
 }
 
-// endTurn is the statement by which a turn gives the chat back, if it still has it: in a state, with the number of the
-// last message, with what the chat is warned of, and when and why it has ended, if it has. A chat whose agent is being
-// deleted is given back, too: what held it for the turn has looked.
+// endTurn is the statement that gives the chat back, if the turn still holds it. It sets the state, the number of the
+// last message, the warnings, and the time and reason of the end, if there is one. It also gives back a chat whose
+// agent is being deleted: the statement that holds the chat has checked that.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("status = ?", pg.Place(4)).Set("last_sequence = ?", pg.Place(5)).
@@ -184,8 +184,8 @@ var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).String(), nil
 })
 
-// ended is the chat as it is read after the turn, which has added so many messages: nobody else changes it as long as
-// the turn has it. It has ended when the reply, which may be nil, ends it.
+// ended returns the chat after the turn, which added the given number of messages. No other request changes the chat
+// while the turn holds it. The chat has ended if the reply, which may be nil, ends it.
 func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
 	chat := *u.Chat
 	chat.State, chat.ReplyID, chat.ReplyUntil = model.SimulationChatStatusOpen, nil, nil
@@ -198,7 +198,7 @@ func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.
 	return &chat
 }
 
-// ending adds that the turn gives the chat back as it is to be.
+// ending adds the statement that gives the chat back in its new state.
 func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
@@ -213,18 +213,17 @@ func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	w.Add(endTurn, nil, chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason)
 }
 
-// Announce tells the chat's subscribers that the turn or a call began or ended, or that the turn failed. Nothing is
-// kept of it.
+// Announce sends an event to the chat's subscribers: the turn or a call started or ended, or the turn failed. The
+// event is not saved.
 func (u *Turn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }
 
-// Finish keeps the contact's message, the reply and the calls that led to it, numbers them, and
-// returns the chat after them, ended when the reply ends it. CONFLICT, and no message is kept, when
-// the claim was lost.
+// Finish saves the contact's message, the reply and its calls, and numbers them. It returns the chat after them,
+// which has ended if the reply ends it. When the claim was lost, it saves no message and returns CONFLICT.
 func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage,
 	calls []*model.ToolCall) (*model.SimulationChat, error) {
-	// Nobody else writes messages while the turn has the chat.
+	// No other request writes messages while the turn holds the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
 	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
 	chat := u.ended(messagesOfTurn, reply)
@@ -250,8 +249,8 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	return chat, nil
 }
 
-// Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
-// done. A claim that was lost stays lost.
+// Release gives the chat back without saving a message. It saves the calls, because their effects remain. It does
+// nothing if the claim was lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.ending(w, u.ended(0, nil))

@@ -9,18 +9,18 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// Stats are what a process has to do with its database now.
+// Stats describes the current use of the database by this process.
 type Stats struct {
 	Writes, Reads *pgxpool.Stat
-	// Topics are what is followed, Followers who follows them.
+	// Topics is the number of rows that are followed, Followers the number of their followers.
 	Topics, Followers int
 	Bus               notify.Stats
 }
 
-// Backlog is how many jobs of a kind are in a state.
+// Backlog is the number of jobs of one kind in one state.
 type Backlog = queue.Backlog
 
-// Stats returns what the process has to do with its database now. It asks the database nothing.
+// Stats returns the current use of the database by this process, without a query.
 func (s *Store) Stats() Stats {
 	stats := Stats{Writes: s.db.Writes().Stat(), Reads: s.db.Readers().Stat(), Bus: s.hub.Stats()}
 	s.topics.mu.Lock()

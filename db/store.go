@@ -1,5 +1,5 @@
-// Package db keeps everything in Postgres. A Store is the database; a Tenant is one company's part of
-// it, and the only way to that company's rows.
+// Package db stores everything in Postgres. A Store is the database. A Tenant is one company's part of it, and the
+// only way to the rows of that company.
 package db
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Options are what a Store needs beside its address.
+// Options configure a Store.
 type Options struct {
-	// SessionAddress is that of Postgres itself, if the other one is of a pooler that hands connections on between
-	// transactions: for notifications, the locks of workers and the queue, which need sessions. Empty means that the
-	// address leads to sessions.
+	// SessionAddress leads directly to Postgres when the main address leads to a pooler in transaction mode.
+	// Notifications, the locks of workers and the queue use it, because they need sessions. Leave it empty if the
+	// main address supports sessions.
 	SessionAddress string
-	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
+	// MaxConnections bounds the pool for writes and the pool for reads, each on its own. 0 means pgx's default.
 	MaxConnections int32
-	// SecretKey, 32 bytes, encrypts what must not be readable in the database, and signs credentials. Without it, such
-	// values are refused, and credentials are made without a signature.
+	// SecretKey, 32 bytes, encrypts secrets in the database and signs credentials. Without it, the Store refuses to
+	// save secrets, and credentials have no signature.
 	SecretKey []byte
-	// RunsPerCompany is how many test runs of one company are under way at once, over all processes; they should
-	// all have the same value. 0 means queue.DefaultWindow.
+	// RunsPerCompany is how many test runs of one company may run at once, across all processes. All of them should
+	// have the same value. 0 means queue.DefaultWindow.
 	RunsPerCompany int
 	// Log receives failures of test runs and warnings of budgets. Nil means slog.Default().
 	Log *slog.Logger
@@ -41,13 +41,14 @@ type Options struct {
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 	// MaxStored bounds the documents of one company, in bytes. 0 means no bound.
 	MaxStored int64
-	// AuditKept is how long audit events are kept. 0 means for ever.
+	// AuditKept is how long audit events are kept. 0 means forever.
 	AuditKept time.Duration
-	// NATS carries signals between replicas in place of the database, if it is given. All replicas should have the same.
+	// NATS, if set, carries signals between replicas instead of the database. All replicas should have the same
+	// value.
 	NATS *NATS
-	// RerankModels are the models that knowledge base chats may name.
+	// RerankModels are the models that knowledge base chats may use.
 	RerankModels []string
-	// Tracer sees every statement. It may be nil.
+	// Tracer is called for every statement. It may be nil.
 	Tracer pgx.QueryTracer
 }
 
@@ -65,7 +66,7 @@ type Store struct {
 	budgets     *budgets
 	revocations *revocations
 	transitions *group.Group[string, *runTransition]
-	// itemTransitions have a company and a campaign as their key.
+	// itemTransitions is keyed by company and campaign.
 	itemTransitions *group.Group[string, *itemTransition]
 	topics          *topics
 
@@ -122,7 +123,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return store, nil
 }
 
-// taken are the unique constraints that a user may break.
+// taken are the unique constraints that user input may break.
 var taken = map[string]pg.Taken{
 	"tools_technical_name_key": {Field: "technicalName", Message: "is the technical name of another tool"},
 	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is the technical name of another sub-agent of " +
@@ -139,10 +140,10 @@ func (s *Store) Close() {
 	s.db.Close()
 }
 
-// Ping reports whether the database answers, and finds what it may read.
+// Ping reports whether the database answers, and checks for row-level security until it is on.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Remarks are what an operator is to be told of a database that answers: tables of a Citus cluster that are not
+// Remarks returns warnings for an operator about a working database: tables of a Citus cluster that are not
 // distributed.
 func (s *Store) Remarks(ctx context.Context) []string {
 	if !s.db.IsSharded() {
@@ -155,31 +156,31 @@ func (s *Store) Remarks(ctx context.Context) []string {
 	return []string{"not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
 }
 
-// Signer signs the credentials that are made here.
+// Signer returns the signer of the Store's credentials.
 func (s *Store) Signer() model.Signer { return s.signer }
 
-// Tenant is the company's part of the database. It does not check that the company exists.
+// Tenant returns the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {
 	return (&Tenant{store: s}).in(s.db.Company(companyID))
 }
 
-// Tx is a transaction over the companies of a Store.
+// Tx is a transaction across the companies of a Store.
 type Tx struct {
 	*pg.Tx
 	store *Store
 }
 
-// Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
+// Tx runs fn in a transaction. It commits when fn returns nil, and rolls back when fn returns an error.
 func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	return s.db.Program().Begin(ctx, nil, func(ctx context.Context, tx *pg.Tx) error { return fn(ctx, &Tx{tx, s}) })
 }
 
-// Tenant is the company's part of the database, as the transaction sees and changes it.
+// Tenant returns the company's part of the database in the transaction.
 func (tx *Tx) Tenant(companyID string) *Tenant {
 	return (&Tenant{store: tx.store}).in(tx.Company(companyID))
 }
 
-// now is the time that a write records, as exact as Postgres keeps it.
+// now returns the time that a write records, in the precision of Postgres.
 func now() time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// storedDocuments is the kind of the bytes of documents, as they came.
+// storedDocuments is the kind for the bytes of uploaded documents.
 const storedDocuments = "Documents"
 
-// StoredBytes returns how many bytes the documents of the company have.
+// StoredBytes returns the size of the company's documents, in bytes.
 func (t *Tenant) StoredBytes(ctx context.Context) (bytes int64, err error) {
 	err = t.db.NewRaw("SELECT coalesce(sum(bytes), 0)::bigint FROM stored_bytes WHERE company_id = ? AND kind = ?",
 		t.CompanyID(), storedDocuments).Scan(ctx, &bytes)
 	return bytes, err
 }
 
-// mayStore returns UNPROCESSABLE if the company would keep more than it may with so many bytes more.
+// mayStore returns UNPROCESSABLE if the given number of further bytes would exceed the company's limit.
 func (t *Tenant) mayStore(ctx context.Context, more int64) error {
 	if t.store.maxStored == 0 {
 		return nil
@@ -37,13 +37,13 @@ func (t *Tenant) fits(stored, more int64) error {
 	return nil
 }
 
-// addStored changes the sum of what the company keeps; with more than it may keep it returns UNPROCESSABLE. Others that
-// change the sum wait until the end of the transaction, so this is among the last things that it does.
+// addStored changes the company's sum of stored bytes. It returns UNPROCESSABLE if the sum exceeds the limit. Other
+// changes of the sum wait until the end of the transaction, so call it near the end.
 func (t tenantTx) addStored(ctx context.Context, change int64) error {
 	if change == 0 {
 		return nil
 	}
-	// Documents that a program of before has added while this one was started are not in the sum.
+	// An older program may have added documents while this one started. The sum lacks them.
 	var stored int64
 	if err := t.db.NewRaw(`INSERT INTO stored_bytes AS stored (company_id, kind, bytes) VALUES (?, ?, greatest(0, ?))
 		ON CONFLICT (company_id, kind) DO UPDATE SET bytes = greatest(0, stored.bytes + ?) RETURNING bytes`,

@@ -19,13 +19,13 @@ var (
 	}
 )
 
-// SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
+// SubAgentsOfAgents returns the sub-agents of several agents, in the order in which they were added to each.
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string,
 	columns ...string) ([]*model.SubAgent, error) {
 	return pg.Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
 }
 
-// AddSubAgent lets an agent delegate to another and returns the relation with the parent.
+// AddSubAgent lets an agent delegate to another, and returns the relation with the parent.
 func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*model.SubAgent, *model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
@@ -71,7 +71,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 	return relation, parent, err
 }
 
-// UpdateSubAgent changes what the input gives, and returns the relation with the parent.
+// UpdateSubAgent changes the fields that the input sets, and returns the relation with the parent.
 func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent,
 	error) {
 	relation := &model.SubAgent{}
@@ -85,7 +85,7 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if err := relation.Update(in); err != nil {
 			return err
 		}
-		// Only another one is held: whoever deletes the one of before holds it, and waits for the relation.
+		// Only a new delegate is locked: a deletion of the previous one holds it, and waits for the relation.
 		if relation.DelegateAgentID == before {
 			_, err = t.Agent(ctx, before)
 		} else {

@@ -12,36 +12,36 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tenant is one company's part of the database: nothing of another company can be read or written
-// through it. Its methods are named for the types, one file each.
+// Tenant is one company's part of the database. It cannot read or write rows of other companies. Its methods are
+// named after the types, one file each.
 type Tenant struct {
 	pg.Reads
-	// db makes statements for the company's rows alone: each on any connection, or all of them in a transaction.
+	// db runs statements about the company's rows, in one transaction or each on any connection.
 	db    pg.Scope
 	store *Store
 	keyID *string
-	// reach is what the caller is narrowed to; nil for the whole company.
+	// reach restricts the caller. Nil for the whole company.
 	reach *model.Reach
-	// delivery is the worker's job that the Tenant is for. It is nil outside of workers.
+	// delivery is the worker's job that the Tenant belongs to. It is nil outside workers.
 	delivery *queue.Delivery
 }
 
-// in returns the same part, as its statements are made by the scope.
+// in returns the Tenant with another scope for its statements.
 func (t *Tenant) in(scope pg.Scope) *Tenant {
 	other := *t
 	other.Reads, other.db = scope.Reads(), scope
 	return &other
 }
 
-// By returns the same part, for writes that record who made them.
+// By returns the Tenant for writes that record the API key.
 func (t *Tenant) By(keyID string) *Tenant {
 	by := *t
 	by.keyID = &keyID
 	return &by
 }
 
-// Within returns the part of it that is within reach: other simulated chats cannot be read, followed or changed by
-// their ids, and those that are started have the reach's holder. Nothing else is narrowed: the scope chat gives nothing
+// Within returns the Tenant restricted to the reach. Other simulated chats cannot be read, followed or changed by id,
+// and new chats get the reach's holder. Nothing else is restricted, because the scope chat gives access to nothing
 // else.
 func (t *Tenant) Within(reach *model.Reach) *Tenant {
 	within := *t
@@ -49,13 +49,13 @@ func (t *Tenant) Within(reach *model.Reach) *Tenant {
 	return &within
 }
 
-// Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,
-// when it returns an error, nothing. A Tenant that is in a transaction stays in it.
+// Tx runs fn in a transaction. It commits when fn returns nil, and rolls back when fn returns an error. A Tenant in a
+// transaction continues that transaction.
 func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return fn(ctx, t.Tenant) })
 }
 
-// tenantTx is a Tenant in a transaction. What needs one is a method of it.
+// tenantTx is a Tenant in a transaction, for methods that need one.
 type tenantTx struct{ *Tenant }
 
 func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) error) error {
@@ -67,7 +67,7 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	})
 }
 
-// exec runs a statement whose result nobody needs.
+// exec runs a statement and drops its result.
 func exec(ctx context.Context, q interface {
 	Exec(ctx context.Context, dest ...any) (sql.Result, error)
 }) error {
@@ -75,30 +75,30 @@ func exec(ctx context.Context, q interface {
 	return err
 }
 
-// signalOf is the key under which what has the id signals.
+// signalOf returns the signal key of the row with the id.
 func (t *Tenant) signalOf(id string) notify.Key {
 	return notify.Key{CompanyID: t.CompanyID(), ID: id}
 }
 
-// wake tells those who follow what has the id that it has changed, once the change is committed.
+// wake signals the followers of the row with the id after the commit.
 func (t *Tenant) wake(id string) {
 	t.db.OnCommit(func() { t.store.hub.Wake(t.signalOf(id)) })
 }
 
-// rowLock says how a row that is read is locked until the end of the transaction.
+// rowLock is how a row is locked until the end of the transaction.
 type rowLock string
 
 const (
 	forShare rowLock = "SHARE"
 	// forReference only keeps the row from being deleted.
 	forReference rowLock = "KEY SHARE"
-	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
-	// stronger lock would have two agents that become each other's sub-agents wait for one another.
+	// forUpdate lets other transactions refer to the row by its id, which never changes. With a stronger lock, two
+	// agents that become each other's sub-agents would deadlock.
 	forUpdate rowLock = "NO KEY UPDATE"
 	forDelete rowLock = "UPDATE"
 )
 
-// lock reads the row with the id into a struct, and locks it. NOT_FOUND names the type.
+// lock locks the row with the id and reads it into a struct. It returns NOT_FOUND with the type's name.
 func (t tenantTx) lock(ctx context.Context, typeName, id string, row any, strength rowLock) error {
 	return t.db.One(ctx, typeName, id, row, func(q *bun.SelectQuery) *bun.SelectQuery { return q.For(string(strength)) })
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Nouns that leave a tombstone when they are deleted, since usage outlives them.
+// Nouns that leave a tombstone when they are deleted, because usage refers to them longer.
 const (
 	typeAgent    = "agent"
 	typeCampaign = "campaign"
 )
 
-// recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
+// recordTombstone records in the deleting transaction that the id belonged to the company.
 func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 	return exec(ctx, t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at =
@@ -30,14 +30,14 @@ func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string
 			excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID))
 }
 
-// existing are the rows of each noun that leaves a tombstone.
+// existing maps each noun with tombstones to its row struct.
 var existing = map[string]any{
 	typeAgent:    (*model.Agent)(nil),
 	typeCampaign: (*model.Campaign)(nil),
 }
 
-// nameStatus reads, in one statement, which of the ids of each noun exist or existed, and returns how to ask
-// for one of them.
+// nameStatus reads which ids of each noun exist or existed, in one statement. It returns a function that looks up one
+// of them.
 func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(noun, id string) model.NameStatus,
 	error) {
 	type name struct{ noun, id string }
@@ -76,7 +76,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 	}
 	err := query.Scan(ctx, &rows)
 	for _, row := range rows {
-		// An id that was imported again is not gone.
+		// An id that was imported again exists.
 		if key := (name{row.Noun, row.ID}); known[key] != model.NameStatusResolved {
 			known[key] = row.Status
 		}

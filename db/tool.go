@@ -46,7 +46,7 @@ func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.N
 	return pg.Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamedThat(filter))
 }
 
-// ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
+// ToolsOfAgents returns the tools of several agents, in the order of their connection to each.
 func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
 	return pg.Find[*model.Tool](ctx, t.db, ToolsOfAgents, agentIDs, columns...)
 }
@@ -60,7 +60,7 @@ func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*mod
 	return tool, pg.Insert(ctx, t.db, tool)
 }
 
-// UpdateTool changes what the input gives.
+// UpdateTool changes the fields that the input sets.
 func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*model.Tool, error) {
 	tool := &model.Tool{}
 	return tool, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -86,7 +86,7 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 	})
 }
 
-// seal encrypts a secret of the company's row with the id.
+// seal encrypts a secret in the company's row with the id.
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	sealed, err := t.store.sealer.Seal(t.CompanyID()+"/"+id, text)
 	if errors.Is(err, seal.ErrNoKey) {
@@ -95,8 +95,8 @@ func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// checkRename holds the agents of a tool, so that they get no new sub-agent meanwhile, and refuses
-// a technical name that a sub-agent of one of them has.
+// checkRename locks the agents of a tool, so that they get no new sub-agent meanwhile. It refuses a technical name
+// that a sub-agent of one of them has.
 func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	agents := []*model.Agent{}
 	err := t.db.Select(&agents).Column("id").
@@ -134,16 +134,16 @@ type agentTool struct {
 	Position int32
 }
 
-// ConnectTool connects a tool to an agent, after those that it has. Connecting what is connected changes nothing.
+// ConnectTool connects a tool to an agent, as its last one. Connecting it again changes nothing.
 func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
 	return t.ConnectTools(ctx, in.AgentID, in.ToolID)
 }
 
-// ConnectTools is ConnectTool for several tools, in their order: all are connected, or if one is refused none.
+// ConnectTools is ConnectTool for several tools, in order. It connects all of them or none.
 func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...string) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// The tools before the agent, as everywhere, so that two requests never wait for each other.
+		// Tools are locked before the agent, as everywhere, so that two requests cannot deadlock.
 		tools, err := t.lockTools(ctx, toolIDs, forShare)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 	return agent, err
 }
 
-// lockTools returns the tools in the order of the ids.
+// lockTools locks tools and returns them in the order of the ids.
 func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
 	held := []*model.Tool{}
 	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
@@ -217,7 +217,7 @@ func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools 
 	return nil
 }
 
-// DisconnectTool disconnects a tool from an agent. Disconnecting what is not connected changes nothing.
+// DisconnectTool disconnects a tool from an agent. It changes nothing if they are not connected.
 func (t *Tenant) DisconnectTool(ctx context.Context, in model.DisconnectToolInput) (*model.Agent, error) {
 	if _, err := t.Tool(ctx, in.ToolID); err != nil {
 		return nil, err

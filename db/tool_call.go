@@ -9,18 +9,18 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ToolCallsOfChats are the calls of simulated chats, each chat's in the order in which they began.
+// ToolCallsOfChats are the calls of simulated chats, in the order in which they started in each chat.
 var ToolCallsOfChats = pg.Rows{
 	Model: (*model.ToolCall)(nil), Key: "?TableAlias.chat_id",
 	Order: "?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position",
 }
 
-// ToolCallsOfChats returns the calls of several chats, each chat's in the order in which they began.
+// ToolCallsOfChats returns the calls of several chats, in the order in which they started in each chat.
 func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*model.ToolCall, error) {
 	return pg.Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
-// HeadersOf returns the headers of a tool's endpoint with their values, which are secrets.
+// HeadersOf returns the headers of a tool's endpoint with their secret values.
 func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	headers := map[string]string{}
 	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
@@ -33,8 +33,8 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	return headers, json.Unmarshal(text, &headers)
 }
 
-// BeginCall keeps that a call is about to be made, as one of which the outcome is not known. A call that has
-// effects must not be made when it fails: with CONFLICT, because the claim was lost. The claim is prolonged.
+// BeginCall records that a call is about to be made, with an unknown outcome, and renews the claim. If it fails, do
+// not make a call that has effects. It returns CONFLICT when the claim was lost.
 func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun := *call
 	begun.Begin()
@@ -50,15 +50,15 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	return err
 }
 
-// EndCall keeps what came of a call that BeginCall has kept.
+// EndCall records the outcome of a call that BeginCall has recorded.
 func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	w.Update(call, call.ID, "result", "error", "duration_ms", "is_outcome_unknown")
 	return w.Send(ctx)
 }
 
-// record adds the calls of a turn on the chat, those that were begun and those that were not. Those of a turn that was
-// kept stay so, though nobody may have heard that it was.
+// record adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
+// saved, even if the caller did not learn that it was saved.
 func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
@@ -70,7 +70,7 @@ func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	}
 }
 
-// place gives a call its place in the chat.
+// place assigns a call its position in the chat.
 func (u *Turn) place(call *model.ToolCall) {
 	call.ChatID, call.MessageSequence = u.Chat.ID, u.Chat.LastSequence+1
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// RecordUsage adds entries to the ledger, all of them or none. Those that are in it already are duplicates;
-// UNPROCESSABLE when one of them says something else.
+// RecordUsage adds all of the entries to the ledger, or none. Entries that are there already count as duplicates. It
+// returns UNPROCESSABLE when an entry in the ledger differs.
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {
@@ -40,13 +40,13 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// ledgerBegins is the day with which the ledger begins that is kept for so many days.
+// ledgerBegins returns the first day of a ledger that is kept for the given number of days.
 func ledgerBegins(days int32) time.Time {
 	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
 }
 
-// checkLedger returns UNPROCESSABLE when entries are of before the ledger begins. It keeps entries for a day at least,
-// so only older ones have it looked up.
+// checkLedger returns UNPROCESSABLE when entries are older than the ledger. Entries are kept for at least a day, so
+// it looks up the start only for older ones.
 func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	aDayAgo := now().AddDate(0, 0, -1)
 	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
@@ -59,8 +59,8 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 	return in.KeptFrom(ledgerBegins(kept[0].Days))
 }
 
-// sumUpLedger puts one entry for each day, channel, agent and campaign in place of some that are older, and returns
-// whether there may be more.
+// sumUpLedger replaces some old entries by one for each day, channel, agent and campaign, and returns whether there
+// may be more.
 func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool, err error) {
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		old := t.db.Select((*model.UsageEntry)(nil)).Column("idempotency_key").Where("at < ?", begin).
@@ -83,11 +83,10 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 	})
 }
 
-// addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
-// month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
-// transaction that the Tenant is in.
+// addUsage writes the rows that are not in the ledger yet, and adds them to the sums of their days and months. The
+// rows have distinct keys. It returns how many it wrote. A budget is checked after the commit.
 func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
-	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
+	// All transactions write keys in the same order, then days, then months, so that they cannot deadlock.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	added := []*model.UsageEntry{}
 	w := t.db.Batch()
@@ -111,8 +110,8 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	return len(recorded), w.Send(ctx)
 }
 
-// usageColumns are the columns of several entries, or of several sums: channels, agents, campaigns, credits, keys, and
-// when or how many. A thousand rows as literals take longer to parse than to write.
+// usageColumns are the columns of several entries or sums: channels, agents, campaigns, credits, keys, and times or
+// numbers. Parsing a thousand rows as literals takes longer than writing them.
 type usageColumns [6][]string
 
 func (c *usageColumns) add(channel model.Channel, agentID, campaignID string, credits model.Credits, key, last string) {
@@ -138,8 +137,8 @@ func columnsOfEntries(entries []*model.UsageEntry) *usageColumns {
 	return columns
 }
 
-// ledgerInsert returns the query that adds usageColumns to a table of the ledger, whose last two columns have the
-// expressions.
+// ledgerInsert returns the query that adds usageColumns to a table of the ledger. expressions are the values of its
+// last two columns.
 func ledgerInsert(table, columns, expressions, conflict string, returned ...string) pg.Query {
 	return pg.NewQuery(func(*pg.Tables) (string, []string) {
 		text := "INSERT INTO " + table + " AS kept (company_id, channel, agent_id, campaign_id, micro_credits, " + columns +
@@ -159,8 +158,7 @@ const (
 	addSum     = addCredits + ", entries = kept.entries + excluded.entries"
 )
 
-// addEntries adds entries, and returns the keys of those that were not there. addToEntries adds to the credits of those
-// that were.
+// addEntries adds entries and returns the keys of the new ones. addToEntries adds credits to existing entries.
 var (
 	addEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz",
 		"(company_id, idempotency_key) DO NOTHING", "idempotency_key")
@@ -172,8 +170,8 @@ var (
 		"(company_id, month, channel, agent_id, campaign_id)"+addSum)
 )
 
-// addSums adds, to a batch, that entries are added to the sums of their days and months. It returns what is to be done
-// once that is committed: the budget, when there is one, is looked at.
+// addSums adds statements to a batch that add entries to the sums of their days and months. Call the result after the
+// commit: it schedules a check of the budget, if there is one.
 func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards func()) {
 	days, months := model.SumUsage(entries)
 	var ofDays, ofMonths usageColumns
@@ -196,7 +194,7 @@ func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards f
 	}
 }
 
-// checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
+// checkDuplicates returns UNPROCESSABLE when the ledger has different entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	keys := make([]string, len(rows))
 	given := make(map[string]*model.UsageEntry, len(rows))
@@ -221,9 +219,8 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	return faults.As(model.Unprocessable)
 }
 
-// spending adds what a simulated conversation has cost, under a key that the ledger does not have yet: the last thing
-// that is done, since others wait for the day's row. It returns what is to be done once it is committed. Nothing is
-// recorded of what cost nothing.
+// spending adds the cost of a simulated conversation to a batch, under a new key. Add it last, because other
+// transactions wait for the day's row. Call the result after the commit. A cost of zero is not recorded.
 func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
@@ -241,7 +238,7 @@ var findBudget = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
 })
 
-// entryOf is the ledger's entry of what something has cost, nil if that is nothing.
+// entryOf returns the ledger entry of a cost, or nil if there is no cost.
 func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry {
 	if cost == nil || cost.Credits == 0 {
 		return nil
@@ -251,8 +248,8 @@ func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry
 	return &entry
 }
 
-// spend records what simulated conversations cost, by key, in the transaction that the Tenant is in: the last
-// thing that it does, since others wait for the day's row. Nothing is recorded of what cost nothing.
+// spend records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last, because
+// other transactions wait for the day's row. A cost of zero is not recorded.
 func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {
@@ -270,8 +267,8 @@ func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry)
 // entriesPerRead bounds the entries that an export holds in memory.
 const entriesPerRead = 1_000
 
-// UsageEntries reads the ledger's entries in the range, oldest first, a part at a time: one that is recorded
-// meanwhile may be among them or not.
+// UsageEntries reads the ledger's entries in the range, oldest first and in parts. Entries that are recorded
+// meanwhile may be left out.
 func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
 	return func(yield func(*model.UsageEntry, error) bool) {
 		after := &model.UsageEntry{At: r.From}

@@ -12,14 +12,14 @@ const (
 	webhookDelivery = "webhook delivery"
 )
 
-// WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks what webhooks were told.
+// WebhookRows are webhooks of a company by their ids, and DeliveriesOfWebhooks the messages sent to webhooks.
 var (
 	WebhookRows          = pg.Rows{Type: webhook, Model: (*model.Webhook)(nil), Key: pg.ByID}
 	DeliveriesOfWebhooks = pg.List{Model: (*model.WebhookDelivery)(nil), Of: "?TableAlias.webhook_id = ?1",
 		Order: pg.NewestFirst}
 )
 
-// DeliveriesThat narrows a list to the deliveries in the state, or to nothing when it is nil.
+// DeliveriesThat narrows a list to the deliveries in the state. A nil status adds no condition.
 func DeliveriesThat(status *model.WebhookDeliveryStatus) pg.Filter {
 	return pg.Equal(nil, "status", status)
 }
@@ -37,8 +37,8 @@ func (t *Tenant) Webhook(ctx context.Context, id string) (*model.Webhook, error)
 	return found, t.db.One(ctx, webhook, id, found)
 }
 
-// CreateWebhook makes a webhook and returns it with its secret, which is not shown again. UNPROCESSABLE says that the
-// company has model.MaxWebhooks, or that the Store has no secret key.
+// CreateWebhook makes a webhook and returns it with its secret, which is not shown again. It returns UNPROCESSABLE
+// when the company has model.MaxWebhooks webhooks, or when the Store has no secret key.
 func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput) (*model.Webhook, string, error) {
 	made, secret, err := model.NewWebhook(in, now(), t.seal)
 	if err != nil {
@@ -55,8 +55,8 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 	})
 }
 
-// countHeld returns UNPROCESSABLE when the company has so many rows already. Those who add some at the same time wait
-// here, so that each counts the other's.
+// countHeld returns UNPROCESSABLE when the company has most rows already. Concurrent requests that add rows wait
+// here, so that each counts the rows of the others.
 func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
@@ -72,7 +72,7 @@ func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name stri
 	return nil
 }
 
-// changeWebhook changes a webhook, which is held.
+// changeWebhook locks and changes a webhook.
 func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.AuditAction,
 	change func(*model.Webhook) error) (*model.Webhook, error) {
 	changed := &model.Webhook{}
@@ -90,7 +90,7 @@ func (t *Tenant) changeWebhook(ctx context.Context, id string, action model.Audi
 	})
 }
 
-// UpdateWebhook changes what the input gives.
+// UpdateWebhook changes the fields that the input sets.
 func (t *Tenant) UpdateWebhook(ctx context.Context, in model.UpdateWebhookInput) (*model.Webhook, error) {
 	return t.changeWebhook(ctx, in.WebhookID, model.AuditActionUpdateWebhook,
 		func(w *model.Webhook) error { return w.Update(in, now()) })
@@ -114,7 +114,7 @@ func (t *Tenant) DeleteWebhook(ctx context.Context, id string) error {
 	})
 }
 
-// SendTestWebhook has a message delivered that only tries the webhook. UNPROCESSABLE when it is disabled.
+// SendTestWebhook enqueues a test message to the webhook. It returns UNPROCESSABLE when the webhook is disabled.
 func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.WebhookDelivery, error) {
 	var ping *model.WebhookDelivery
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -130,11 +130,11 @@ func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.Webhook
 	return ping, err
 }
 
-// RedeliverWebhook has a message delivered once more. UNPROCESSABLE when its webhook is disabled.
+// RedeliverWebhook enqueues a message once more. It returns UNPROCESSABLE when its webhook is disabled.
 func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.WebhookDelivery, error) {
 	again := &model.WebhookDelivery{}
 	return again, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Webhooks are held before their deliveries, everywhere.
+		// Webhooks are locked before their deliveries, everywhere.
 		if err := t.db.One(ctx, webhookDelivery, id, again); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.Webhoo
 	})
 }
 
-// enabledWebhook returns a webhook that gets messages, held against being deleted.
+// enabledWebhook locks an enabled webhook against deletion and returns it.
 func (t tenantTx) enabledWebhook(ctx context.Context, id string) (*model.Webhook, error) {
 	found := &model.Webhook{}
 	if err := t.lock(ctx, webhook, id, found, forReference); err != nil {

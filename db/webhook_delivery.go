@@ -19,31 +19,31 @@ import (
 const (
 	// courierEvery is how often a process looks for messages that are due.
 	courierEvery = time.Second
-	// couriers bounds the webhooks that a process delivers to at once, and couriersPerCompany those of one company: its
-	// receivers may be slow, and nobody else is to wait for them.
+	// couriers bounds the webhooks that a process delivers to at once, and couriersPerCompany those of one company.
+	// The receivers of one company may be slow, and must not delay the others.
 	couriers, couriersPerCompany = 256, 4
-	// courierTime bounds how long a courier goes on with one webhook, so that others have their turn.
+	// courierTime bounds how long a worker delivers to one webhook before others have their turn.
 	courierTime = 30 * time.Second
-	// messageLease is how long a message is left to the process that delivers it, which is done before.
+	// messageLease is how long one process may deliver a message before another may. An attempt ends earlier.
 	messageLease = time.Minute
-	// postTimeout bounds an attempt.
+	// postTimeout bounds one attempt.
 	postTimeout = 10 * time.Second
-	// recordTimeout bounds the writing of what came of it.
+	// recordTimeout bounds the writing of an attempt's result.
 	recordTimeout = 10 * time.Second
 )
 
-// Parcel is a message on its way to a webhook.
+// Parcel is a message to deliver to a webhook.
 type Parcel struct {
 	URL, ID string
 	Body    []byte
-	// Keys sign it: the current one, and for a while the one before.
+	// Keys sign the message: the current one and, for a while, the previous one.
 	Keys [][]byte
-	// IsOperators: the operator chose the address, which may be private.
+	// IsOperators is set if the operator chose the address, which may then be private.
 	IsOperators bool
 }
 
-// Post makes one attempt to deliver a message. It returns the status of the answer, 0 without one, and an error unless
-// that is 2xx, whose text is shown to whoever may see the webhook.
+// Post makes one attempt to deliver a message. It returns the status of the response, or 0 without a response, and an
+// error unless the status is 2xx. Users who may see the webhook can read the error's text.
 type Post func(ctx context.Context, p Parcel) (status int, err error)
 
 type postOffice struct {
@@ -53,7 +53,7 @@ type postOffice struct {
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// underWay are the webhooks that have a courier, by company.
+	// underWay are the webhooks that a worker is delivering to, by company.
 	underWay map[string]map[string]bool
 	number   int
 	couriers sync.WaitGroup
@@ -61,10 +61,10 @@ type postOffice struct {
 	isAuditing atomic.Bool
 }
 
-// DeliverWebhooks delivers messages to webhooks until ctx ends; any number of processes may. A message is delivered at
-// least once, under the same id each time: one whose attempt was not written down, because the process ended, is due
-// again after a minute. Of one webhook a process delivers one message after the other. The operator's webhook is sent
-// audit events.
+// DeliverWebhooks delivers messages to webhooks until ctx ends. Any number of processes may call it. A message is
+// delivered at least once, always under the same id: if its process ends before the attempt is recorded, it is due
+// again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to the operator's
+// webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
 	o := &postOffice{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
 	defer o.couriers.Wait()
@@ -85,7 +85,7 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 	}
 }
 
-// sendCouriers sends a courier to each webhook that has messages which are due, as far as there are couriers.
+// sendCouriers starts a worker for each webhook with due messages, within the limits.
 func (o *postOffice) sendCouriers(ctx context.Context) error {
 	companies, err := o.store.companiesWith(ctx,
 		`SELECT 1 FROM webhooks AS w JOIN webhook_deliveries AS d ON d.company_id = w.company_id AND d.webhook_id = w.id
@@ -107,13 +107,13 @@ func (o *postOffice) sendCouriers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// due are the messages whose next attempt is due.
+// due selects the messages whose next attempt is due.
 func (t *Tenant) due() *bun.SelectQuery {
 	return t.db.Select((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).
 		Where("due_at <= ?", now())
 }
 
-// send has a courier deliver what is due to the webhook, unless one does already or there are too many.
+// send starts a worker that delivers the webhook's due messages, unless there is one already or there are too many.
 func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,7 +143,7 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 	})
 }
 
-// deliver delivers what is due, oldest first, and forgets what is too much.
+// deliver delivers due messages, oldest first, and deletes excess messages.
 func (o *postOffice) deliver(ctx context.Context, t *Tenant, webhookID string) error {
 	for begun := time.Now(); time.Since(begun) < courierTime && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
@@ -171,7 +171,7 @@ func (o *postOffice) deliver(ctx context.Context, t *Tenant, webhookID string) e
 	return t.forgetDeliveries(ctx, webhookID)
 }
 
-// attempted describes an attempt.
+// attempted returns the record of an attempt.
 func attempted(at time.Time, status int, err error) model.WebhookAttempt {
 	attempt := model.WebhookAttempt{At: at.UTC(), DurationMs: int32(time.Since(at).Milliseconds())}
 	if status != 0 {
@@ -183,8 +183,8 @@ func attempted(at time.Time, status int, err error) model.WebhookAttempt {
 	return attempt
 }
 
-// nextMessage returns the oldest message of an enabled webhook that is due, which is left to the caller for some time;
-// nil when there is none.
+// nextMessage returns the oldest due message of an enabled webhook and reserves it for messageLease. It returns nil
+// when there is none.
 func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webhook, *model.WebhookDelivery, error) {
 	to, messages := []*model.Webhook{}, []*model.WebhookDelivery{}
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
@@ -216,10 +216,10 @@ func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel
 	return p, nil
 }
 
-// record writes down an attempt at a message, unless somebody else has it by now.
+// record saves an attempt at a message, unless another process has the message by now.
 func (t *Tenant) record(ctx context.Context, webhookID string, message *model.WebhookDelivery,
 	attempt model.WebhookAttempt) error {
-	// What was delivered is written down even if the program has to end.
+	// The record must be written even while the program is shutting down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -229,7 +229,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 			err = t.lock(ctx, webhookDelivery, message.ID, stored, forUpdate)
 		}
 		if pg.IsMissing(err) || err == nil && stored.Claim != message.Claim {
-			return nil // it was deleted, or is another process's
+			return nil // deleted, or taken by another process
 		}
 		if err != nil {
 			return err
@@ -246,7 +246,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 	})
 }
 
-// release gives back a message that was not delivered because the program ends.
+// release returns a message that was not delivered because the program is shutting down.
 func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -254,7 +254,7 @@ func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) er
 		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending))
 }
 
-// forgetDeliveries deletes the messages of a webhook that are too many, and those that are too old.
+// forgetDeliveries deletes excess and expired messages of a webhook.
 func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 	of := func() *bun.SelectQuery {
 		return t.db.Select((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
@@ -264,7 +264,7 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesKeptSince(now()), last))
 }
 
-// forgetOldDeliveries deletes what all webhooks were told too long ago, a part at a time.
+// forgetOldDeliveries deletes expired messages of all webhooks, in parts.
 func (s *Store) forgetOldDeliveries(ctx context.Context) error {
 	before := model.DeliveriesKeptSince(now())
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM webhook_deliveries AS d WHERE d.company_id = ?TableAlias.id "+

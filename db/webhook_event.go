@@ -12,8 +12,8 @@ import (
 
 type listeners map[model.WebhookEvent][]string
 
-// listening returns the webhooks that are told of the events, held against being deleted until the end of the
-// transaction. Mostly there are none, and the one statement is all that an event costs.
+// listening returns the webhooks that listen to the events, and locks them against deletion until the end of the
+// transaction. Usually there are none, and this statement is the whole cost of an event.
 func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
 	webhooks := []*model.Webhook{}
 	if err := t.db.Select(&webhooks).Column("id", "events").Where("is_enabled").
@@ -32,7 +32,8 @@ func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (
 	return found, nil
 }
 
-// tell writes the message of an event for each of the webhooks. What is an occasion is told to each of them once.
+// tell writes the message of an event for each of the webhooks. A message with an occasion is written once per
+// webhook.
 func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
 	data any) error {
 	if len(webhookIDs) == 0 {
@@ -49,8 +50,8 @@ func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.Web
 		Returning("NULL"))
 }
 
-// tellOfExecutions tells of those of the executions that are finished. The transaction has written the ends of their
-// runs.
+// tellOfExecutions writes messages about the finished ones of the executions. The transaction has already written the
+// final states of their runs.
 func (t tenantTx) tellOfExecutions(ctx context.Context, executions []*model.AgentTestExecution) error {
 	finished := slices.DeleteFunc(slices.Clone(executions),
 		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
@@ -105,7 +106,7 @@ func (t tenantTx) tellOfExecution(ctx context.Context, told listeners, execution
 		model.TestsTurnedRed{ExecutionID: execution.ID, AgentID: execution.AgentID, AgentName: agentName, Tests: tests})
 }
 
-// addSchedule adds the schedule that started an execution, and how that compares with the schedule's baseline.
+// addSchedule adds the schedule that started an execution, and the comparison with the schedule's baseline.
 func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, id *string) error {
 	if id == nil {
 		return nil
@@ -134,8 +135,8 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// turnedRed returns those of the tests, which have failed in the execution, that passed before: in the newest earlier
-// execution in which a run of the test was judged, none of its runs failed.
+// turnedRed returns the failed tests of the execution that passed before: none of their runs failed in the newest
+// earlier execution that judged them.
 func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecution,
 	failed []model.ToldTest) ([]model.ToldTest, error) {
 	if len(failed) == 0 {
@@ -151,7 +152,7 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
 		Limit(1)
 	passed := []string{}
-	// The runs of an execution were created at the same time, and that leads to them.
+	// All runs of an execution have the same time of creation, which an index finds.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = "+
@@ -177,7 +178,7 @@ func (t tenantTx) tellOfDocument(ctx context.Context, d *model.Document) error {
 	return t.tell(ctx, told[event], event, nil, d.Indexed())
 }
 
-// tellOfBudget tells once that the month's budget is nearly used up, and once that it is.
+// tellOfBudget writes one message when the month's budget is nearly used up, and one when it is used up.
 func (t *Tenant) tellOfBudget(ctx context.Context, s *model.CompanySubscription) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		told, err := t.listening(ctx, model.WebhookEventBudgetWarned)

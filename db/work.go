@@ -19,20 +19,20 @@ const (
 	chatJob     = "simulationChat"
 )
 
-// Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two
-// calls for it have the same. When it returns an error it is called again after a while, a few times, or as a Later
-// says; when ctx has ended it must return soon, and the job is given to another worker. But the job of a run has ended
-// once the run has reached a final status through the Tenant, whatever the worker returns after that.
+// Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
+// for a job have the same attempt. After an error the job is retried a few times with delays, or as a Later says.
+// When ctx ends, return soon: another worker gets the job. The job of a test run ends when the run reaches a final
+// status through the Tenant, whatever the worker returns after that.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 
-// Later is the error of a Worker whose job cannot be done yet: it is called again after In, as often as it says so.
+// Later is the error of a Worker whose job cannot be done yet. The job is retried after In, without a limit.
 type Later = queue.Later
 
-// Workers do the jobs of each kind.
+// Workers are the workers for each kind of job.
 type Workers struct {
-	// RunTest works on a run of an agent test, by the run's id.
+	// RunTest runs an agent test, by the run's id.
 	RunTest Worker
-	// ExtractChat extracts values from a chat that has ended, by the chat's id.
+	// ExtractChat extracts values from an ended chat, by the chat's id.
 	ExtractChat Worker
 	// Index indexes a document, by the id of the indexing.
 	Index Worker
@@ -50,7 +50,7 @@ func (w Workers) of(kind string) (Worker, error) {
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }
 
-// Work gives the jobs that are ready to workers of this process, that many at once, until StopWork is called.
+// Work passes ready jobs to workers of this process, at most size at a time, until StopWork is called.
 func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 	return s.queue.Start(ctx, size, func(ctx context.Context, d *queue.Delivery) error {
 		work, err := workers.of(d.Kind)
@@ -63,11 +63,11 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 	})
 }
 
-// StopWork takes no more jobs, and returns when those under way are done. When ctx ends before, they are told to
-// stop, and are given to other workers.
+// StopWork takes no more jobs, and returns when the running ones are done. If ctx ends earlier, it cancels them, and
+// other workers get them.
 func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }
 
-// enqueue puts jobs into the queue. It should be the last thing that the transaction does.
+// enqueue puts jobs into the queue. Call it last in the transaction.
 func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string) error {
 	_, err := t.changeQueue(ctx, queue.Change{Enqueue: t.jobs(kind, ids)})
 	return err
@@ -90,19 +90,18 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for requests whose answers have expired, and for what is older than it is
-// kept.
+// forgetEvery is how often a process looks for expired responses of requests and other expired data.
 const forgetEvery = time.Minute
 
-// startEvery is how often a process looks for schedules that are due, which are so to the minute.
+// startEvery is how often a process looks for due schedules. Their times are exact to the minute.
 const startEvery = 5 * time.Second
 
-// sweeper returns what the queue does about once a second: it ends what was left behind, starts what is due, has ended
-// chats read, removes what is marked as deleted, and now and then forgets what counts no more. It is not safe for
-// concurrent use.
+// sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
+// schedules, enqueues extractions, removes marked rows, and from time to time deletes expired data. It is not safe
+// for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
-	var old []*model.Retention // that have not been looked at, or have more to delete
+	var old []*model.Retention // retentions not handled yet, or with more to delete
 	var started time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx)}
@@ -124,9 +123,8 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads something of all companies: read gets a Selection by company, for the column that it is in. If that
-// fails, as it does when one of several machines is away, it is called for each company by itself, in any order, until
-// ctx ends.
+// across reads rows of all companies. read gets a Selection by company for its company column. If that fails, for
+// example because one of several machines is down, across calls read for each company, in any order, until ctx ends.
 func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
 	if err == nil || pg.IsAway(s.db.Ping(ctx)) {
@@ -147,7 +145,7 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	return errors.Join(errs...)
 }
 
-// placeOfRow says where a row of any company is.
+// placeOfRow identifies a row of any company.
 type placeOfRow struct{ CompanyID, ID string }
 
 // scanner is a query that selects rows.
@@ -155,8 +153,8 @@ type scanner interface {
 	Scan(ctx context.Context, dest ...any) error
 }
 
-// ofAll returns what the query that find makes selects of all companies, in any order. What cannot be read is left
-// out, with an error.
+// ofAll runs the query that find makes over all companies, in any order. Companies that cannot be read are left out,
+// with an error.
 func ofAll[R any](ctx context.Context, s *Store,
 	find func(ofCompany func(column string) pg.Selection) scanner) (found []R, err error) {
 	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
@@ -169,8 +167,8 @@ func ofAll[R any](ctx context.Context, s *Store,
 	return found, err
 }
 
-// companiesWith returns the companies of which the condition finds something, in any order. Those that cannot be asked
-// are left out, with an error.
+// companiesWith returns the companies with a row that satisfies the condition, in any order. Companies that cannot be
+// read are left out, with an error.
 func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) ([]string, error) {
 	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
